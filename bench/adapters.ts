@@ -44,9 +44,7 @@ try {
 async function compareSteps(name: string): Promise<void> {
   const configuration = configurationNamed(name);
   const { layers, hidden, batch, tokens, vocabulary, steps } = configuration;
-  console.log(
-    `\n${name}: ${layers} × ${hidden}, batch ${batch} × ${tokens} tokens, vocabulary ${vocabulary}`,
-  );
+  console.log(`\n${name}: ${layers} × ${hidden}, batch ${batch} × ${tokens} tokens, vocabulary ${vocabulary}`);
   const directory = join(folder, name);
   await writeRandomBackbone(directory, configuration);
   const ways = {
@@ -92,13 +90,7 @@ async function measureJob(name: string): Promise<void> {
   const configuration = configurationNamed(name);
   const directory = join(folder, 'job', name);
   await writeRandomBackbone(directory, configuration);
-  const args = [
-    here('adapter-job.ts'),
-    directory,
-    options.threads,
-    options.rows,
-    JSON.stringify({ adapters }),
-  ];
+  const args = [here('adapter-job.ts'), directory, options.threads, options.rows, JSON.stringify({ adapters })];
   const child = spawn(process.execPath, ['--import', 'tsx', ...args], { stdio: 'inherit' });
   const [code] = await once(child, 'exit');
   if (code !== 0) throw new Error(`the job's process ended with ${code}`);

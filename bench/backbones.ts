@@ -80,5 +80,4 @@ function runAll(folders: readonly [string, string]): void {
 }
 
 if (options.cell === undefined) runAll([datasets, backbones]);
-else
-  console.log(JSON.stringify(await runCell(cellSchema.parse(JSON.parse(options.cell)), datasets, backbones)));
+else console.log(JSON.stringify(await runCell(cellSchema.parse(JSON.parse(options.cell)), datasets, backbones)));

@@ -29,9 +29,7 @@ const rows: string[] = [];
 for (const [name, bundler] of Object.entries(bundlers)) {
   if (chosen.includes(name)) rows.push(...(await rowsOf(name, bundler)));
 }
-console.log(
-  `${machine()}\n\n| bundler | where the bundle is run | asks | trains |\n| --- | --- | --- | --- |`,
-);
+console.log(`${machine()}\n\n| bundler | where the bundle is run | asks | trains |\n| --- | --- | --- | --- |`);
 console.log(rows.join('\n'));
 if (options.keep === undefined) await rm(workplace, { recursive: true });
 
@@ -42,8 +40,7 @@ async function rowsOf(name: string, bundler: Bundler): Promise<string[]> {
   await writeFile(join(application, 'package.json'), '{ "private": true }');
   const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', tarball, ...bundler.packages];
   await run('npm', install, application);
-  for (const file of bundler.files)
-    await cp(join(examples, file), join(application, file), { recursive: true });
+  for (const file of bundler.files) await cp(join(examples, file), join(application, file), { recursive: true });
   if (name === 'next') await cp(join(examples, '..', 'projects', 'next'), application, { recursive: true });
   const [command = '', ...args] = bundler.build;
   await run(command, args, application);

@@ -29,18 +29,13 @@ const random = Random.fromSeed(1);
 
 function chosen<Item>(items: readonly Item[], count: number): Item[] {
   const left = [...items];
-  return Array.from({ length: Math.min(count, left.length) }, () =>
-    left.splice(random.integer(left.length), 1),
-  ).flat();
+  return Array.from({ length: Math.min(count, left.length) }, () => left.splice(random.integer(left.length), 1)).flat();
 }
 
 function without(text: string, words: readonly { readonly word: string; readonly start: number }[]): string {
   return [...words]
     .sort((a, b) => b.start - a.start)
-    .reduce(
-      (left, { word, start }) => left.slice(0, start).trimEnd() + left.slice(start + word.length),
-      text,
-    );
+    .reduce((left, { word, start }) => left.slice(0, start).trimEnd() + left.slice(start + word.length), text);
 }
 
 async function measure({ name, tests }: ClassifierRecipe, predictor: Predictor, datasets: string) {

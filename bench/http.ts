@@ -55,8 +55,7 @@ async function measureLoad(served: Served, minutes: number): Promise<void> {
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'orchard-http-'));
-const model =
-  options.model === undefined ? { id: await trainSmallModel(folder, app_id) } : { name: options.model };
+const model = options.model === undefined ? { id: await trainSmallModel(folder, app_id) } : { name: options.model };
 const served = await Served.start({ folder, app_id, model, workers });
 console.log(`${machine()}; ${options.model ?? 'a small model'}, ${workers} workers`);
 if (options.minutes === undefined) await measureOverhead(served);

@@ -52,9 +52,7 @@ async function ourResults(directory: string, load: Loading, texts: readonly stri
     const ids = Array.from(window.encoding.ids);
     const width = window.outputs.length / ids.length;
     const outputs =
-      load === 'sentence-vectors'
-        ? unitVector(meanOfRows(window.outputs, ids.length, width))
-        : window.outputs;
+      load === 'sentence-vectors' ? unitVector(meanOfRows(window.outputs, ids.length, width)) : window.outputs;
     results.push({ ids, outputs: Array.from(outputs) });
   }
   await model.release();

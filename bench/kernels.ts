@@ -60,8 +60,7 @@ function plainAdamW(): void {
 function plainScatter(): void {
   for (let i = 0; i < IDS; i++) {
     const start = (ids[i] ?? 0) * WIDTH;
-    for (let j = 0; j < WIDTH; j++)
-      weights[start + j] = (weights[start + j] ?? 0) + (rows[i * WIDTH + j] ?? 0);
+    for (let j = 0; j < WIDTH; j++) weights[start + j] = (weights[start + j] ?? 0) + (rows[i * WIDTH + j] ?? 0);
   }
 }
 
@@ -93,12 +92,7 @@ contest(
     for (let i = 0; i < COUNT; i++) weights[i] = (weights[i] ?? 0) + (gradients[i] ?? 0);
   },
 );
-contest(
-  'scatterAddRows',
-  12 * rows.length,
-  () => kernels.scatterAddRows(weights, WIDTH, ids, rows),
-  plainScatter,
-);
+contest('scatterAddRows', 12 * rows.length, () => kernels.scatterAddRows(weights, WIDTH, ids, rows), plainScatter);
 contest(
   'fill',
   4 * COUNT,

@@ -59,9 +59,7 @@ async function measure(dataset: LabelledTexts) {
     'train (s)': Number(seconds.toFixed(1)),
     'LinearSVC (s)': typeof peer === 'string' ? undefined : Number(peer.seconds.toFixed(1)),
     'µs a text': Number(microseconds.toFixed(1)),
-    'characters a text': Math.round(
-      dataset.test.reduce((sum, { text }) => sum + text.length, 0) / dataset.test.length,
-    ),
+    'characters a text': Math.round(dataset.test.reduce((sum, { text }) => sum + text.length, 0) / dataset.test.length),
     MB: Number((bytes.length / 1e6).toFixed(1)),
   };
 }

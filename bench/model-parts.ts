@@ -3,12 +3,7 @@ import { join } from 'node:path';
 import { type Blend, type InferenceResult, inferenceService } from 'orchard-nlp';
 import { z } from 'zod';
 import { LinearExpert } from '../src/lexical/index.js';
-import {
-  decodeSafetensors,
-  EXPERT_FILE,
-  type ModelFolderConfig,
-  modelFolderConfig,
-} from '../src/models/index.js';
+import { decodeSafetensors, EXPERT_FILE, type ModelFolderConfig, modelFolderConfig } from '../src/models/index.js';
 import type { LabelledTexts } from './datasets/labelled-texts.js';
 
 /** The encoder and the expert of a trained model, each by itself. */
@@ -77,9 +72,7 @@ export function nGramsOf(directory: string): unknown {
 
 /** Size of a model folder on disk in megabytes: in all, and of the expert alone. */
 export function megabytesOf(directory: string): { all: number; expert: number } {
-  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((each) =>
-    each.isFile(),
-  );
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
   const bytes = files.map((each) => statSync(join(each.parentPath, each.name)).size);
   const all = bytes.reduce((sum, each) => sum + each, 0);
   return { all: all / 1e6, expert: statSync(join(directory, EXPERT_FILE)).size / 1e6 };

@@ -1,14 +1,7 @@
 import { parseArgs } from 'node:util';
 import { modelSizeSchema } from '../src/contract/index.js';
 import { initialize, newEncoder } from '../src/encoder/index.js';
-import {
-  buildEvaluationGraph,
-  calibrate,
-  feedsFor,
-  LOGITS,
-  type PaddedBatch,
-  padBatch,
-} from '../src/engine/index.js';
+import { buildEvaluationGraph, calibrate, feedsFor, LOGITS, type PaddedBatch, padBatch } from '../src/engine/index.js';
 import { classificationTask } from '../src/families/index.js';
 import { onnxExecutor, type Quantization, type TableBits } from '../src/graph/index.js';
 import { Random } from '../src/system/index.js';

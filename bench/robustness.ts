@@ -27,9 +27,7 @@ function print({ edited, kinds, calibration }: Robustness): void {
     })),
   );
   if (kinds.length > 0) {
-    console.table(
-      kinds.map(({ kind, label, rows, value }) => ({ kind, label, rows, right: percent(value) })),
-    );
+    console.table(kinds.map(({ kind, label, rows, value }) => ({ kind, label, rows, right: percent(value) })));
   }
   if (calibration.length > 0) {
     console.table(

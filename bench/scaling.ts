@@ -68,8 +68,7 @@ async function compareTrainers(): Promise<void> {
 async function measure(schema: string, pinnedTo: readonly string[]) {
   const database = { connectionString: server.connectionString, schema };
   await createJobs(database, { count, epochs });
-  const start = (core: string) =>
-    ServiceProcess.start(database, ['--role', 'trainer'], [], ['taskset', '-c', core]);
+  const start = (core: string) => ServiceProcess.start(database, ['--role', 'trainer'], [], ['taskset', '-c', core]);
   const trainers = await Promise.all(pinnedTo.map(start));
   try {
     const ms = await whenAllReady(new Database(server.connectionString, { schema }), count);

@@ -31,9 +31,7 @@ const folder = await mkdtemp(join(tmpdir(), 'orchard-scores-'));
 function some<Item>(items: readonly Item[], count: number): Item[] {
   const random = Random.fromSeed(1);
   const left = [...items];
-  return Array.from({ length: Math.min(count, left.length) }, () =>
-    left.splice(random.integer(left.length), 1),
-  ).flat();
+  return Array.from({ length: Math.min(count, left.length) }, () => left.splice(random.integer(left.length), 1)).flat();
 }
 
 /** @returns the model's folder. */
@@ -128,8 +126,6 @@ console.table(table);
 function nonsense(seed: number): string {
   const random = Random.fromSeed(seed);
   const word = () =>
-    Array.from({ length: 3 + random.integer(6) }, () => String.fromCharCode(97 + random.integer(26))).join(
-      '',
-    );
+    Array.from({ length: 3 + random.integer(6) }, () => String.fromCharCode(97 + random.integer(26))).join('');
   return Array.from({ length: 3 + random.integer(6) }, word).join(' ');
 }

@@ -90,9 +90,7 @@ function measureBm25(passages: readonly string[], queries: readonly string[]) {
   const bytes = built.value.encode();
   const loaded = timed(() => Bm25Index.decode(bytes, 'the index'));
   return {
-    'top 10 (ms)': milliseconds(
-      median(queries.map((query) => timed(() => loaded.value.search(query, K)).ms)),
-    ),
+    'top 10 (ms)': milliseconds(median(queries.map((query) => timed(() => loaded.value.search(query, K)).ms))),
     'build (ms)': Math.round(built.ms),
     'load (ms)': Math.round(loaded.ms),
     'file (MB)': megabytes(bytes.length),
@@ -109,9 +107,7 @@ function measureMiniSearch(passages: readonly string[], queries: readonly string
   const json = JSON.stringify(built.value);
   const loaded = timed(() => MiniSearch.loadJSON(json, settings));
   return {
-    'top 10 (ms)': milliseconds(
-      median(queries.map((query) => timed(() => loaded.value.search(query).slice(0, K)).ms)),
-    ),
+    'top 10 (ms)': milliseconds(median(queries.map((query) => timed(() => loaded.value.search(query).slice(0, K)).ms))),
     'build (ms)': Math.round(built.ms),
     'load (ms)': Math.round(loaded.ms),
     'file (MB)': megabytes(Buffer.byteLength(json)),

@@ -29,9 +29,7 @@ const { values: options, positionals } = parseArgs({
 });
 const [root, ...asked] = positionals;
 if (root === undefined) {
-  console.error(
-    'give the folder of the datasets: npm run bench -- shared-encoder <datasets folder> [dataset …]',
-  );
+  console.error('give the folder of the datasets: npm run bench -- shared-encoder <datasets folder> [dataset …]');
   process.exit(2);
 }
 const names = asked.length > 0 ? asked : ['sst2', 'banking77', 'massive_en', 'twitter_financial'];
@@ -54,8 +52,7 @@ const input = {
   tasks: Object.fromEntries(
     names.map((name) => {
       const read = readers[name];
-      if (read === undefined)
-        throw new Error(`no dataset ${name}: there are ${Object.keys(readers).join(', ')}`);
+      if (read === undefined) throw new Error(`no dataset ${name}: there are ${Object.keys(readers).join(', ')}`);
       return [name, taskOf(read(root))];
     }),
   ),
@@ -72,11 +69,7 @@ if (status !== 0) {
 }
 /** Test accuracy in percent by design and task. */
 const result = z.record(z.string(), z.record(z.string(), z.number())).parse(JSON.parse(stdout));
-console.log(
-  `${machine()}; ${options.backbone}, ${options.epochs} epochs, learning rate ${options['learning-rate']}`,
-);
+console.log(`${machine()}; ${options.backbone}, ${options.epochs} epochs, learning rate ${options['learning-rate']}`);
 const rounded = (accuracies: Readonly<Record<string, number>>) =>
   Object.fromEntries(Object.entries(accuracies).map(([name, accuracy]) => [name, accuracy.toFixed(1)]));
-console.table(
-  Object.fromEntries(Object.entries(result).map(([design, accuracies]) => [design, rounded(accuracies)])),
-);
+console.table(Object.fromEntries(Object.entries(result).map(([design, accuracies]) => [design, rounded(accuracies)])));

@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { documentedModelTypes, trainingJobStatuses } from '../src/contract/index.js';
+import { modelTypes, trainingJobStatuses } from '../src/contract/index.js';
 import { taskOf } from '../src/families/index.js';
 import { JobRepository, moved } from '../src/jobs/index.js';
 import { fileStorage } from '../src/storage/index.js';
@@ -46,17 +46,14 @@ console.log(`first listing: ${ms.toFixed(0)} ms`);
 /** The figures leave out the sweep of the folders at the start. */
 await storage.close();
 
-const typeAt = (call: number) =>
-  documentedModelTypes[call % documentedModelTypes.length] ?? 'question-answering';
+const typeAt = (call: number) => modelTypes[call % modelTypes.length] ?? 'question-answering';
 const statusAt = (call: number) => trainingJobStatuses[call % trainingJobStatuses.length] ?? 'READY';
 const table: Record<string, object> = {};
 
 await measure('first page', () => jobs.page({}));
 await measure('first page by modelType', (call) => jobs.page({ modelType: typeAt(call) }));
 await measure('first page by trainingStatus', (call) => jobs.page({ trainingStatus: statusAt(call) }));
-await measure('first page by both', (call) =>
-  jobs.page({ modelType: typeAt(call), trainingStatus: statusAt(call) }),
-);
+await measure('first page by both', (call) => jobs.page({ modelType: typeAt(call), trainingStatus: statusAt(call) }));
 await measure('waiting jobs counted', () => jobs.countWaiting());
 await measure(
   'job created, waiting ones counted before',

@@ -18,9 +18,7 @@ const { values: options, positionals } = parseArgs({
 });
 const [file, ...textFiles] = positionals;
 if (file === undefined) {
-  console.error(
-    'give a tokenizer.json: npm run bench -- tokenizer-agreement <tokenizer.json> [file of texts …]',
-  );
+  console.error('give a tokenizer.json: npm run bench -- tokenizer-agreement <tokenizer.json> [file of texts …]');
   process.exit(2);
 }
 

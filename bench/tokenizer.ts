@@ -19,30 +19,10 @@ import { loadTokenizer, trainWordPiece } from '../src/text/index.js';
 const ROUNDS = 9;
 const TEXTS = 5000;
 
-const subjects = [
-  'the customer',
-  'my sister',
-  'a tired driver',
-  'our new manager',
-  'everyone',
-  'the old phone',
-];
+const subjects = ['the customer', 'my sister', 'a tired driver', 'our new manager', 'everyone', 'the old phone'];
 const verbs = ['returned', "didn't like", 'was waiting for', 'ordered', 'complained about', 'recommended'];
-const objects = [
-  'the blue jacket',
-  'an unexpected invoice',
-  'two concert tickets',
-  'that restaurant',
-  'this app',
-];
-const endings = [
-  'yesterday.',
-  'for $24.99!',
-  'again, sadly...',
-  'because it was broken',
-  '(in January)',
-  'twice?',
-];
+const objects = ['the blue jacket', 'an unexpected invoice', 'two concert tickets', 'that restaurant', 'this app'];
+const endings = ['yesterday.', 'for $24.99!', 'again, sadly...', 'because it was broken', '(in January)', 'twice?'];
 
 function madeUpTexts(): string[] {
   const random = Random.fromSeed(42);

@@ -6,9 +6,7 @@ if (pulled.isErr()) throw pulled.error;
 const verified = await verifyModel('sentiment-classification');
 console.log(verified.map(({ problems }) => `${problems.length} problems`).unwrapOr('unknown'));
 const listed = (await listModels()).unwrapOr([]);
-console.log(
-  `${listed.filter(({ directory }) => directory !== undefined).length} of ${listed.length} are here`,
-);
+console.log(`${listed.filter(({ directory }) => directory !== undefined).length} of ${listed.length} are here`);
 
 await using predictor = new Predictor({ storage: memoryStorage() });
 const answer = await predictor.predictPretrained('sentiment-classification', 'Works perfectly!');

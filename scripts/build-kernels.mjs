@@ -24,9 +24,7 @@ console.log(`src/engine/kernels/generated.ts: ${module.length.toLocaleString('en
 
 async function isUpToDate() {
   const compiler = createRequire(import.meta.url).resolve('assemblyscript/package.json');
-  const sources = (await readdir(join(root, sourceDirectory))).map((name) =>
-    join(root, sourceDirectory, name),
-  );
+  const sources = (await readdir(join(root, sourceDirectory))).map((name) => join(root, sourceDirectory, name));
   const written = await modifiedMs(output);
   const newest = await Promise.all([...sources, compiler, fileURLToPath(import.meta.url)].map(modifiedMs));
   return written > Math.max(...newest);

@@ -33,13 +33,7 @@ const command = { orchard: 'src/orchard.ts' };
 const BUNDLED = 'zod';
 
 /** What the page at /docs loads, of a package whose other 10 MB nobody reads. */
-const REFERENCE = [
-  'swagger-ui.css',
-  'swagger-ui-bundle.js',
-  'swagger-ui-bundle.js.LICENSE.txt',
-  'LICENSE',
-  'NOTICE',
-];
+const REFERENCE = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE'];
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const external = Object.keys({ ...dependencies, ...peerDependencies })

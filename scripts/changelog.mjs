@@ -29,14 +29,11 @@ export function changelogProblems(changelog, packageVersion) {
   const [newest] = sections;
   if (newest === undefined) return ['it has no version'];
   const problems = sections.flatMap(({ heading, version, date, notes }, at) => {
-    if (version === undefined)
-      return [`"${heading}": expected "## 1.2.3, 2026-01-31" or "…, not yet released"`];
+    if (version === undefined) return [`"${heading}": expected "## 1.2.3, 2026-01-31" or "…, not yet released"`];
     const older = sections[at + 1]?.version;
     return [
       ...(notes.includes('- ') ? [] : [`${version} says nothing`]),
-      ...(date !== undefined || at === 0
-        ? []
-        : [`${version} stands below ${newest.version}, so it needs a date`]),
+      ...(date !== undefined || at === 0 ? [] : [`${version} stands below ${newest.version}, so it needs a date`]),
       ...(older === undefined || isNewer(version, older) ? [] : [`${version} stands above ${older}`]),
     ];
   });

@@ -12,16 +12,7 @@ import { promisify } from 'node:util';
 import { productionPackages } from './production-packages.mjs';
 
 /** Licences, by their SPDX names, that ask for no more than a notice. */
-const ALLOWED = [
-  '0BSD',
-  'Apache-2.0',
-  'BlueOak-1.0.0',
-  'BSD-2-Clause',
-  'BSD-3-Clause',
-  'CC0-1.0',
-  'ISC',
-  'MIT',
-];
+const ALLOWED = ['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'CC0-1.0', 'ISC', 'MIT'];
 
 /** Packages with scripts that run at installation, which ours never need; docs/dependencies.md says what they do. */
 const KNOWN_INSTALL_SCRIPTS = ['onnxruntime-node'];
@@ -64,9 +55,7 @@ function reasonProblems(dependencies, page) {
     const [, , reason, licence] = rows.find(([, first = '']) => first.split(', ').includes(name)) ?? [];
     const expected = packages.get(`node_modules/${name}`)?.licence;
     if (reason && licence === expected) return [];
-    return [
-      `docs/dependencies.md has no row that says what ${name} is for and that its licence is ${expected}`,
-    ];
+    return [`docs/dependencies.md has no row that says what ${name} is for and that its licence is ${expected}`];
   });
 }
 
@@ -77,9 +66,7 @@ async function advisories() {
     console.log('advisories were not checked: the registry tells none');
     return [];
   }
-  const found = Object.values(vulnerabilities).filter(({ nodes }) =>
-    nodes.some((path) => packages.has(path)),
-  );
+  const found = Object.values(vulnerabilities).filter(({ nodes }) => nodes.some((path) => packages.has(path)));
   return found.flatMap(({ name, via }) =>
     via
       .filter((advisory) => typeof advisory === 'object')

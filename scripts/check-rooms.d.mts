@@ -4,8 +4,4 @@ export interface RoomList {
   readonly OUTSIDE: readonly string[];
 }
 
-export function roomProblems(
-  root: string,
-  list: RoomList,
-  options?: { readonly exports?: boolean },
-): string[];
+export function roomProblems(root: string, list: RoomList, options?: { readonly exports?: boolean }): string[];

@@ -64,7 +64,9 @@ export function roomProblems(root, list, { exports = true } = {}) {
       const problem = problemOf(each);
       return problem === undefined ? [] : [`${each.file}:${each.line}: ${problem}`];
     }),
-    ...(exports ? unusedExports(root, folders, [...imports, ...TESTS.flatMap((folder) => importsBelow(root, folder))]) : []),
+    ...(exports
+      ? unusedExports(root, folders, [...imports, ...TESTS.flatMap((folder) => importsBelow(root, folder))])
+      : []),
   ];
 }
 

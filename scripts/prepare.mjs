@@ -41,5 +41,4 @@ const sources = [
 ].map((path) => newest(join(root, path)));
 const isStale = (file) => newest(join(root, 'dist', file)) < Math.max(...sources);
 if (isStale('index.js')) npm('run', '--silent', 'build');
-if (process.argv.includes('--declarations') && isStale('types/src/index.d.ts'))
-  npm('run', '--silent', 'build:types');
+if (process.argv.includes('--declarations') && isStale('types/src/index.d.ts')) npm('run', '--silent', 'build:types');

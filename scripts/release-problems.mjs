@@ -15,19 +15,10 @@ export function releaseProblems({ library, models, manifest, lock, changelog, ta
     ...changelogProblems(changelog, version).map((problem) => `CHANGELOG.md: ${problem}`),
     ...said(newest?.date === undefined, `CHANGELOG.md: ${version} is not yet released; give it its date`),
     ...said(!repositoryOf(library), 'package.json has no repository, which provenance is checked against'),
-    ...said(
-      !repositoryOf(models),
-      'models/package.json has no repository, which provenance is checked against',
-    ),
+    ...said(!repositoryOf(models), 'models/package.json has no repository, which provenance is checked against'),
     ...said(lock.packages[''].version !== version, 'package-lock.json is of another version: npm install'),
-    ...said(
-      manifest.version !== models.version,
-      'models/manifest.json is of another version: npm run models:manifest',
-    ),
-    ...said(
-      range !== `^${models.version}`,
-      `${models.name} is ${models.version}, but the library asks for ${range}`,
-    ),
+    ...said(manifest.version !== models.version, 'models/manifest.json is of another version: npm run models:manifest'),
+    ...said(range !== `^${models.version}`, `${models.name} is ${models.version}, but the library asks for ${range}`),
     ...said(tag !== undefined && tag !== `v${version}`, `the tag is ${tag}, but the version v${version}`),
     ...said(changedFiles.length > 0, `in no commit: ${changedFiles.join(', ')}`),
   ];

@@ -21,8 +21,7 @@ const isWindows = process.platform === 'win32';
 const read = (...path) => readFileSync(join(root, ...path), 'utf8');
 const json = (...path) => JSON.parse(read(...path));
 const options = { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], shell: isWindows };
-const npm = (...words) =>
-  execFileSync(isWindows ? 'npm.cmd' : 'npm', words, { ...options, stdio: 'inherit' });
+const npm = (...words) => execFileSync(isWindows ? 'npm.cmd' : 'npm', words, { ...options, stdio: 'inherit' });
 const node = (script, ...words) =>
   execFileSync(process.execPath, [join(root, 'scripts', script), ...words], { stdio: 'inherit' });
 

@@ -44,8 +44,7 @@ describe.each(pages)('%s', (page) => {
   it.skipIf(page === 'CHANGELOG.md')('names only npm scripts and benches that exist', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const text = readFileSync(join(root, page), 'utf8');
-    for (const [, script = ''] of text.matchAll(/npm run ([a-z:-]*[a-z])/g))
-      expect(scripts).toHaveProperty(script);
+    for (const [, script = ''] of text.matchAll(/npm run ([a-z:-]*[a-z])/g)) expect(scripts).toHaveProperty(script);
     for (const [, bench = ''] of text.matchAll(/npm run bench -- ([a-z-]*[a-z])/g))
       expect(BENCHES).toHaveProperty(bench);
   });
@@ -72,11 +71,7 @@ describe('examples that train', () => {
     ['cross-validate.ts', 'customer-reviews', /^accuracy [01]\.\d\d ± [01]\.\d\d$/m],
     ['suggest-texts.ts', 'customer-reviews', /^(0\.\d\d .*\n){3}$/],
     ['load-model.ts', 'customer-reviews', /^PER "Ada Lovelace" at 0$[\s\S]*^LOC "Vienna" at 15$/m],
-    [
-      'search-passages.ts',
-      'customer-reviews',
-      /^0\.\d\d The library opens at nine.*$[\s\S]*^nothing about "Who won/m,
-    ],
+    ['search-passages.ts', 'customer-reviews', /^0\.\d\d The library opens at nine.*$[\s\S]*^nothing about "Who won/m],
     ['questions.ts', 'library-questions', /^0\.\d+ If you lose your card, tell us/],
   ])(
     '%s learns %s and answers',

@@ -29,7 +29,6 @@ describe('docs/house.md', () => {
       [...row.matchAll(/`([a-z-]+\.ts)`/g)].map(([, file = '']) => join(room, file)),
     );
     expect(named.length).toBeGreaterThan(10);
-    for (const file of named)
-      expect(readdirSync(join(root, 'src', file, '..'))).toContain(file.split('/')[1]);
+    for (const file of named) expect(readdirSync(join(root, 'src', file, '..'))).toContain(file.split('/')[1]);
   });
 });

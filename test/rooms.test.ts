@@ -25,8 +25,7 @@ const sound = {
   'src/models/load.ts': 'export const load = 1;\n',
   'src/files/index.ts': "export { write } from './write.js';\n",
   'src/files/write.ts': 'export const write = 1;\n',
-  'bench/speed.ts':
-    "import type { Model } from '../src/models/index.js';\nimport { run } from '../src/index.js';\n",
+  'bench/speed.ts': "import type { Model } from '../src/models/index.js';\nimport { run } from '../src/index.js';\n",
 };
 
 function problemsWith(changed: Readonly<Record<string, string>>): string[] {
@@ -47,8 +46,7 @@ describe('the imports of rooms', () => {
     [
       'to a higher room, as in a cycle',
       {
-        'src/files/write.ts':
-          "// first\nimport { queue } from '../jobs/index.js';\nexport const write = queue;",
+        'src/files/write.ts': "// first\nimport { queue } from '../jobs/index.js';\nexport const write = queue;",
       },
       /^src\/files\/write\.ts:2: jobs\/ is above files\/ .* a lower room$/,
     ],

@@ -43,10 +43,7 @@ function memoryOf({ resident }: GraphExecutor): ResidentMemory {
   return resident;
 }
 
-async function checkOperation(
-  executor: GraphExecutor,
-  { feeds, build, expected }: OperationCase,
-): Promise<void> {
+async function checkOperation(executor: GraphExecutor, { feeds, build, expected }: OperationCase): Promise<void> {
   const graph = new Graph();
   const inputs = Object.entries(feeds).map(([name, { type, dims }]) => graph.input(name, type, dims));
   graph.output('y', build(graph, inputs));
@@ -88,10 +85,7 @@ const runChecks: ExecutorChecks = {
     const graph = new Graph();
     const [first, second] = [graph.parameter('first', [2]), graph.parameter('second', [1, 2])];
     const fed = graph.parameter('fed', [2, 2]);
-    graph.output(
-      'y',
-      graph.add(graph.gemm(fed, graph.reshape(first, [2, 1])), graph.transpose(second, [1, 0])),
-    );
+    graph.output('y', graph.add(graph.gemm(fed, graph.reshape(first, [2, 1])), graph.transpose(second, [1, 0])));
     const folder = await mkdtemp(join(tmpdir(), 'orchard-weights-'));
     try {
       const file = join(await realpath(folder), 'two.weights');

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
-import {
-  ODD_KEYS,
-  observeDuring,
-  outcomes,
-  range,
-  type Storage,
-  type StorageChecks,
-} from '../src/storage/index.js';
+import type { Storage } from '../src/storage/index.js';
+import { ODD_KEYS, observeDuring, outcomes, range, type StorageChecks } from './storage-check.js';
 
 /** The contents of a folder's files, by relative path with '/'. */
 type Files = Readonly<Record<string, string>>;

@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
-import {
-  inKeyOrder,
-  type ListOptions,
-  ODD_KEYS,
-  range,
-  type Storage,
-  type StorageChecks,
-} from '../src/storage/index.js';
+import type { ListOptions, Storage } from '../src/storage/index.js';
+import { inKeyOrder, ODD_KEYS, range, type StorageChecks } from './storage-check.js';
 
 /** Keys that begin alike, whose order and prefixes may be wrong in a storage that splits keys. */
 const ALIKE_KEYS = ['', '-', '/', '0', 'a'].flatMap((end) =>
-  ['a', 'abc', 'abc/', 'abcdef', 'abcdefghij', 'abcdefghij/abc', 'abc/abcdefghijk'].map(
-    (start) => start + end,
-  ),
+  ['a', 'abc', 'abc/', 'abcdef', 'abcdefghij', 'abcdefghij/abc', 'abc/abcdefghijk'].map((start) => start + end),
 );
 const ALL_KEYS = [...new Set([...ODD_KEYS, ...ALIKE_KEYS])];
 
@@ -130,9 +122,7 @@ export const listContract: StorageChecks = {
     assert.deepEqual(await storage.listKeys('jobs'), ['b']);
   },
 
-  'lists no record twice, and every one that stays, while others are written and removed': async (
-    storage,
-  ) => {
+  'lists no record twice, and every one that stays, while others are written and removed': async (storage) => {
     const staying = range(10).map((index) => `stay/${index}`);
     const going = range(10).map((index) => `go/${index}`);
     await writeAll(storage, [...staying, ...going]);

@@ -87,19 +87,7 @@ const promises: Readonly<Record<string, (loader: ModelLoader) => Promise<void>>>
   },
 
   'rejects with a ValidationError for names that lead elsewhere': async (loader) => {
-    const names = [
-      '',
-      '.',
-      '..',
-      '../plain',
-      '/etc',
-      'orchard/../plain',
-      'a/b/c',
-      'orchard/',
-      '.git',
-      'a b',
-      'C:\\x',
-    ];
+    const names = ['', '.', '..', '../plain', '/etc', 'orchard/../plain', 'a/b/c', 'orchard/', '.git', 'a b', 'C:\\x'];
     for (const name of names) {
       const error = await failureOf(loader.load(name));
       assert.equal(error.code, 'validation', name);

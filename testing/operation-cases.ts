@@ -1,10 +1,4 @@
-import {
-  type Graph,
-  type OperationName,
-  outputAt,
-  type Tensor,
-  type TensorData,
-} from '../src/graph/index.js';
+import { type Graph, type OperationName, outputAt, type Tensor, type TensorData } from '../src/graph/index.js';
 
 /**
  * Every operation on a few numbers, with results worked out by hand or by plain loops over the definition.
@@ -77,10 +71,7 @@ function unary(build: Build, compute: (x: number) => number, values = xs): reado
   return [given({ x: floats(dims, values) }, build, floats(dims, values.map(compute)))];
 }
 
-function binary(
-  build: Build,
-  compute: (a: number, b: number) => number,
-): readonly [OperationCase, OperationCase] {
+function binary(build: Build, compute: (a: number, b: number) => number): readonly [OperationCase, OperationCase] {
   const [row, column] = [
     [2, -4, 0.5],
     [3, -1],
@@ -102,14 +93,7 @@ const zs = [0, 0.5, 1, -1];
 const gates = [0.5, 0.7602499389, 0.92135039645, 0.07864960355];
 /** x·Φ(x), with Φ from tables of the normal distribution. */
 const geluXs = [-6, -3, -1, 0, 1, 2];
-const geluYs = [
-  -6 * 9.8658765e-10,
-  -3 * 0.0013498980316,
-  -0.158655253931,
-  0,
-  0.841344746069,
-  2 * 0.977249868052,
-];
+const geluYs = [-6 * 9.8658765e-10, -3 * 0.0013498980316, -0.158655253931, 0, 0.841344746069, 2 * 0.977249868052];
 
 const elementwiseCases = {
   add: binary(
@@ -207,12 +191,7 @@ interface Layout {
 }
 
 /** A batch of matrices [BATCH, rows, columns] in a layout that an operand may be stored in. */
-function stored(
-  rows: number,
-  columns: number,
-  valueAt: Element,
-  { transpose, rowsFirst }: Layout,
-): TensorData {
+function stored(rows: number, columns: number, valueAt: Element, { transpose, rowsFirst }: Layout): TensorData {
   if (transpose && rowsFirst) return filled(columns, BATCH, rows, (k, b, m) => valueAt(b, m, k));
   if (transpose) return filled(BATCH, columns, rows, (b, k, m) => valueAt(b, m, k));
   if (rowsFirst) return filled(rows, BATCH, columns, (m, b, k) => valueAt(b, m, k));
@@ -352,11 +331,7 @@ const rowCases = {
   layerNorm: [
     layerNorm('its rows', (y) => y, floats([2, 3], normalized)),
     layerNorm('its means', (y) => furtherOutput(y, 1), floats([2, 1], rows.map(meanOf))),
-    layerNorm(
-      'its inverse deviations',
-      (y) => furtherOutput(y, 2),
-      floats([2, 1], rows.map(inverseDeviationOf)),
-    ),
+    layerNorm('its inverse deviations', (y) => furtherOutput(y, 2), floats([2, 1], rows.map(inverseDeviationOf))),
   ],
   reduceSum: [
     given(
@@ -372,9 +347,7 @@ const rowCases = {
       'keeping dimensions',
     ),
   ],
-  columnSum: [
-    given({ x: floats([3, 2], counting(6)) }, (graph, x) => graph.columnSum(x), floats([2], [9, 12])),
-  ],
+  columnSum: [given({ x: floats([3, 2], counting(6)) }, (graph, x) => graph.columnSum(x), floats([2], [9, 12]))],
 } satisfies Partial<OperationCases>;
 
 /** Two matrices of 3 rows, for the operations between distances and positions; n = 3. */
@@ -448,11 +421,7 @@ const partCases = {
     ),
   ],
   rowDistances: [
-    given(
-      { x: ints([3, 1], [9, 9, 9]) },
-      (graph, x) => graph.rowDistances(x),
-      longs([6], [-3, -2, -1, 0, 1, 2]),
-    ),
+    given({ x: ints([3, 1], [9, 9, 9]) }, (graph, x) => graph.rowDistances(x), longs([6], [-3, -2, -1, 0, 1, 2])),
   ],
 } satisfies Partial<OperationCases>;
 
@@ -506,11 +475,7 @@ const layoutCases = {
     ),
   ],
   reshape: [
-    given(
-      { x: floats([2, 3], counting(6)) },
-      (graph, x) => graph.reshape(x, [3, 2]),
-      floats([3, 2], counting(6)),
-    ),
+    given({ x: floats([2, 3], counting(6)) }, (graph, x) => graph.reshape(x, [3, 2]), floats([3, 2], counting(6))),
   ],
   transpose: [
     given(
@@ -519,9 +484,7 @@ const layoutCases = {
       floats([3, 2, 1], [1, 4, 2, 5, 3, 6]),
     ),
   ],
-  rowNumbers: [
-    given({ x: floats([3, 1], [9, 9, 9]) }, (graph, x) => graph.rowNumbers(x), longs([3], [0, 1, 2])),
-  ],
+  rowNumbers: [given({ x: floats([3, 1], [9, 9, 9]) }, (graph, x) => graph.rowNumbers(x), longs([3], [0, 1, 2]))],
   cast: [
     castOf('int32 to float32', ints([3], [-1, 0, 7]), floats([3], [-1, 0, 7])),
     castOf('int64 to float32', longs([3], [-1, 0, 7]), floats([3], [-1, 0, 7])),

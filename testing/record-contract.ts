@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  isVersionConflict,
-  type JsonValue,
-  ODD_KEYS,
-  observeDuring,
-  outcomes,
-  range,
-  type Storage,
-  type StorageChecks,
-  tamperWith,
-} from '../src/storage/index.js';
+import { isVersionConflict, type JsonValue, type Storage } from '../src/storage/index.js';
+import { ODD_KEYS, observeDuring, outcomes, range, type StorageChecks, tamperWith } from './storage-check.js';
 
 const CONTENDERS = 12;
 /** So many numbers make a record that one system call doesn't write. */

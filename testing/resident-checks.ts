@@ -1,11 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  emptyTensor,
-  Graph,
-  type ResidentMemory,
-  type ResidentTensor,
-  type TensorData,
-} from '../src/graph/index.js';
+import { emptyTensor, Graph, type ResidentMemory, type ResidentTensor, type TensorData } from '../src/graph/index.js';
 import { floats, ints } from './operation-cases.js';
 
 type ResidentChecks = Readonly<Record<string, (memory: ResidentMemory) => Promise<void>>>;
@@ -94,8 +88,7 @@ export const residentChecks: ResidentChecks = {
     const compiled = await memory.compile(graph, { stays: new Set(names) });
     const row = [a, -1, 2 ** 31 - 1];
     const left = await compiled.run({ x: ints([2, 1], [a, b]), y: ints([3], row) }, {});
-    const outer = (compute: (x: number, y: number) => number) =>
-      [a, b].flatMap((x) => row.map((y) => compute(x, y)));
+    const outer = (compute: (x: number, y: number) => number) => [a, b].flatMap((x) => row.map((y) => compute(x, y)));
     const expected = [
       ints(
         [2, 3],

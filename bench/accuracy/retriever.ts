@@ -24,9 +24,7 @@ export async function measureRetriever(name: string, dataset: Questions, setting
   if (directory === undefined) throw new Error(`${name}: no model folder`);
   const texts = [...new Set(passages)];
   const index = Bm25Index.fromPassages(texts, { stem: true });
-  const byWords = test.map(({ question }) =>
-    index.search(question, RANKS).map((found) => texts[found.id] ?? ''),
-  );
+  const byWords = test.map(({ question }) => index.search(question, RANKS).map((found) => texts[found.id] ?? ''));
   const predictor = new Predictor({ storage });
   const startedAt = performance.now();
   const blended: string[][] = [];

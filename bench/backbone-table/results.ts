@@ -13,16 +13,7 @@ export const resultsIn = (file: string): ResultsFile<Result> =>
 
 /** One line for each cell, as Markdown. */
 export function resultTable(results: readonly Result[]): string {
-  const header = [
-    'backbone',
-    'dataset',
-    'training rows',
-    'test rows',
-    'learning rate',
-    'epochs',
-    'measure',
-    'encoder',
-  ];
+  const header = ['backbone', 'dataset', 'training rows', 'test rows', 'learning rate', 'epochs', 'measure', 'encoder'];
   const columns = [...header, 'blended', 'processor s', 'GiB'];
   const lines = results.map(({ cell, figures }) => lineOf(cell, figures));
   return [columns, columns.map(() => '---'), ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n');

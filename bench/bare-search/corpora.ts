@@ -39,8 +39,7 @@ export async function paragraphs(folder: string, model: string, part: Part): Pro
   for (const [topic, article] of partOf(articles, DEV_ARTICLES, part).entries()) {
     for (const { context, qas } of article.paragraphs) {
       const passage = texts.passages.push({ text: context, topic }) - 1;
-      for (const { question } of qas.slice(0, QUESTIONS_EACH))
-        texts.questions.push({ text: question, passage });
+      for (const { question } of qas.slice(0, QUESTIONS_EACH)) texts.questions.push({ text: question, passage });
     }
   }
   return withVectors('paragraphs', texts, model);

@@ -15,9 +15,7 @@ export function fitted(groups: readonly (readonly Asked[])[]): readonly number[]
   let weights = [0, 0, 0, 0];
   for (let step = 0; step < STEPS; step += 1) {
     const gradient = weights.map((weight) => PULL * weight);
-    const curvature = weights.map((_, row): number[] =>
-      weights.map((__, column) => (row === column ? PULL : 0)),
-    );
+    const curvature = weights.map((_, row): number[] => weights.map((__, column) => (row === column ? PULL : 0)));
     for (const { values, isRight, weight } of rows) {
       const logit = values.reduce((sum, value, at) => sum + value * (weights[at] ?? 0), 0);
       const probability = 1 / (1 + Math.exp(-logit));

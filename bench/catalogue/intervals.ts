@@ -27,10 +27,7 @@ const TAIL = 0.025;
  * Any figure over rows, with its percentile bootstrap interval (Efron & Tibshirani 1993, 13.3): as many rows
  * as there are, drawn with replacement; the same draws each time.
  */
-export function bootstrapped<Row>(
-  rows: readonly Row[],
-  figureOf: (rows: readonly Row[]) => number,
-): Estimate {
+export function bootstrapped<Row>(rows: readonly Row[], figureOf: (rows: readonly Row[]) => number): Estimate {
   const random = Random.fromSeed(SEED);
   const draw = () => Array.from(rows, (row) => rows[random.integer(rows.length)] ?? row);
   const drawn = Array.from({ length: DRAWS }, () => figureOf(draw())).sort((a, b) => a - b);

@@ -6,11 +6,7 @@ import { bootstrapped, share } from './intervals.js';
 import { type Measurement, measureEach } from './measure-each.js';
 
 /** Accuracy; for multilabel models macro-F1, where a score above one half says yes. */
-export function measureClassifier(
-  { type, tests }: ClassifierRecipe,
-  ask: Ask,
-  datasets: string,
-): Promise<Measurement> {
+export function measureClassifier({ type, tests }: ClassifierRecipe, ask: Ask, datasets: string): Promise<Measurement> {
   return measureEach(tests, datasets, async (rows) => {
     const texts = rows.map(({ text }) => text);
     const results = await ask(texts);

@@ -1,11 +1,7 @@
 import type { InferenceResult } from 'orchard-nlp';
 import type { Robustness } from '../../models/recipes/catalogue/model-facts.js';
 import type { ClassifierRecipe, Recipe } from '../../models/recipes/catalogue/recipe.js';
-import {
-  editsOf,
-  sampled,
-  withEditedTests,
-} from '../../models/recipes/catalogue/robustness/edited-recipe.js';
+import { editsOf, sampled, withEditedTests } from '../../models/recipes/catalogue/robustness/edited-recipe.js';
 import { type Decision, expectedCalibrationError } from '../../src/families/index.js';
 import { type Ask, asking } from './ask.js';
 import { mean, share } from './intervals.js';

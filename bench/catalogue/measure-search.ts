@@ -16,11 +16,7 @@ const RANKS = 10;
 /**
  * nDCG@10 of copies of the model that search the passages of each test, and of BM25 over the same passages.
  */
-export function measureSearch(
-  { tests }: SearchRecipe,
-  directory: string,
-  datasets: string,
-): Promise<Measurement> {
+export function measureSearch({ tests }: SearchRecipe, directory: string, datasets: string): Promise<Measurement> {
   return measureEach(tests, datasets, async (search) => {
     const texts = search.questions.map(({ question }) => question);
     const results = await withPassages(directory, search.passages, (ask) => ask(texts));

@@ -7,7 +7,6 @@ const predictor = new Predictor({
   modelLoader: folderModels(catalogue),
   workers: Number(workers),
 });
-for (const model of models)
-  (await predictor.predictPretrained(model, 'A text of some words.'))._unsafeUnwrap();
+for (const model of models) (await predictor.predictPretrained(model, 'A text of some words.'))._unsafeUnwrap();
 console.log(process.memoryUsage.rss());
 await predictor.close();

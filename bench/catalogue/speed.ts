@@ -42,11 +42,7 @@ export async function measureSpeed(
 }
 
 /** Resident megabytes of a process with so many workers that has answered with each of these models once. */
-export async function residentMegabytes(
-  catalogue: string,
-  workers: number,
-  names: readonly string[],
-): Promise<number> {
+export async function residentMegabytes(catalogue: string, workers: number, names: readonly string[]): Promise<number> {
   return (await runScript('memory.mjs', catalogue, String(workers), ...names)) / 1e6;
 }
 

@@ -6,12 +6,7 @@ export function stepsTable(measured: readonly Measured[]): string {
   const names = namesOf(measured);
   const [one = '', several = ''] = names;
   const adaptive = names.at(-1) ?? '';
-  const header = [
-    'busy',
-    ...names.map((name) => `${name} (ms)`),
-    `adaptive / ${one}`,
-    `adaptive / ${several}`,
-  ];
+  const header = ['busy', ...names.map((name) => `${name} (ms)`), `adaptive / ${one}`, `adaptive / ${several}`];
   const rows = measured.map(({ busy, steps }) => {
     const later = (name: string) => (steps.get(name) ?? []).slice(1);
     const ratio = (name: string) => ratioBy(later(adaptive), later(name)).toFixed(2);

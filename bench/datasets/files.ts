@@ -14,5 +14,4 @@ export function readText(folder: string, file: string): string {
 }
 
 /** Lines that aren't blank; only LF ends a line. */
-export const nonBlankLines = (content: string): string[] =>
-  content.split('\n').filter((line) => line.trim() !== '');
+export const nonBlankLines = (content: string): string[] => content.split('\n').filter((line) => line.trim() !== '');

@@ -15,10 +15,7 @@ export interface Row {
 export interface LabelledTexts {
   /** `language` of the training job. Default: english. */
   readonly language?: string;
-  readonly type:
-    | 'binary-text-classification'
-    | 'multiclass-text-classification'
-    | 'multilabel-text-classification';
+  readonly type: 'binary-text-classification' | 'multiclass-text-classification' | 'multilabel-text-classification';
   readonly labels: readonly string[];
   readonly train: readonly Row[];
   readonly dev: readonly Row[];
@@ -134,13 +131,9 @@ const massiveLine = z.object({
 });
 
 function readMassive(folder: string, locale: 'en-US' | 'ja-JP'): LabelledTexts {
-  const all = nonBlankLines(readText(folder, `${locale}.jsonl.br`)).map((line) =>
-    massiveLine.parse(JSON.parse(line)),
-  );
+  const all = nonBlankLines(readText(folder, `${locale}.jsonl.br`)).map((line) => massiveLine.parse(JSON.parse(line)));
   const read = (wanted: string): Row[] =>
-    all.flatMap(({ partition, intent, utt }) =>
-      partition === wanted ? [{ text: utt, labels: [intent] }] : [],
-    );
+    all.flatMap(({ partition, intent, utt }) => (partition === wanted ? [{ text: utt, labels: [intent] }] : []));
   return {
     type: 'multiclass-text-classification',
     language: locale === 'ja-JP' ? 'japanese' : 'english',

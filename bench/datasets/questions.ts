@@ -84,14 +84,11 @@ export function readScifactDocuments(folder: string): ScifactDocument[] {
 }
 
 /** An abstract after its title, as it is searched. */
-export const scifactPassage = ({ title, abstract }: ScifactDocument): string =>
-  oneLine(`${title} ${abstract}`);
+export const scifactPassage = ({ title, abstract }: ScifactDocument): string => oneLine(`${title} ${abstract}`);
 
 /** Claims as questions, abstracts (after their title) as passages, with BEIR's judgements. */
 function readScifact(folder: string): Questions {
-  const documents = new Map(
-    readScifactDocuments(folder).map((document) => [document.id, scifactPassage(document)]),
-  );
+  const documents = new Map(readScifactDocuments(folder).map((document) => [document.id, scifactPassage(document)]));
   const queries = new Map(
     parseLines(folder, 'beir_queries.jsonl', querySchema).map(({ _id, text }) => [_id, oneLine(text)]),
   );

@@ -47,10 +47,7 @@ function splits(
 }
 
 /** One word and its tag per line, a blank line between sentences. */
-function parseColumns(
-  content: string,
-  wordOf: (written: string) => string = (written) => written,
-): TaggedSentence[] {
+function parseColumns(content: string, wordOf: (written: string) => string = (written) => written): TaggedSentence[] {
   const sentences: TaggedSentence[] = [];
   let words: string[] = [];
   let tags: string[] = [];

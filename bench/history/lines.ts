@@ -31,9 +31,7 @@ export function readHistory(file: string): readonly HistoryLine[] {
 
 /** Adds a line; one of the same commit and machine is replaced. @returns all lines */
 export function addToHistory(file: string, line: HistoryLine): readonly HistoryLine[] {
-  const others = readHistory(file).filter(
-    ({ commit, machine }) => commit !== line.commit || machine !== line.machine,
-  );
+  const others = readHistory(file).filter(({ commit, machine }) => commit !== line.commit || machine !== line.machine);
   const all = [...others, line];
   writeFileSync(file, all.map((each) => `${JSON.stringify(each)}\n`).join(''));
   return all;

@@ -69,8 +69,7 @@ function plotOf(name: string, places: readonly Place[]): string {
   const [first, last] = [places[0], places.at(-1)];
   const ends = first && last ? [first, ...(last === first ? [] : [last])] : [];
   const commits = ends.map(
-    (place) =>
-      `<text x="${xOf(place)}" y="${HEIGHT + 14}" text-anchor="middle">${place.commit.slice(0, 7)}</text>`,
+    (place) => `<text x="${xOf(place)}" y="${HEIGHT + 14}" text-anchor="middle">${place.commit.slice(0, 7)}</text>`,
   );
   return `<text class="name" x="${MARGIN.left}" y="-8">${name}</text>${ticks.join('')}<path class="spread" d="${spread ?? ''}"/><path class="median" d="${medians ?? ''}"/>${dots.join('')}${commits.join('')}`;
 }

@@ -4,10 +4,7 @@ import type { Load } from './messages.js';
  * Keeps several calls under way for a while: each of the `lanes` makes its next call when its last one is
  * answered.
  */
-export async function askRepeatedly(
-  lanes: readonly (() => Promise<unknown>)[],
-  seconds: number,
-): Promise<Load> {
+export async function askRepeatedly(lanes: readonly (() => Promise<unknown>)[], seconds: number): Promise<Load> {
   const latencies: number[] = [];
   const startedAt = performance.now();
   const endAt = startedAt + 1000 * seconds;

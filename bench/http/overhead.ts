@@ -19,11 +19,7 @@ interface Sent {
 }
 
 /** Each connection is a lane with one request at a time. */
-async function askOverHttp(
-  { url, headers, body }: Sent,
-  seconds: number,
-  connections: number,
-): Promise<Load> {
+async function askOverHttp({ url, headers, body }: Sent, seconds: number, connections: number): Promise<Load> {
   const { origin, pathname } = new URL(url);
   const clients = Array.from({ length: connections }, () => new Client(origin));
   const lanes = clients.map((client) => async () => {

@@ -37,11 +37,7 @@ export class Served {
 }
 
 /** The next reply of this type. Rejects if the process ends instead. */
-function told<Type extends Reply['type']>(
-  child: ChildProcess,
-  command: Command,
-  type: Type,
-): Promise<ReplyOf<Type>> {
+function told<Type extends Reply['type']>(child: ChildProcess, command: Command, type: Type): Promise<ReplyOf<Type>> {
   return new Promise((resolve, reject) => {
     const ended = () => reject(new Error('the service ended'));
     const note = (reply: Reply) => {

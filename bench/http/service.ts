@@ -47,10 +47,7 @@ async function start({ folder, app_id, model, workers, pretrained }: Serve): Pro
     url: server.url,
     bareUrl: bare.url,
     ask,
-    path:
-      'id' in model
-        ? `/predictor/language/model/${model.id}`
-        : `/predictor/language/pre-trained/${model.name}`,
+    path: 'id' in model ? `/predictor/language/model/${model.id}` : `/predictor/language/pre-trained/${model.name}`,
     apiKey,
     async close() {
       bare.close();

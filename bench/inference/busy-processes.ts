@@ -8,9 +8,7 @@ export class BusyProcesses implements Disposable {
   readonly #children: readonly ChildProcess[];
 
   constructor(count: number) {
-    this.#children = Array.from({ length: count }, () =>
-      spawn(process.execPath, ['-e', PROGRAM], { stdio: 'ignore' }),
-    );
+    this.#children = Array.from({ length: count }, () => spawn(process.execPath, ['-e', PROGRAM], { stdio: 'ignore' }));
   }
 
   [Symbol.dispose](): void {

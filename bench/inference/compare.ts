@@ -91,9 +91,7 @@ function result(entry: Entry, reference: readonly RoundFigures[], texts: number)
     ratios,
     p50Ms: median(calls),
     p99Ms: quantile(calls, 0.99),
-    p50Ratio: median(
-      perRound((own, other) => median(own.milliseconds) / median(other?.milliseconds ?? [Number.NaN])),
-    ),
+    p50Ratio: median(perRound((own, other) => median(own.milliseconds) / median(other?.milliseconds ?? [Number.NaN]))),
     loopDelayMs: delays.length === 0 ? null : Math.max(...delays),
     peakMebibytes: Math.max(...rounds.map(({ peakMebibytes }) => peakMebibytes)),
     decodingShare,

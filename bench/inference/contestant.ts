@@ -1,13 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import {
-  type NamedNumbers,
-  type Opening,
-  type Reply,
-  type Round,
-  type RoundFigures,
-  replySchema,
-} from './protocol.js';
+import { type NamedNumbers, type Opening, type Reply, type Round, type RoundFigures, replySchema } from './protocol.js';
 
 /** Most characters of its standard error that are kept. */
 const KEPT_ERRORS = 2000;
@@ -36,9 +29,7 @@ export class Contestant {
   static async start(command: readonly string[], opening: Opening): Promise<Contestant | string> {
     const [program = '', ...args] = command;
     const child = spawn(program, [...args, JSON.stringify(opening)]);
-    const failed = new Promise<string>((resolve) =>
-      child.on('error', () => resolve(`${program} does not start`)),
-    );
+    const failed = new Promise<string>((resolve) => child.on('error', () => resolve(`${program} does not start`)));
     const contestant = new Contestant(child);
     const first = await Promise.race([contestant.#next().catch(String), failed]);
     if (typeof first === 'string') return first;

@@ -28,9 +28,7 @@ export async function measureAll(models: Models, comparison: Comparison) {
   const agreements: Agreement[] = [];
   const notes: string[] = [textEmbeddingsInference];
   for (const subject of subjectNames) {
-    const scenarios = scenariosFor(subject, comparison.texts).filter(({ name }) =>
-      name.includes(comparison.only),
-    );
+    const scenarios = scenariosFor(subject, comparison.texts).filter(({ name }) => name.includes(comparison.only));
     if (scenarios.length === 0) continue;
     const { sides, notes: leftOut } = await openSides(models, subject, comparison);
     try {

@@ -1,13 +1,6 @@
 import { createRequire } from 'node:module';
 import { basename, dirname } from 'node:path';
-import {
-  fileStorage,
-  folderModels,
-  type InferenceResult,
-  MAX_BATCH_QUERIES,
-  Medley,
-  Predictor,
-} from 'orchard-nlp';
+import { fileStorage, folderModels, type InferenceResult, MAX_BATCH_QUERIES, Medley, Predictor } from 'orchard-nlp';
 import { TextModel } from '../../src/inference/index.js';
 import { account } from './account.js';
 import type { BenchModel, NamedNumbers, Opening } from './protocol.js';

@@ -62,8 +62,6 @@ export function printSides(subject: string, sides: readonly Side[]): void {
 export function printAgreements(agreements: readonly Agreement[]): void {
   for (const { subject, peer, numbers, largestDifference, isEqual } of agreements) {
     const difference = `largest difference ${largestDifference.toExponential(1)} of ${numbers} numbers`;
-    console.log(
-      `${subject}: float32 answers ${isEqual ? 'equal' : 'NOT EQUAL'} to ${peer}'s (${difference})`,
-    );
+    console.log(`${subject}: float32 answers ${isEqual ? 'equal' : 'NOT EQUAL'} to ${peer}'s (${difference})`);
   }
 }

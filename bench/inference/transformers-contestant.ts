@@ -102,10 +102,7 @@ async function searcher({ directory }: BenchModel, opening: Opening): Promise<Mo
   };
 }
 
-async function vectorsOf(
-  extract: FeatureExtractionPipeline,
-  texts: readonly string[],
-): Promise<Float32Array[]> {
+async function vectorsOf(extract: FeatureExtractionPipeline, texts: readonly string[]): Promise<Float32Array[]> {
   const { data, dims } = await extract([...texts], { pooling: 'mean', normalize: true });
   const numbers = Float32Array.from(data, Number);
   const width = numbers.length / (dims[0] ?? 1);

@@ -24,9 +24,7 @@ const heads: readonly BuiltHead[] = ['first', 'mean', 'tokens'];
 const larger = { max_position_embeddings: 300, initializer_range: 0.3 };
 
 /** A model of every architecture with every head. @param folder where theirs are written. */
-export async function architectureModels(
-  folder: string,
-): Promise<(PythonFolder & { readonly name: string })[]> {
+export async function architectureModels(folder: string): Promise<(PythonFolder & { readonly name: string })[]> {
   const folders = [];
   for (const [type, fields] of Object.entries(smallConfigs)) {
     for (const head of heads) {

@@ -18,11 +18,7 @@ const answerSchema = z.union([
 export type PythonAnswer = z.infer<typeof answerSchema>;
 
 /** How Python loads a folder; python_peer.py has a function for each. */
-export type Loading =
-  | 'sequence-classification'
-  | 'token-classification'
-  | 'mean-classification'
-  | 'sentence-vectors';
+export type Loading = 'sequence-classification' | 'token-classification' | 'mean-classification' | 'sentence-vectors';
 
 export interface PythonFolder {
   readonly path: string;

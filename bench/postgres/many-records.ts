@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { documentedModelTypes, type TrainingJobStatus } from '../../src/contract/index.js';
+import { modelTypes, type TrainingJobStatus } from '../../src/contract/index.js';
 import { taskOf } from '../../src/families/index.js';
 import { viewsOf } from '../../src/jobs/index.js';
 import { app_id as APP_ID, aJob } from '../storage/many-jobs.js';
@@ -31,7 +31,7 @@ export function idOf(n: number): string {
 function templates() {
   const statuses = ENDS.flatMap(([status, count]) => Array.from({ length: count }, () => status));
   return statuses.map((status, slot) => {
-    const type = documentedModelTypes[slot % documentedModelTypes.length] ?? 'question-answering';
+    const type = modelTypes[slot % modelTypes.length] ?? 'question-answering';
     const job = aJob({ status, type, created: OLDEST });
     const value = JSON.stringify(job);
     return { slot, value, id: job.id, views: viewsOf(job, taskOf) };
@@ -41,9 +41,7 @@ function templates() {
 /** @param schema quoted. @param count how many jobs, a third of which have models. */
 export async function writeManyRecords(client: pg.ClientBase, schema: string, count: number): Promise<void> {
   const slots = templates();
-  await client.query(
-    'CREATE TEMPORARY TABLE slots (slot int PRIMARY KEY, value text, id text, views text[])',
-  );
+  await client.query('CREATE TEMPORARY TABLE slots (slot int PRIMARY KEY, value text, id text, views text[])');
   for (const { slot, value, id, views } of slots) {
     await client.query('INSERT INTO slots VALUES ($1, $2, $3, $4)', [slot, value, id, views]);
   }

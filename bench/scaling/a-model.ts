@@ -2,9 +2,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Trainer } from '../../src/jobs/index.js';
 import type { Storage } from '../../src/storage/index.js';
 
-export const dataset = pathToFileURL(
-  fileURLToPath(new URL('../../examples/customer-reviews', import.meta.url)),
-).href;
+export const dataset = pathToFileURL(fileURLToPath(new URL('../../examples/customer-reviews', import.meta.url))).href;
 
 export const model_config = {
   name: 'reviews',

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
-import { documentedModelTypes, type ModelType, type TrainingJobStatus } from '../../src/contract/index.js';
+import { type ModelType, modelTypes, type TrainingJobStatus } from '../../src/contract/index.js';
 import { taskOf } from '../../src/families/index.js';
 import { type JobRecord, newJobRecord, viewsOf } from '../../src/jobs/index.js';
 import { pathOfKey } from '../../src/storage/index.js';
@@ -34,7 +34,7 @@ export function writeManyJobs(directory: string, { count, spacingMs, waiting }: 
   const random = Random.fromSeed(1);
   for (let age = count - 1; age >= 0; age -= 1) {
     const status = age < waiting ? 'QUEUED' : endAt(random.integer(100));
-    const type = documentedModelTypes[random.integer(documentedModelTypes.length)] ?? 'question-answering';
+    const type = modelTypes[random.integer(modelTypes.length)] ?? 'question-answering';
     const job = aJob({ status, type, created: NEWEST - age * spacingMs });
     const key = `${app_id}/${job.id}`;
     writeRecord(join(directory, 'records', 'jobs', pathOfKey(key)), key, job);

@@ -72,11 +72,7 @@ async function settingsFor(
   return { epochs, batchSize, learningRate, labelSmoothing };
 }
 
-function describe(
-  kind: PythonContestant['kind'],
-  { epochs, batchSize, learningRate }: Chosen,
-  pairs: number,
-): string {
+function describe(kind: PythonContestant['kind'], { epochs, batchSize, learningRate }: Chosen, pairs: number): string {
   const rest = `batches of ${batchSize}, learning rate ${learningRate}`;
   return kind === 'setfit' ? `${pairs} pairs a text, ${rest}` : `${epochs} epochs, ${rest}`;
 }

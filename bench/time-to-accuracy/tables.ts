@@ -22,9 +22,7 @@ export function resultTables(results: readonly Result[]): string {
 }
 
 /** In the order of their first results. */
-export const datasetsOf = (results: readonly Result[]): string[] => [
-  ...new Set(results.map(({ dataset }) => dataset)),
-];
+export const datasetsOf = (results: readonly Result[]): string[] => [...new Set(results.map(({ dataset }) => dataset))];
 
 /** Libraries with their versions, and the machines. */
 export function printedVersions(results: readonly Result[]): string {

@@ -17,9 +17,7 @@ const folder = await mkdtemp(join(tmpdir(), 'orchard-adapter-job-'));
 const archive = join(folder, 'texts.zip');
 const type = 'binary-text-classification';
 const rows = textsOf(Number(count), TOKENS);
-(
-  await createClassificationArchive({ type, name: 'bench', rows, devRows: rows.slice(0, 32) }, archive)
-)._unsafeUnwrap();
+(await createClassificationArchive({ type, name: 'bench', rows, devRows: rows.slice(0, 32) }, archive))._unsafeUnwrap();
 const storage = fileStorage(join(folder, 'models'));
 const trainer = new Trainer({
   storage,

@@ -33,12 +33,7 @@ export function textsOf(count: number, tokens: number) {
 }
 
 /** Trains through the public API. */
-export async function measureApplication({
-  size,
-  tokens,
-  steps,
-  threads,
-}: ApplicationOptions): Promise<void> {
+export async function measureApplication({ size, tokens, steps, threads }: ApplicationOptions): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'orchard-bench-'));
   const archive = join(folder, 'texts.zip');
   const type = 'binary-text-classification';

@@ -23,8 +23,7 @@ const say = (message: unknown) => process.stdout.write(`${JSON.stringify(message
 
 async function executorNamed(): Promise<{ executor: GraphExecutor; title: string }> {
   const count = Number(threads);
-  if (runtime === 'onnx')
-    return { executor: onnxExecutor({ threads: count }), title: 'Orchard on ONNX Runtime' };
+  if (runtime === 'onnx') return { executor: onnxExecutor({ threads: count }), title: 'Orchard on ONNX Runtime' };
   if (runtime === 'adaptive') return { executor: cpuExecutor(count), title: 'Orchard, adaptive threads' };
   if (runtime === 'without-spinning') {
     return { executor: onnxExecutor({ threads: count, spinning: false }), title: 'Orchard without spinning' };
@@ -42,10 +41,7 @@ const encoder = readEncoder(configOf(configuration), 'the configuration');
 const random = Random.fromSeed(0);
 const rows = Array.from({ length: batch }, (_, row) => ({ text: '', labelIds: [row % CLASSES] }));
 const labels = Array.from({ length: CLASSES }, (_, label) => String(label));
-const { head } = classificationTask(
-  { kind: 'multiclass', labels, train: rows, dev: rows, warnings: [] },
-  'mean',
-);
+const { head } = classificationTask({ kind: 'multiclass', labels, train: rows, dev: rows, warnings: [] }, 'mean');
 const encodings = sequenceLengths(configuration).map((length) => ({
   ids: Int32Array.from({ length }, () => random.integer(vocabulary)),
   typeIds: new Int32Array(length),

@@ -42,9 +42,7 @@ export class Peer {
     environment: Readonly<Record<string, string>> = {},
   ): Promise<Peer | string> {
     const child = spawn(command, args, { env: { ...process.env, ...environment } });
-    const failed = new Promise<string>((resolve) =>
-      child.on('error', () => resolve(`${command} does not start`)),
-    );
+    const failed = new Promise<string>((resolve) => child.on('error', () => resolve(`${command} does not start`)));
     const peer = new Peer(child);
     const first = await Promise.race([peer.#next().catch(String), failed]);
     if (typeof first === 'string') return first;

@@ -24,9 +24,7 @@ export async function compareSteps(options: StepOptions): Promise<void> {
   for (const name of options.asked) {
     const configuration = configurationNamed(name);
     const { layers, hidden, batch, tokens, vocabulary, steps } = configuration;
-    console.log(
-      `\n${name}: ${layers} layers × ${hidden}, batch ${batch} × ${tokens} tokens, vocabulary ${vocabulary}`,
-    );
+    console.log(`\n${name}: ${layers} layers × ${hidden}, batch ${batch} × ${tokens} tokens, vocabulary ${vocabulary}`);
     const peers = await startPeers(name, options);
     const times = new Map<Peer, number[]>(peers.map((peer) => [peer, []]));
     const squares: number[] = [];
@@ -61,9 +59,7 @@ export async function compareSteps(options: StepOptions): Promise<void> {
         'peak memory (MiB)': Math.round(await peer.stop()),
       };
     }
-    console.log(
-      `one product of 2048³: ${Math.round(ceiling / 1e9)} GFLOP/s; the step's own: ${Math.round(own / 1e9)}`,
-    );
+    console.log(`one product of 2048³: ${Math.round(ceiling / 1e9)} GFLOP/s; the step's own: ${Math.round(own / 1e9)}`);
     console.table(table);
   }
 }

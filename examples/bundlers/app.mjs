@@ -24,9 +24,7 @@ async function train() {
   const model_config = { name: 'tiny', type, family: 'Papaya', size: 'mini' };
   const training_config = { use_pretrained: false, num_epochs: 1 };
   const trained = await createClassificationArchive({ name: 'tiny', type, rows }, zip)
-    .andThen(() =>
-      trainer.createTrainingJob({ dataset_url: pathToFileURL(zip).href, model_config, training_config }),
-    )
+    .andThen(() => trainer.createTrainingJob({ dataset_url: pathToFileURL(zip).href, model_config, training_config }))
     .andThen(({ id }) => trainer.waitForTrainingJob(id));
   await trainer.close();
   await rm(folder, { recursive: true });
@@ -36,10 +34,7 @@ async function train() {
 async function main() {
   for (const work of [ask, train]) {
     const outcome = await work();
-    console.log(
-      work.name,
-      outcome.isOk() ? outcome.value : `${outcome.error.code}: ${outcome.error.message}`,
-    );
+    console.log(work.name, outcome.isOk() ? outcome.value : `${outcome.error.code}: ${outcome.error.message}`);
   }
 }
 

@@ -13,8 +13,7 @@ export function printPassages(_query: string, { labels, scores }: InferenceResul
   for (const [rank, passage] of labels.slice(0, SHOWN).entries()) {
     const score = `  ${(100 * (scores[rank] ?? 0)).toFixed(1).padStart(5)} %`.padEnd(INDENT);
     if (rank === 0) console.log(pc.green(score) + wrap(passage, width).join(`\n${' '.repeat(INDENT)}`));
-    else
-      console.log(pc.dim(score + (wrap(passage, width - 2)[0] ?? '') + (passage.length > width ? ' …' : '')));
+    else console.log(pc.dim(score + (wrap(passage, width - 2)[0] ?? '') + (passage.length > width ? ' …' : '')));
   }
 }
 

@@ -7,10 +7,7 @@ const FORMAT = '  {bar} {percentage} %  {phase}  epoch {epoch}/{epochs}  loss {l
 
 /** Follows a job to its end: a bar with the time left, and a line for each epoch that stays above it. */
 export async function showTraining(events: AsyncIterable<TrainingEvent>, task: DemoTask): Promise<void> {
-  const bars = new MultiBar(
-    { format: FORMAT, clearOnComplete: true, hideCursor: true },
-    Presets.shades_classic,
-  );
+  const bars = new MultiBar({ format: FORMAT, clearOnComplete: true, hideCursor: true }, Presets.shades_classic);
   const print = (line: string) => (process.stderr.isTTY ? bars.log(`${line}\n`) : console.log(line));
   const bar = bars.create(100, 0, { phase: 'start', epoch: 0, epochs: '?', loss: '–', left: '' });
   for await (const event of events) {

@@ -78,11 +78,7 @@ export const tasks: Readonly<Record<'reviews' | 'entities' | 'questions', DemoTa
   },
 };
 
-export const modelTypes: readonly ModelType[] = [
-  ...classificationTypes,
-  ...sequenceTypes,
-  'question-answering',
-];
+export const modelTypes: readonly ModelType[] = [...classificationTypes, ...sequenceTypes, 'question-answering'];
 
 /** The demo's task for models of a type; undefined where there is no such type. */
 export function taskOfType(name: string): DemoTask | undefined {

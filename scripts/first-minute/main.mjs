@@ -36,9 +36,7 @@ function reviews() {
     .trimEnd()
     .split('\n');
   const rows = lines.slice(1).map((line) => line.split('\t'));
-  const csv = rows.map(
-    ([text, id]) => `"${text.replaceAll('"', '""')}",${id === '1' ? 'positive' : 'negative'}`,
-  );
+  const csv = rows.map(([text, id]) => `"${text.replaceAll('"', '""')}",${id === '1' ? 'positive' : 'negative'}`);
   return `text,label\n${csv.join('\n')}\n`;
 }
 

@@ -68,8 +68,7 @@ function drawnLine({ text, at, isCommand }, y) {
   const shown = text.trimEnd();
   if (shown === '') return '';
   const place = `x="${MARGIN}" y="${y}" textLength="${(shown.length * CHARACTER).toFixed(1)}"`;
-  if (!isCommand)
-    return `<text class="at${at} printed" ${place} xml:space="preserve">${escaped(shown)}</text>`;
+  if (!isCommand) return `<text class="at${at} printed" ${place} xml:space="preserve">${escaped(shown)}</text>`;
   const words = `<tspan class="prompt">$</tspan><tspan class="command">${escaped(shown.slice(1))}</tspan>`;
   return `<text class="at${at}" ${place} xml:space="preserve">${words}</text>`;
 }
@@ -79,8 +78,7 @@ const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').
 /** @param folder with session.json */
 export function writePictures(folder) {
   const session = JSON.parse(readFileSync(join(folder, 'session.json'), 'utf8'));
-  for (const name of Object.keys(LOOKS))
-    writeFileSync(join(folder, `session-${name}.svg`), drawSession(session, name));
+  for (const name of Object.keys(LOOKS)) writeFileSync(join(folder, `session-${name}.svg`), drawSession(session, name));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))

@@ -125,12 +125,7 @@ export function toAnswer(result: JudgedResult, { view, isMultilabel }: AnswerRea
   };
 }
 
-function entitiesOf({
-  labels,
-  scores,
-  tokens = [],
-  token_start_positions = [],
-}: JudgedResult): FoundEntity[] {
+function entitiesOf({ labels, scores, tokens = [], token_start_positions = [] }: JudgedResult): FoundEntity[] {
   return labels.map((type, at) => {
     const text = tokens[at] ?? '';
     const start = token_start_positions[at] ?? 0;

@@ -12,7 +12,7 @@ import {
   type TrainingRow,
 } from '../datasets/index.js';
 import { families } from '../families/index.js';
-import { type PlacedModel, placeOf } from '../models/index.js';
+import { type FoundModel, findModel } from '../models/index.js';
 import { Random, withPauses } from '../system/index.js';
 import type { Answer } from './answers.js';
 import type {
@@ -23,14 +23,7 @@ import type {
   OutOfFoldAnswer,
 } from './cross-validate.js';
 import { doubtfulRows } from './doubtful-rows.js';
-import {
-  answersTo,
-  type Evaluation,
-  type Example,
-  examplesFor,
-  examplesOf,
-  type JudgedModel,
-} from './evaluate.js';
+import { answersTo, type Evaluation, type Example, examplesFor, examplesOf, type JudgedModel } from './evaluate.js';
 import { evaluationFigures } from './evaluation-report.js';
 import { assignFolds, type FoldUnit, unitsOf } from './folds.js';
 import { type BootstrapOptions, judge } from './judge.js';
@@ -39,7 +32,7 @@ import { OpenModel } from './open-model.js';
 import { readRows } from './rows/read-rows.js';
 import { type FoundType, typeOfRows } from './training/model-type.js';
 import { checkedRows, nameOf } from './training/prepare-dataset.js';
-import { runJob } from './training/run-job.js';
+import { trainInFolder } from './training/train-in-folder.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 
 /** How `crossValidate` works: trains on all folds but one, evaluates on that one, and repeats this for every fold. */
@@ -64,7 +57,7 @@ interface Validation {
   readonly units: readonly FoldUnit[];
   readonly type: FoundType;
   readonly judged: JudgedModel;
-  readonly base: PlacedModel | undefined;
+  readonly base: FoundModel | undefined;
 }
 
 /** @throws as `crossValidate` fails */
@@ -87,7 +80,7 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
       name: nameOf(settings.training),
       labels: [...new Set(units.flatMap(({ labels }) => labels))].sort(),
     },
-    base: base === undefined ? undefined : await placeOf(base, { modelLoader, backbones: true, signal }),
+    base: base === undefined ? undefined : await findModel(base, { modelLoader, backbones: true, signal }),
   };
   const result = await runRepeats(validation);
   const warnings = [...leftOut, ...dataset.warnings];
@@ -114,9 +107,7 @@ function crossValidateSettings(options: unknown) {
   return { training, folds, repeats, groups, groupColumn, resamples, onFold };
 }
 
-async function readTypedRows({
-  training,
-}: CrossValidateSettings): Promise<{ table: RowTable; type: FoundType }> {
+async function readTypedRows({ training }: CrossValidateSettings): Promise<{ table: RowTable; type: FoundType }> {
   const { source, columns, signal, type: given, passages } = training;
   if (source.kind === 'url') throw invalid(['url'], 'give rows, or the path of a file of rows');
   const rows = source.kind === 'rows' ? source.rows : source.path;
@@ -155,9 +146,7 @@ async function groupsInFile(path: string, column: string): Promise<string[]> {
   }
   const records = select([column]);
   if (problems.total > 0) throw problems.toError();
-  return records.map(({ values: [value] }) =>
-    typeof value === 'string' ? value : JSON.stringify(value ?? ''),
-  );
+  return records.map(({ values: [value] }) => (typeof value === 'string' ? value : JSON.stringify(value ?? '')));
 }
 
 /** @throws ValidationError if folds would be empty, or would leave nothing to learn */
@@ -168,8 +157,7 @@ function requireDivisible({ checked, origin }: RowTable, units: readonly FoldUni
   }
   if (checked.shape !== 'label') return;
   const counts = new Map<string, number>();
-  for (const { labels } of units)
-    for (const label of new Set(labels)) counts.set(label, (counts.get(label) ?? 0) + 1);
+  for (const { labels } of units) for (const label of new Set(labels)) counts.set(label, (counts.get(label) ?? 0) + 1);
   const lasting = [...counts.values()].filter((count) => count > 1);
   if (lasting.length < 2) {
     const msg = `fewer than two labels of ${origin} have two different texts or groups, so a fold would leave one label to learn`;
@@ -218,10 +206,7 @@ interface JudgedFold {
 }
 
 /** Each fold in turn: trained without it, evaluated on it. */
-async function* repeatFolds(
-  validation: Validation,
-  repeat: number,
-): AsyncGenerator<JudgedFold, void, undefined> {
+async function* repeatFolds(validation: Validation, repeat: number): AsyncGenerator<JudgedFold, void, undefined> {
   const { settings, table, rows, units } = validation;
   const foldOf = assignFolds(units, settings.folds, Random.fromSeed(settings.training.seed, repeat));
   for (let fold = 0; fold < settings.folds; fold += 1) {
@@ -278,7 +263,7 @@ async function trainFold(
   const { type, family } = found;
   const spec = { dataset: { rows: dataset }, model: { name, type, family }, base };
   const tuning: TrainSettings['tuning'] = { quantize: false, ...training.tuning };
-  const trained = await runJob(spec, { ...training, tuning });
+  const trained = await trainInFolder(spec, { ...training, tuning });
   try {
     const { directory } = trained;
     const opened = await OpenModel.open({ name, directory }, { service: { device }, signal });

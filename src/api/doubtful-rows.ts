@@ -77,12 +77,9 @@ class Means {
 function doubtfulLabels(rows: readonly AnsweredRow[]): DoubtfulRow[] {
   const judged = probable(rows);
   const sure = new Means();
-  for (const { given, probability } of judged)
-    for (const label of given) sure.add(label, probability.get(label) ?? 0);
+  for (const { given, probability } of judged) for (const label of given) sure.add(label, probability.get(label) ?? 0);
   return judged.flatMap(({ row, text, given, probability }) => {
-    const [best] = [...probability]
-      .filter(([label, value]) => value >= sure.of(label))
-      .sort(([, a], [, b]) => b - a);
+    const [best] = [...probability].filter(([label, value]) => value >= sure.of(label)).sort(([, a], [, b]) => b - a);
     if (best === undefined || given.includes(best[0])) return [];
     const score = best[1] - (probability.get(given[0] ?? '') ?? 0);
     return [{ row, text, given, suggested: [best[0]], score }];

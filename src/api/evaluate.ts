@@ -131,11 +131,7 @@ const optionsSchema = z.strictObject({
 });
 
 /** @throws ValidationError, DatasetError, AbortedError, and any error of `model.predict` */
-export async function evaluateModel(
-  model: Model,
-  rows: RowsOrPath,
-  options: EvaluateOptions,
-): Promise<Evaluation> {
+export async function evaluateModel(model: Model, rows: RowsOrPath, options: EvaluateOptions): Promise<Evaluation> {
   const { columns, signal, ...bootstrap } = validate(optionsSchema, options ?? {});
   const isMultilabel = model.type === MULTILABEL;
   const { checked, origin } = await readRows(rows, { option: 'rows', columns, isMultilabel, signal });

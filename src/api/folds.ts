@@ -91,8 +91,7 @@ export function assignFolds(units: readonly FoldUnit[], folds: number, random: R
     foldOf[at] = fold;
     add(all[fold], unit);
   };
-  for (const { label, holders } of rarestFirst(units, order, foldOf))
-    for (const at of holders) place(at, label);
+  for (const { label, holders } of rarestFirst(units, order, foldOf)) for (const at of holders) place(at, label);
   for (const at of order) place(at, undefined);
   return foldOf;
 }
@@ -123,11 +122,7 @@ interface Stratum {
 }
 
 /** Repeatedly, the label that the fewest remaining units have. */
-function* rarestFirst(
-  units: readonly FoldUnit[],
-  order: readonly number[],
-  foldOf: Int32Array,
-): Generator<Stratum> {
+function* rarestFirst(units: readonly FoldUnit[], order: readonly number[], foldOf: Int32Array): Generator<Stratum> {
   const holders = new Map<string, number[]>();
   for (const at of order) {
     for (const label of new Set(units[at]?.labels)) {

@@ -42,11 +42,4 @@ export { type SuggestedText, type SuggestOptions, suggestTexts } from './suggest
 export { train } from './train.js';
 export type { TrainOptions } from './training/train-options.js';
 export type { SummaryParts, TrainingSummary } from './training/training-summary.js';
-export {
-  type Trial,
-  type TrialRun,
-  type TrialStatus,
-  type TuneOptions,
-  type TuningSummary,
-  tune,
-} from './tune.js';
+export { type Trial, type TrialRun, type TrialStatus, type TuneOptions, type TuningSummary, tune } from './tune.js';

@@ -54,8 +54,7 @@ function answered<Kind extends Answer['kind']>(
   examples: readonly Example[],
   answers: readonly (Answer | undefined)[],
 ): Judged<Extract<Answer, { kind: Kind }>>[] {
-  const isOfKind = (answer: Answer | undefined): answer is Extract<Answer, { kind: Kind }> =>
-    answer?.kind === kind;
+  const isOfKind = (answer: Answer | undefined): answer is Extract<Answer, { kind: Kind }> => answer?.kind === kind;
   return examples.flatMap((example, at) => {
     const answer = answers[at];
     return isOfKind(answer) ? [{ example, answer }] : [];
@@ -128,9 +127,7 @@ function accuracyOf(decisions: readonly Decisions[], times?: Int32Array): number
 
 /** The mean over rows of each row's own figures. */
 function samplesOf(decisions: readonly Decisions[]): AverageFigures {
-  const each = decisions.map(({ right, wrong, missed }) =>
-    figuresOf(right.length, wrong.length, missed.length),
-  );
+  const each = decisions.map(({ right, wrong, missed }) => figuresOf(right.length, wrong.length, missed.length));
   return meanOf(each, () => 1);
 }
 
@@ -147,10 +144,7 @@ function confidences({ example, answer }: Judged<LabelAnswer>, isMultilabel: boo
 type Range = Example['entities'][number];
 
 /** The figures of an entity model, as in seqeval's `classification_report`. */
-function* entityEvaluation(
-  rows: readonly Judged<EntityAnswer>[],
-  options: BootstrapOptions,
-): Steps<EntityEvaluation> {
+function* entityEvaluation(rows: readonly Judged<EntityAnswer>[], options: BootstrapOptions): Steps<EntityEvaluation> {
   const compared = rows.map(({ example, answer }) => ({
     text: example.text,
     actual: example.entities,
@@ -255,10 +249,7 @@ function add(counts: Float64Array, classes: readonly number[], weight: number): 
   for (const each of classes) counts[each] = (counts[each] ?? 0) + weight;
 }
 
-function meanOf(
-  classes: readonly AverageFigures[],
-  weightOf: (figures: AverageFigures) => number,
-): AverageFigures {
+function meanOf(classes: readonly AverageFigures[], weightOf: (figures: AverageFigures) => number): AverageFigures {
   const total = sum(classes.map(weightOf));
   const mean = (field: 'precision' | 'recall' | 'f1') =>
     share(sum(classes.map((each) => weightOf(each) * each[field])), total);

@@ -2,7 +2,7 @@ import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { implementation, type OrchardError, toOrchardError, validate } from '../contract/index.js';
 import type { ServiceOptions } from '../inference/index.js';
-import { type ModelLoader, placeOf } from '../models/index.js';
+import { findModel, type ModelLoader } from '../models/index.js';
 import type { Answer, AnswerOf } from './answers.js';
 import type { Model } from './model.js';
 import { OpenModel } from './open-model.js';
@@ -28,18 +28,13 @@ export function loadModel<const Name extends string>(
   model: Name,
   options?: LoadModelOptions,
 ): ResultAsync<Model<AnswerOf<Name>>, OrchardError>;
-export function loadModel(
-  model: string,
-  options: LoadModelOptions = {},
-): ResultAsync<Model<Answer>, OrchardError> {
-  return ResultAsync.fromPromise(open(model, options), (thrown) =>
-    toOrchardError(thrown, `loading model ${model}`),
-  );
+export function loadModel(model: string, options: LoadModelOptions = {}): ResultAsync<Model<Answer>, OrchardError> {
+  return ResultAsync.fromPromise(open(model, options), (thrown) => toOrchardError(thrown, `loading model ${model}`));
 }
 
 async function open(model: string, options: LoadModelOptions): Promise<Model> {
   const name = validate(nameSchema, model, ['model']);
   const { modelLoader, signal, ...service } = options;
   const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
-  return OpenModel.open(await placeOf(name, { modelLoader: loader, signal }), { service, signal });
+  return OpenModel.open(await findModel(name, { modelLoader: loader, signal }), { service, signal });
 }

@@ -32,10 +32,7 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
    * that fails yields its error. An error that every text would have ends the stream.
    * @throws (from the loop) any error of the texts' iterator
    */
-  predict(
-    texts: Queries,
-    options?: StreamOptions,
-  ): AsyncGenerator<Result<Given, OrchardError>, void, undefined>;
+  predict(texts: Queries, options?: StreamOptions): AsyncGenerator<Result<Given, OrchardError>, void, undefined>;
   /**
    * Answers a text and tells which of its words led to the answer. The lexical expert's part is exact; the encoder's part is
    * measured by leaving words out, which takes as long as a few dozen answers. Fails with a ValidationError for an unknown

@@ -16,7 +16,6 @@ import {
 import type { RowsOrPath } from '../datasets/index.js';
 import { type Family, familyOfModel, type JudgedResult } from '../families/index.js';
 import {
-  answered,
   answerStream,
   askFolder,
   type CallOptions,
@@ -33,13 +32,14 @@ import {
   type ServiceOptions,
   type StreamOptions,
   serviceFor,
+  toResult,
 } from '../inference/index.js';
 import {
   CARD_FILE,
   CONFIG_FILE,
   copyInto,
+  type FoundModel,
   type ModelFolderConfig,
-  type PlacedModel,
   readConfig,
   readFolderFile,
   readModelReport,
@@ -53,7 +53,7 @@ import type { Model } from './model.js';
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
 /** What an open model consists of. */
-export interface OpenParts extends PlacedModel, Pick<OpenOptions, 'onClose'> {
+export interface OpenParts extends FoundModel, Pick<OpenOptions, 'onClose'> {
   readonly config: ModelFolderConfig;
   readonly family: Family;
   readonly service: InferenceService;
@@ -89,11 +89,11 @@ export class OpenModel implements Model {
   }
 
   /** @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
-  static async open(placed: PlacedModel, options: OpenOptions): Promise<OpenModel> {
+  static async open(placed: FoundModel, options: OpenOptions): Promise<OpenModel> {
     return new OpenModel(await OpenModel.parts(placed, options));
   }
 
-  protected static async parts(placed: PlacedModel, options: OpenOptions): Promise<OpenParts> {
+  protected static async parts(placed: FoundModel, options: OpenOptions): Promise<OpenParts> {
     const config = await readConfig(placed.directory);
     const family = familyOfModel(config, join(placed.directory, CONFIG_FILE));
     const service = await serviceFor(placed, options);
@@ -102,10 +102,7 @@ export class OpenModel implements Model {
 
   predict(text: string, options?: CallOptions): ResultAsync<Answer, OrchardError>;
   predict(texts: readonly string[], options?: StreamOptions): ResultAsync<readonly Answer[], OrchardError>;
-  predict(
-    texts: Queries,
-    options?: StreamOptions,
-  ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined>;
+  predict(texts: Queries, options?: StreamOptions): AsyncGenerator<Result<Answer, OrchardError>, void, undefined>;
   predict(
     given: string | readonly string[] | Queries,
     options: StreamOptions = {},
@@ -119,7 +116,7 @@ export class OpenModel implements Model {
 
   explain(text: string, options: ExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {
     if (this.#closing) return errAsync(new ClosedError('model'));
-    return answered(`explaining an answer of model ${this.name}`, options.signal, async () => {
+    return toResult(`explaining an answer of model ${this.name}`, options.signal, async () => {
       const queries = [validate(querySchema, text, ['query'])];
       const request = explainRequest(options, LOCAL_ACCOUNT.app_id);
       const { data } = explanationResponse(await this.#service.predict(this.directory, queries, request));

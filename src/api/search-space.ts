@@ -141,11 +141,7 @@ const MAX_ATTEMPTS = 200;
  * @param drawn the keys of earlier draws; the new key is added.
  * @returns settings that were not drawn before; undefined once none seem to be left.
  */
-export function drawSettings(
-  space: CheckedSpace,
-  random: Random,
-  drawn: Set<string>,
-): TrialSettings | undefined {
+export function drawSettings(space: CheckedSpace, random: Random, drawn: Set<string>): TrialSettings | undefined {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const settings = drawOnce(space, random);
     const key = JSON.stringify(settings);

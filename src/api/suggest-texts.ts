@@ -1,12 +1,6 @@
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import {
-  AbortedError,
-  type OrchardError,
-  toOrchardError,
-  ValidationError,
-  validate,
-} from '../contract/index.js';
+import { AbortedError, type OrchardError, toOrchardError, ValidationError, validate } from '../contract/index.js';
 import { isQueries, type Queries } from '../inference/index.js';
 import { SentenceEncoder } from '../search/index.js';
 import { type Random, type Steps, withPauses } from '../system/index.js';
@@ -67,17 +61,13 @@ export function suggestTexts(
   );
 }
 
-async function suggest(
-  model: Model,
-  texts: Queries,
-  options: SuggestOptions,
-): Promise<readonly SuggestedText[]> {
+async function suggest(model: Model, texts: Queries, options: SuggestOptions): Promise<readonly SuggestedText[]> {
   const { count, seed, signal } = validate(optionsSchema, options ?? {});
   if (!isQueries(texts)) {
     const msg = 'give an array or an iterable of texts';
     throw new ValidationError([{ loc: ['texts'], msg, type: 'invalid_option' }]);
   }
-  const { Random } = await import('../system/random.js'); // loaded on first use
+  const { Random } = await import('../system/index.js'); // loaded on first use
   const random = Random.fromSeed(seed);
   const wanted = Math.min(MAX_CANDIDATES, Math.max(MIN_CANDIDATES, CANDIDATES_EACH * count));
   const candidates = new Candidates(Math.max(count, wanted), random);

@@ -1,5 +1,5 @@
 import type { OpenOptions } from '../inference/index.js';
-import type { PlacedModel } from '../models/index.js';
+import type { FoundModel } from '../models/index.js';
 import type { Evaluation } from './evaluate.js';
 import type { TrainedModel } from './model.js';
 import { OpenModel, type OpenParts } from './open-model.js';
@@ -16,7 +16,7 @@ export class OpenTrainedModel extends OpenModel implements TrainedModel {
 
   /** @throws as `OpenModel.open` does */
   static async openTrained(
-    placed: PlacedModel,
+    placed: FoundModel,
     training: TrainingSummary,
     options: OpenOptions,
   ): Promise<OpenTrainedModel> {

@@ -3,7 +3,7 @@ import { AbortedError, isOrchardError, TrainingError, validate } from '../contra
 import { invalid } from '../datasets/index.js';
 import { typeFacts } from '../families/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
-import { type PlacedModel, placeOf, readModelReport, requireReplaceable } from '../models/index.js';
+import { type FoundModel, findModel, readModelReport, requireReplaceable } from '../models/index.js';
 import { Random, TemporaryDirectory } from '../system/index.js';
 import { Halving, rungShares } from './halving.js';
 import type { TunedModel } from './model.js';
@@ -19,7 +19,7 @@ import {
 import { OpenTrainedModel } from './trained-model.js';
 import { judged, placed, summaryOf } from './training/finish-training.js';
 import { nameOf, type PreparedDataset, prepareDataset } from './training/prepare-dataset.js';
-import { runJob, type TrainedFolder } from './training/run-job.js';
+import { type TrainedFolder, trainInFolder } from './training/train-in-folder.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 import type { Trial, TrialRun, TuneOptions, TuningSummary } from './tune.js';
 
@@ -79,21 +79,18 @@ function tuneSettings(options: unknown): TuneSettings {
   const training = settingsFrom(rest);
   const twice = space && fixedSetting(space, training);
   if (twice !== undefined) {
-    throw invalid(
-      ['space', twice],
-      `${twice} is among the options too, where it has one value; give one of the two`,
-    );
+    throw invalid(['space', twice], `${twice} is among the options too, where it has one value; give one of the two`);
   }
   const most = budgetSeconds === undefined ? DEFAULT_TRIALS : MOST_TRIALS;
   return { training, budgetSeconds, trials: trials ?? most, space, onTrial };
 }
 
 /** The folders of all models that trials may start from, by name. @throws as `base` of `train` fails */
-async function placedBases({ training, space }: TuneSettings): Promise<ReadonlyMap<string, PlacedModel>> {
+async function placedBases({ training, space }: TuneSettings): Promise<ReadonlyMap<string, FoundModel>> {
   const { base, modelLoader, signal } = training;
   const names = new Set([...(base === undefined ? [] : [base]), ...(space?.base ?? [])]);
-  const found = new Map<string, PlacedModel>();
-  for (const name of names) found.set(name, await placeOf(name, { modelLoader, backbones: true, signal }));
+  const found = new Map<string, FoundModel>();
+  for (const name of names) found.set(name, await findModel(name, { modelLoader, backbones: true, signal }));
   return found;
 }
 
@@ -119,7 +116,7 @@ interface SearchInput {
   readonly settings: TuneSettings;
   readonly dataset: PreparedDataset;
   /** The folders that training may start from, by name. */
-  readonly bases: ReadonlyMap<string, PlacedModel>;
+  readonly bases: ReadonlyMap<string, FoundModel>;
   /** When the budget started, from `performance.now`. */
   readonly startedAt: number;
 }
@@ -254,7 +251,7 @@ class Search {
     const { type, family } = dataset.type;
     const { signal, base, onProgress } = training;
     const model = { name: nameOf(training), type, family };
-    return runJob(
+    return trainInFolder(
       { dataset: dataset.dataset, model, base: base === undefined ? undefined : bases.get(base) },
       {
         ...training,
@@ -375,8 +372,7 @@ function costOf({ seconds, epochSeconds, epochsRun }: RunWatch): (epochs: number
 }
 
 function tooLittleTime({ epochs, epochsRun }: RunWatch, budget: number | undefined): TrainingError {
-  const where =
-    epochs === undefined ? 'while the data was read' : `after ${epochsRun} of at most ${epochs} epochs`;
+  const where = epochs === undefined ? 'while the data was read' : `after ${epochsRun} of at most ${epochs} epochs`;
   return new TrainingError(
     `the ${budget} s of budgetSeconds ended before the defaults were trained, ${where}; allow more time, or fewer epochs`,
   );

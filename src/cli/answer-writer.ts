@@ -22,11 +22,7 @@ interface AnswerWriter {
 }
 
 /** @param top maximum number of labels or passages per answer; default: what a reader needs first */
-export function answerWriter(
-  format: AnswerFormat,
-  kind: Answer['kind'],
-  top: number | undefined,
-): AnswerWriter {
+export function answerWriter(format: AnswerFormat, kind: Answer['kind'], top: number | undefined): AnswerWriter {
   if (format === 'jsonl') {
     return {
       header: undefined,
@@ -58,10 +54,7 @@ function plain(text: string, answer: Answer, top: number | undefined): string {
 }
 
 /** The labels that apply, or the best `top`. If none applies, {@link NO_LABEL} with the best score. */
-function chosen(
-  { labels, scores, noneOfThese = false }: LabelAnswer,
-  top: number | undefined,
-): LabelAnswer['scores'] {
+function chosen({ labels, scores, noneOfThese = false }: LabelAnswer, top: number | undefined): LabelAnswer['scores'] {
   const none = [{ label: NO_LABEL, score: scores[0]?.score ?? 0 }];
   if (noneOfThese) return none;
   if (top !== undefined) return scores.slice(0, top);
@@ -97,8 +90,7 @@ const CSV_HEADERS: Readonly<Record<Answer['kind'], readonly string[]>> = {
 };
 
 function csvRows({ line, text, answer }: AnsweredText, top: number | undefined): (string | number)[][] {
-  if (answer.kind === 'labels')
-    return chosen(answer, top).map(({ label, score }) => [line, text, label, score]);
+  if (answer.kind === 'labels') return chosen(answer, top).map(({ label, score }) => [line, text, label, score]);
   if (answer.kind === 'passages') {
     const passages = answer.passages.slice(0, top ?? SHOWN_PASSAGES);
     return passages.map((passage, index) => [line, text, index + 1, passage.text, passage.score]);

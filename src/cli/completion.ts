@@ -184,8 +184,7 @@ function fishScript(commands: readonly CompletedCommand[]): string {
   return [
     "# Completes orchard's commands in fish.",
     ...top.map(
-      ({ path, summary }) =>
-        `complete -c orchard -n __fish_use_subcommand -f -a ${path} -d ${fishWord(summary)}`,
+      ({ path, summary }) => `complete -c orchard -n __fish_use_subcommand -f -a ${path} -d ${fishWord(summary)}`,
     ),
     ...commands.flatMap(fishLines),
     '',

@@ -16,9 +16,7 @@ export function alignedLines(
   numbers: 'left' | 'right' = 'left',
 ): readonly string[] {
   const columns = Math.max(0, ...rows.map(({ length }) => length));
-  const widths = Array.from({ length: columns }, (_, at) =>
-    Math.max(...rows.map((row) => row[at]?.length ?? 0)),
-  );
+  const widths = Array.from({ length: columns }, (_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   const aligned = (cell: string, at: number) =>
     at > 0 && numbers === 'right' ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0);
   return rows.map((row) => row.map(aligned).join('  ').trimEnd());

@@ -71,9 +71,7 @@ function linesOf(error: OrchardError): string {
   if (error.code !== 'dataset') return messageOf(error);
   const lines = error.problems.map(describeDatasetProblem);
   const isCut = error.total > lines.length;
-  return [...lines, ...(isCut ? [`${error.total.toLocaleString('en-US')} problems in total`] : [])].join(
-    '\n',
-  );
+  return [...lines, ...(isCut ? [`${error.total.toLocaleString('en-US')} problems in total`] : [])].join('\n');
 }
 
 /** What the file system's codes mean. */

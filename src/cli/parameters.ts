@@ -1,5 +1,5 @@
 import type { Model, TrainOptions } from '../api/index.js';
-import { DEVICES, documentedModelTypes, modelSizes, pretrainedModelNames } from '../contract/index.js';
+import { DEVICES, modelSizes, modelTypes, pretrainedModelNames } from '../contract/index.js';
 import type { DataPlace } from '../http/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
 import { outcomeOf, type Parameter, type Settings, UsageError } from './command.js';
@@ -24,11 +24,7 @@ export function list(usage: string, description: string): Parameter<readonly str
 /** An option with a text as its value. */
 export function option(usage: string, description: string): Parameter<string | undefined>;
 /** @param parse throws a UsageError that says what to give. */
-export function option<Value>(
-  usage: string,
-  description: string,
-  parse: Parse<Value>,
-): Parameter<Value | undefined>;
+export function option<Value>(usage: string, description: string, parse: Parse<Value>): Parameter<Value | undefined>;
 export function option(usage: string, description: string, parse: Parse<unknown> = text): Parameter {
   return {
     usage,
@@ -175,10 +171,7 @@ export const columnOptions = {
   textColumn: option('--text-column <name>', 'column of the text: classification, entities (default: text)'),
   labelColumn: option('--label-column <name>', 'column of the label: classification (default: label)'),
   questionColumn: option('--question-column <name>', 'column of the question (default: question)'),
-  passageColumn: option(
-    '--passage-column <name>',
-    'column of the answering passage (default: passage or context)',
-  ),
+  passageColumn: option('--passage-column <name>', 'column of the answering passage (default: passage or context)'),
 };
 
 export function columnsOf(settings: Settings<typeof columnOptions>): NonNullable<TrainOptions['columns']> {
@@ -189,11 +182,7 @@ export function columnsOf(settings: Settings<typeof columnOptions>): NonNullable
 /** What every command that trains takes. */
 export const trainingParameters = {
   data: argument('<data>', 'training data: a file of rows, a dataset archive, or the URL of an archive'),
-  type: choice(
-    '-t, --type <type>',
-    'task of the model (default: inferred from the rows)',
-    documentedModelTypes,
-  ),
+  type: choice('-t, --type <type>', 'task of the model (default: inferred from the rows)', modelTypes),
   base: option(
     '-b, --base <model>',
     'starting point: folder or name of a model or backbone, or owner/name from the Hub (default: the backbone of the language)',

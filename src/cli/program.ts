@@ -91,9 +91,7 @@ function optionOf({ usage, description, choices }: Documented): Option {
 
 function givenTo(parser: Parser): Readonly<Record<string, unknown>> {
   const processed: readonly unknown[] = parser.processedArgs;
-  const positional = parser.registeredArguments.map(
-    (argument, at) => [argument.name(), processed[at]] as const,
-  );
+  const positional = parser.registeredArguments.map((argument, at) => [argument.name(), processed[at]] as const);
   return { ...parser.opts(), ...Object.fromEntries(positional) };
 }
 

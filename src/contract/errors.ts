@@ -77,10 +77,7 @@ export class DatasetError extends OrchardErrorBase {
   constructor(problems: readonly DatasetProblem[], total = problems.length, options?: ErrorOptions) {
     const listed = problems.slice(0, MAX_LISTED_PROBLEMS);
     const more = total > 1 ? ` (and ${(total - 1).toLocaleString('en-US')} more)` : '';
-    super(
-      listed[0] === undefined ? 'the dataset has no rows' : describeDatasetProblem(listed[0]) + more,
-      options,
-    );
+    super(listed[0] === undefined ? 'the dataset has no rows' : describeDatasetProblem(listed[0]) + more, options);
     this.problems = listed;
     this.total = total;
   }

@@ -1,21 +1,18 @@
-export { type Account, accountSchema, LOCAL_ACCOUNT, type Tier } from './account.js';
-export { DEVICES, type Device, EXECUTION_PROVIDERS, type ExecutionProvider } from './device-names.js';
 export {
-  familyNameSchema,
-  modelSizeSchema,
-  modelTypeSchema,
-  trainingJobStatusSchema,
-} from './enumeration-schemas.js';
-export {
-  documentedModelTypes,
+  DEVICES,
+  type Device,
+  EXECUTION_PROVIDERS,
+  type ExecutionProvider,
   type FamilyName,
   familyNameOf,
   familyNames,
   type ModelSize,
   type ModelType,
   modelSizes,
+  modelTypes,
   type TrainingJobStatus,
   trainingJobStatuses,
+  type UsageTerms,
 } from './enumerations.js';
 export {
   AbortedError,
@@ -52,7 +49,9 @@ export {
   type ValidationProblem,
 } from './errors.js';
 export {
+  type Account,
   type AnswerView,
+  accountSchema,
   answerViews,
   batchQueriesSchema,
   type InferenceMetadata,
@@ -60,9 +59,9 @@ export {
   type InferenceResult,
   type InferenceUsage,
   inferenceResultSchema,
+  LOCAL_ACCOUNT,
   MAX_BATCH_QUERIES,
   MAX_CONCURRENT_MODELS,
-  MAX_MEDLEY_MODELS,
   MAX_MEDLEY_QUERIES,
   MAX_QUERY_CHARACTERS,
   type MedleyBatchRequest,
@@ -74,32 +73,36 @@ export {
   pretrainedModelNames,
   pretrainedNameSchema,
   querySchema,
+  type Tier,
 } from './inference.js';
-export { type ListFilter, listFilterSchema, type Page, type Pagination, paginationSchema } from './lists.js';
-export {
-  type ModelRecord,
-  modelRecordSchema,
-  type Topk,
-  type TrainingJobInformation,
-  type TrainingMetrics,
-  type TrainingStats,
-  topkSchema,
-  trainingJobInformationSchema,
-  trainingStatsSchema,
-  type ValidationMetrics,
-} from './training-job.js';
 export {
   DEFAULT_BATCH_SIZE,
+  type ListFilter,
+  listFilterSchema,
   MAX_IDEMPOTENCY_KEY_LENGTH,
-  MAX_MODEL_NAME_LENGTH,
   type ModelConfig,
+  type ModelRecord,
   modelConfigSchema,
+  modelRecordSchema,
+  modelSizeSchema,
+  modelTypeSchema,
+  type Page,
+  type Pagination,
   type Preprocessing,
+  paginationSchema,
+  type Topk,
   type TrainingConfig,
+  type TrainingJobInformation,
+  type TrainingMetrics,
   type TrainingRequest,
+  type TrainingStats,
+  topkSchema,
   trainableModelSchema,
   trainingConfigSchema,
+  trainingJobInformationSchema,
+  trainingJobStatusSchema,
   trainingRequestSchema,
-} from './training-request.js';
-export type { UsageTerms } from './usage-terms.js';
+  trainingStatsSchema,
+  type ValidationMetrics,
+} from './training.js';
 export { type FieldsOf, implementation, validate } from './validate.js';

@@ -1,6 +1,26 @@
 import * as z from 'zod';
 import type { FieldsOf } from './validate.js';
 
+/** Accounts, which own jobs and models, and their tiers (docs/service.md, "Keys, accounts, tiers"). */
+
+/** The subscription of an account. `pro` adds batches, medleys and training for question answering. */
+export type Tier = 'basic' | 'pro';
+
+/** The owner of jobs and models. An account sees only its own. */
+export interface Account {
+  /** 1 to 50 printable ASCII characters. */
+  readonly app_id: string;
+  readonly tier: Tier;
+}
+
+export const accountSchema = z.strictObject({
+  app_id: z.string().regex(/^[ -~]{1,50}$/, 'an app_id has 1 to 50 printable ASCII characters'),
+  tier: z.enum(['basic', 'pro']),
+} satisfies FieldsOf<Account>);
+
+/** The default account. */
+export const LOCAL_ACCOUNT: Account = { app_id: 'local', tier: 'pro' };
+
 /** Queries to models: requests, limits and results (docs/service.md, "Asking models"). */
 
 /** Maximum number of queries in a batch (docs/service.md, "Limits"). */
@@ -15,7 +35,7 @@ export const MAX_MEDLEY_QUERIES = 50;
 /** Maximum number of models of one medley request that run at the same time (docs/service.md, "Limits"). */
 export const MAX_CONCURRENT_MODELS = 2;
 /** Maximum number of models of one medley request: the number of pretrained names, so that the work is bounded. */
-export const MAX_MEDLEY_MODELS = 11;
+const MAX_MEDLEY_MODELS = 11;
 
 /** The names of the pretrained models in the catalogue (docs/service.md, "Pretrained models"). */
 export const pretrainedModelNames = [
@@ -63,14 +83,10 @@ export interface InferenceResult {
 
 export const inferenceResultSchema: z.ZodType<InferenceResult> = z.strictObject({
   labels: z.array(z.string()).meta({
-    description:
-      'Classification: the labels, highest score first; entities: their types; questions: passages.',
+    description: 'Classification: the labels, highest score first; entities: their types; questions: passages.',
   }),
   scores: z.array(z.number()).meta({ description: 'One for each label, in the same order.' }),
-  tokens: z
-    .array(z.string())
-    .optional()
-    .meta({ description: 'Entities: the text of each entity, as in the query.' }),
+  tokens: z.array(z.string()).optional().meta({ description: 'Entities: the text of each entity, as in the query.' }),
   token_start_positions: z.array(z.int()).optional().meta({
     description: 'Entities: where each entity starts in the query, in UTF-16 code units from 0.',
   }),
@@ -92,9 +108,7 @@ export interface InferenceMetadata {
 }
 
 export const metadataSchema: z.ZodType<InferenceMetadata> = z.strictObject({
-  model_inference_time_ms: z
-    .number()
-    .meta({ description: 'The time that the models took, in milliseconds.' }),
+  model_inference_time_ms: z.number().meta({ description: 'The time that the models took, in milliseconds.' }),
   truncated: z.array(z.int()).optional().meta({
     description: 'The positions of queries that are too long for a model, which read only their beginning.',
   }),

@@ -42,9 +42,7 @@ function missing(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input !== undefined) return undefined;
   if (issue.code === 'invalid_type') return `missing; give ${kinds[issue.expected] ?? issue.expected}`;
   if (issue.code !== 'invalid_value') return undefined;
-  const values = issue.values.map((value) =>
-    typeof value === 'string' ? JSON.stringify(value) : String(value),
-  );
+  const values = issue.values.map((value) => (typeof value === 'string' ? JSON.stringify(value) : String(value)));
   return `missing; give ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}`;
 }
 

@@ -35,8 +35,7 @@ export function openArchive(directory: string, markers: readonly string[] = [CON
   const files = listFiles(directory);
   const named = (marker: string) => files.filter((file) => posix.basename(file) === marker);
   const [marked, ...others] = markers.map(named).find(({ length }) => length > 0) ?? [];
-  if (marked === undefined)
-    throw notOneFolder(markers, `found no ${markers.join(' or ')} among ${someOf(files)}`);
+  if (marked === undefined) throw notOneFolder(markers, `found no ${markers.join(' or ')} among ${someOf(files)}`);
   if (others.length > 0) throw notOneFolder(markers, `found ${someOf([marked, ...others])}`);
   const folder = posix.dirname(marked);
   const prefix = folder === '.' ? '' : `${folder}/`;

@@ -25,7 +25,5 @@ export const MAX_PASSAGES = 1_000_000;
 
 /** True for what operating systems leave in archives: __MACOSX/, .DS_Store, ._* (AppleDouble), Thumbs.db. */
 export function isClutter(path: string): boolean {
-  return path
-    .split('/')
-    .some((part) => ['__MACOSX', '.DS_Store', 'Thumbs.db'].includes(part) || part.startsWith('._'));
+  return path.split('/').some((part) => ['__MACOSX', '.DS_Store', 'Thumbs.db'].includes(part) || part.startsWith('._'));
 }

@@ -16,7 +16,7 @@ import { fileKind, ZIP } from './file-kind.js';
 import { describeBytes, singleProblem } from './problems.js';
 
 /** Limit on the time of a whole download: 10 minutes. */
-export const DEFAULT_DOWNLOAD_TIMEOUT_MS = 10 * 60 * 1000;
+const DEFAULT_DOWNLOAD_TIMEOUT_MS = 10 * 60 * 1000;
 /** How long a server may send nothing: a minute, as some only start to pack the zip when it is requested. */
 const DEFAULT_STALL_TIMEOUT_MS = 60_000;
 
@@ -31,7 +31,7 @@ export interface FetchDatasetOptions
 }
 
 /** A dataset on the local disk. `name`, the last part of its URL, is what messages call it. */
-export type FetchedDataset =
+type FetchedDataset =
   | { readonly kind: 'zip'; readonly path: string; readonly name: string; readonly bytes: number }
   | { readonly kind: 'folder'; readonly path: string; readonly name: string };
 
@@ -46,16 +46,11 @@ export type FetchedDataset =
  * @throws ValidationError for a URL that isn't allowed, DatasetError for a file that isn't a zip,
  *   DownloadError, AbortedError, StorageError.
  */
-export async function fetchDataset(
-  dataset_url: string,
-  options: FetchDatasetOptions,
-): Promise<FetchedDataset> {
+export async function fetchDataset(dataset_url: string, options: FetchDatasetOptions): Promise<FetchedDataset> {
   const { maxBytes = DEFAULT_MAX_ARCHIVE_BYTES } = options;
   const url = checkedUrl(dataset_url, options.allowFile ?? false);
   const dataset =
-    url.protocol === 'file:'
-      ? localDataset(url, maxBytes)
-      : await downloadedDataset(url, { ...options, maxBytes });
+    url.protocol === 'file:' ? localDataset(url, maxBytes) : await downloadedDataset(url, { ...options, maxBytes });
   if (dataset.kind === 'folder') return dataset;
   const kind = reading(url, () => fileKind(dataset.path));
   if (kind === ZIP) return dataset;
@@ -86,11 +81,7 @@ async function downloadedDataset(
   url: URL,
   options: FetchDatasetOptions & { readonly maxBytes: number },
 ): Promise<FetchedDataset> {
-  const {
-    directory,
-    timeoutMs = DEFAULT_DOWNLOAD_TIMEOUT_MS,
-    stallTimeoutMs = DEFAULT_STALL_TIMEOUT_MS,
-  } = options;
+  const { directory, timeoutMs = DEFAULT_DOWNLOAD_TIMEOUT_MS, stallTimeoutMs = DEFAULT_STALL_TIMEOUT_MS } = options;
   try {
     await mkdir(directory, { recursive: true });
   } catch (thrown) {

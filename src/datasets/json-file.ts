@@ -121,11 +121,7 @@ class JsonMembers {
 
   /** Where the string that starts at a quote ends, undefined if nowhere. */
   #stringEnd(start: number): number | undefined {
-    for (
-      let quote = this.#text.indexOf('"', start + 1);
-      quote !== -1;
-      quote = this.#text.indexOf('"', quote + 1)
-    ) {
+    for (let quote = this.#text.indexOf('"', start + 1); quote !== -1; quote = this.#text.indexOf('"', quote + 1)) {
       let before = quote;
       while (this.#text[before - 1] === '\\') before -= 1;
       if ((quote - before) % 2 === 0) return quote + 1;
@@ -157,9 +153,7 @@ export interface JsonMember {
 }
 
 /** A parsed JSON file: an object as its members, in their order, or a value of another kind. */
-export type JsonFile =
-  | { readonly members: readonly JsonMember[] }
-  | { readonly members?: undefined; readonly value: unknown };
+type JsonFile = { readonly members: readonly JsonMember[] } | { readonly members?: undefined; readonly value: unknown };
 
 /**
  * Reads a JSON file of a dataset strictly: no comments, no trailing commas, no key twice in one object. An object is

@@ -2,15 +2,7 @@ import { stat } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import * as z from 'zod';
 import { counted, ProblemList, quoted, singleProblem, someOf } from './problems.js';
-import {
-  checkRows,
-  fieldsOf,
-  type RowPlaces,
-  type RowShape,
-  type RowTable,
-  rowShapes,
-  shapes,
-} from './rows.js';
+import { checkRows, fieldsOf, type RowPlaces, type RowShape, type RowTable, rowShapes, shapes } from './rows.js';
 import { readTable, type SourceFormat, type SourceRecord, type Table } from './tables.js';
 import { readLines, type TextLine } from './text-lines.js';
 
@@ -38,7 +30,7 @@ export const columnsSchema: z.ZodType<Columns> = z.strictObject({
 });
 
 /** How a file of rows is read. */
-export interface RowFileOptions {
+interface RowFileOptions {
   readonly columns?: Columns | undefined;
   /** Default: by the ending of the file's name. */
   readonly format?: SourceFormat | 'conll' | undefined;
@@ -150,11 +142,7 @@ function conllRows(lines: readonly TextLine[], file: string, problems: ProblemLi
   };
 }
 
-function readWordLine(
-  { number: line, text }: TextLine,
-  file: string,
-  problems: ProblemList,
-): WordLine | undefined {
+function readWordLine({ number: line, text }: TextLine, file: string, problems: ProblemList): WordLine | undefined {
   const columns = text.includes('\t') ? text.split('\t') : text.trim().split(/ +/);
   const [word] = columns;
   const tag = columns.at(-1)?.trim();
@@ -209,13 +197,10 @@ function shapeIn(
       : columns?.label !== undefined
         ? (['label'] as const)
         : fitting;
-  const shape = order.find((each) =>
-    shapes[each].fields.every((field) => present.includes(find(field) ?? '')),
-  );
+  const shape = order.find((each) => shapes[each].fields.every((field) => present.includes(find(field) ?? '')));
   if (shape !== undefined) return shape;
   const listed = someOf(present.map((name) => quoted(name)));
-  const found =
-    present.length === 0 ? 'found no columns' : `found ${counted(present.length, 'column')}: ${listed}`;
+  const found = present.length === 0 ? 'found no columns' : `found ${counted(present.length, 'column')}: ${listed}`;
   const known = fitting.map((each) => shapes[each].fields.join(' and ')).join(', or ');
   const expected = `the columns ${known}; or name yours with the option columns, such as { text: 'review', label: 'stars' }`;
   throw singleProblem({ file, found, expected });
@@ -243,9 +228,7 @@ function labelledRows(
     const labels = labelNames(label, isMultilabel);
     if (typeof text === 'string' && labels !== undefined) return [{ text, labels }];
     const [column, value, expected] =
-      typeof text === 'string'
-        ? [labelColumn, label, 'a label or an array of labels']
-        : [textColumn, text, 'a string'];
+      typeof text === 'string' ? [labelColumn, label, 'a label or an array of labels'] : [textColumn, text, 'a string'];
     problems.add({ file, line, column, found: `found ${quoted(value)}`, expected });
     return [];
   });

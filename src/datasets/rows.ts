@@ -201,15 +201,9 @@ export function placeOfField(table: RowTable, row: number, field: string, item?:
  * @param option what they were given as, for messages.
  * @throws ValidationError, AbortedError; what the iterator of the rows throws
  */
-export async function readRowsInMemory(
-  source: Rows,
-  option: string,
-  signal?: AbortSignal,
-): Promise<RowTable> {
+export async function readRowsInMemory(source: Rows, option: string, signal?: AbortSignal): Promise<RowTable> {
   const isIterable =
-    typeof source === 'object' &&
-    source !== null &&
-    (Symbol.iterator in source || Symbol.asyncIterator in source);
+    typeof source === 'object' && source !== null && (Symbol.iterator in source || Symbol.asyncIterator in source);
   if (!isIterable) throw invalid([option], 'give an array, an iterable of rows, or the path of a file');
   const rows: unknown[] = [];
   for await (const row of source) {

@@ -34,10 +34,7 @@ export interface Table {
 }
 
 /** Reads all records of a file. What can't be read as a record becomes a problem; blank lines are skipped. */
-export async function readTable(
-  { path, format = formatOf(path) }: RecordFile,
-  problems: ProblemList,
-): Promise<Table> {
+export async function readTable({ path, format = formatOf(path) }: RecordFile, problems: ProblemList): Promise<Table> {
   const file = basename(path);
   const lines = await readLines(path, file, problems);
   if (format === 'jsonl') return jsonTable(file, lines, problems);
@@ -52,15 +49,13 @@ function formatOf(path: string): SourceFormat {
 }
 
 /** The cells of one record, and the line that it begins on. */
-export interface Cells {
+interface Cells {
   readonly line: number;
   readonly cells: readonly string[];
 }
 
 function tsvRows(lines: readonly TextLine[]): Cells[] {
-  return lines.flatMap(({ number, text }) =>
-    text === '' ? [] : [{ line: number, cells: text.split('\t') }],
-  );
+  return lines.flatMap(({ number, text }) => (text === '' ? [] : [{ line: number, cells: text.split('\t') }]));
 }
 
 function csvRows(file: string, lines: readonly TextLine[], problems: ProblemList): Cells[] {
@@ -79,7 +74,7 @@ function csvRows(file: string, lines: readonly TextLine[], problems: ProblemList
 const QUOTING = 'CSV, quoted as in RFC 4180';
 
 /** What is wrong with a record that begins on a line. */
-export interface BrokenCells {
+interface BrokenCells {
   readonly line: number;
   readonly found: string;
 }
@@ -152,12 +147,7 @@ export class CsvReader {
 const ENDLESS = 'found a quoted cell whose closing quote is missing; what follows was not read';
 
 /** Rows under a header. */
-function cellTable(
-  file: string,
-  header: Cells | undefined,
-  rows: readonly Cells[],
-  problems: ProblemList,
-): Table {
+function cellTable(file: string, header: Cells | undefined, rows: readonly Cells[], problems: ProblemList): Table {
   const columns = header?.cells ?? [];
   const whole = rows.filter(({ line, cells }) => {
     if (cells.length === columns.length) return true;
@@ -192,8 +182,7 @@ function jsonTable(file: string, lines: readonly TextLine[], problems: ProblemLi
   });
   return {
     columns: [...(objects[0]?.object.keys() ?? [])],
-    select: (names) =>
-      objects.map(({ line, object }) => ({ line, values: names.map((name) => object.get(name)) })),
+    select: (names) => objects.map(({ line, object }) => ({ line, values: names.map((name) => object.get(name)) })),
   };
 }
 

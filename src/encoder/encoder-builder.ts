@@ -35,9 +35,7 @@ export class EncoderBuilder {
     this.form = form;
     this.dropout = dropout;
     this.#adapt = adapt;
-    this.#parameters = new Map(
-      parameters.map(({ name, shape }) => [name, graph.parameter(prefix + name, shape)]),
-    );
+    this.#parameters = new Map(parameters.map(({ name, shape }) => [name, graph.parameter(prefix + name, shape)]));
   }
 
   parameter(name: string): Tensor {

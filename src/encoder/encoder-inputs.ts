@@ -96,8 +96,7 @@ export function exportedInputs(graph: Graph): EncoderInputs {
     ids,
     attentionBias: graph.reshape(bias, ['batch', 1, 1, 'tokens']),
     maskedBias: EXPORTED_PADDING_BIAS,
-    typeRows: (table) =>
-      graph.gather(table, table.shape[0] === 1 ? graph.constant([0], [1, 1], 'int64') : types()),
+    typeRows: (table) => graph.gather(table, table.shape[0] === 1 ? graph.constant([0], [1, 1], 'int64') : types()),
     positions: once(() => graph.rowNumbers(ids)),
     distances: once(() => graph.rowDistances(ids)),
     positionRows: (table, first) =>

@@ -1,13 +1,6 @@
-export { bareName, type CheckpointWeights, checkpointWeights } from './checkpoint.js';
 export { type Encoder, type EncoderTraits, type JsonObject, type Pooling, pooledStates } from './encoder.js';
 export { type Dropout, type LinearAdapter, NO_DROPOUT } from './encoder-builder.js';
-export {
-  type EncoderInputs,
-  exportedInputs,
-  type GraphForm,
-  PADDING_BIAS,
-  trainingInputs,
-} from './encoder-inputs.js';
+export { type EncoderInputs, exportedInputs, type GraphForm, PADDING_BIAS, trainingInputs } from './encoder-inputs.js';
 export {
   initialize,
   type LinearRole,
@@ -16,4 +9,13 @@ export {
   type ParameterRole,
   type ParameterSpec,
 } from './parameter.js';
-export { type Geometry, modelTypes, newBert, newEncoder, readEncoder } from './read-encoder.js';
+export {
+  bareName,
+  type CheckpointWeights,
+  checkpointWeights,
+  encoderTypes,
+  type Geometry,
+  newBert,
+  newEncoder,
+  readEncoder,
+} from './read-encoder.js';

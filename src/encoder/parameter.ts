@@ -22,22 +22,10 @@ type EncoderPart = 'embeddings' | number;
 
 /** What weights do in an encoder: tables of the embeddings, or linear layers by what they give. */
 export type ParameterRole = 'words' | 'table' | LinearRole;
-export type LinearRole =
-  | 'query-key-value'
-  | 'query'
-  | 'key'
-  | 'value'
-  | 'attention-output'
-  | 'inner'
-  | 'outer';
+export type LinearRole = 'query-key-value' | 'query' | 'key' | 'value' | 'attention-output' | 'inner' | 'outer';
 
 /** A weight matrix, or an embedding table. */
-export function weight(
-  name: string,
-  shape: readonly number[],
-  deviation: number,
-  role?: ParameterRole,
-): ParameterSpec {
+export function weight(name: string, shape: readonly number[], deviation: number, role?: ParameterRole): ParameterSpec {
   return { name, shape, start: { deviation }, decay: true, ...(role && { role }) };
 }
 

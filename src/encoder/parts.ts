@@ -79,13 +79,7 @@ const TYPES = 'embeddings.token_type_embeddings';
 const NORM = 'embeddings.LayerNorm';
 
 /** The parameters of {@link embed}. */
-export function embeddingParameters({
-  vocabulary,
-  positions,
-  types,
-  width,
-  deviation,
-}: Embeddings): ParameterSpec[] {
+export function embeddingParameters({ vocabulary, positions, types, width, deviation }: Embeddings): ParameterSpec[] {
   return inPart('embeddings', [
     weight(`${WORDS}.weight`, [vocabulary, width], deviation, 'words'),
     weight(`${POSITIONS}.weight`, [positions, width], deviation, 'table'),
@@ -147,8 +141,7 @@ function selfAttention(
   const { graph } = builder;
   const headWidth = width / heads;
   const askedTokens: Dimension = asked === hidden ? 'tokens' : 1;
-  const split = (x: Tensor, tokens: Dimension): Tensor =>
-    graph.reshape(x, [tokens, 'batch', heads, headWidth]);
+  const split = (x: Tensor, tokens: Dimension): Tensor => graph.reshape(x, [tokens, 'batch', heads, headWidth]);
   const queries = split(builder.linear(asked, query), askedTokens);
   const keys = split(builder.linear(hidden, key), 'tokens');
   const values = split(builder.linear(hidden, value), 'tokens');

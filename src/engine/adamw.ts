@@ -38,12 +38,7 @@ export interface AdamWStep extends StepOptions {
  * @returns the Euclidean norm of all gradients before clipping.
  * @throws TrainingError if that norm isn't finite; nothing is changed then
  */
-export function stepAdamW(
-  store: ParameterStore,
-  kernels: Kernels,
-  taken: AdamWStep,
-  options?: AdamWOptions,
-): number {
+export function stepAdamW(store: ParameterStore, kernels: Kernels, taken: AdamWStep, options?: AdamWOptions): number {
   const { step, learningRate } = taken;
   const { beta1, beta2, epsilon, weightDecay } = { ...DEFAULTS, ...options };
   const meanScale = store.gradientScale;

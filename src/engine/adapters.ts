@@ -1,11 +1,4 @@
-import type {
-  Dropout,
-  Encoder,
-  EncoderInputs,
-  LinearAdapter,
-  LinearRole,
-  ParameterSpec,
-} from '../encoder/index.js';
+import type { Dropout, Encoder, EncoderInputs, LinearAdapter, LinearRole, ParameterSpec } from '../encoder/index.js';
 import type { Graph } from '../graph/index.js';
 import type { TrainingHead } from './head.js';
 import type { Weights } from './parameters.js';

@@ -25,10 +25,7 @@ const BATCHES_PER_CHUNK = 20;
  * @returns row indices, batch by batch.
  * @throws RangeError if the batch size is below 1.
  */
-export function lengthBatches(
-  lengths: readonly number[],
-  { batchSize, seed, epoch }: LengthBatchOptions,
-): number[][] {
+export function lengthBatches(lengths: readonly number[], { batchSize, seed, epoch }: LengthBatchOptions): number[][] {
   if (!(batchSize >= 1)) throw new RangeError(`batchSize ${batchSize}: it must be 1 or more`);
   const random = Random.fromSeed(seed, epoch);
   const order = random.shuffle(lengths.map((length, row) => ({ row, length })));
@@ -77,10 +74,7 @@ export type IdFeed = 'ids' | 'token_types' | 'positions';
 type OtherFeed = 'attention_bias' | 'distances' | 'first_token' | 'token_share';
 
 /** Those of a batch's feeds that are inputs of a graph. */
-export function feedsFor(
-  { feeds }: PaddedBatch,
-  inputNames: ReadonlySet<string>,
-): Record<string, TensorData> {
+export function feedsFor({ feeds }: PaddedBatch, inputNames: ReadonlySet<string>): Record<string, TensorData> {
   return Object.fromEntries(Object.entries(feeds).filter(([name]) => inputNames.has(name)));
 }
 

@@ -54,8 +54,7 @@ export async function calibrate(
       await pause(signal);
       const outputs = outputsFor(graph, encoding);
       await compiled.run(feedsFor(padBatch([encoding], encoder), inputNames), outputs);
-      for (const [name, { data }] of Object.entries(outputs))
-        ranges.set(name, widened(ranges.get(name), data));
+      for (const [name, { data }] of Object.entries(outputs)) ranges.set(name, widened(ranges.get(name), data));
     }
   } finally {
     await compiled.release();

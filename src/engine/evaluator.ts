@@ -1,13 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AbortedError } from '../contract/index.js';
 import type { Encoder } from '../encoder/index.js';
-import {
-  type CompileOptions,
-  type Feed,
-  type GraphExecutor,
-  type TensorData,
-  volume,
-} from '../graph/index.js';
+import { type CompileOptions, type Feed, type GraphExecutor, type TensorData, volume } from '../graph/index.js';
 import { outputsByText, type TextOutputs, type TextWindow } from '../text/index.js';
 import { feedsFor, type PaddedBatch, padBatch, rowsPerRun } from './batches.js';
 import type { TrainingHead } from './head.js';

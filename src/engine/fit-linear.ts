@@ -1,14 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AbortedError } from '../contract/index.js';
 import type { Encoder } from '../encoder/index.js';
-import {
-  addGradients,
-  type Feed,
-  Graph,
-  type GraphExecutor,
-  type Tensor,
-  type TensorData,
-} from '../graph/index.js';
+import { addGradients, type Feed, Graph, type GraphExecutor, type Tensor, type TensorData } from '../graph/index.js';
 import { Random } from '../system/index.js';
 import type { TextWindow } from '../text/index.js';
 import { Evaluator } from './evaluator.js';

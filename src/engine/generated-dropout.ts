@@ -40,10 +40,7 @@ export class GeneratedDropout {
     if (threshold === 0) return x;
     const graph = this.#graph;
     // An odd number, so that its square's upper bits are as evenly spread as its own.
-    const number = graph.add(
-      this.#mixedKeys(x.shape),
-      this.#integer(1 | word(Random.fromSeed(OF_SITE, this.#sites))),
-    );
+    const number = graph.add(this.#mixedKeys(x.shape), this.#integer(1 | word(Random.fromSeed(OF_SITE, this.#sites))));
     this.#sites += 1;
     const draw = graph.multiply(number, number);
     const lowestKept = LOWEST + threshold * HALF_WORD;

@@ -8,14 +8,7 @@ import {
   volume,
 } from '../graph/index.js';
 import { type AdamWOptions, type StepOptions, stepAdamW } from './adamw.js';
-import {
-  type BatchBounds,
-  feedsFor,
-  type IdFeed,
-  type PaddedBatch,
-  rowsPerRun,
-  splitsBatches,
-} from './batches.js';
+import { type BatchBounds, feedsFor, type IdFeed, type PaddedBatch, rowsPerRun, splitsBatches } from './batches.js';
 import type { Engine, EngineOptions } from './engine.js';
 import type { LossTargets } from './head.js';
 import { Arena } from './kernels/arena.js';
@@ -97,9 +90,7 @@ export class GradientEngine implements Engine {
     const { executor, head, encoder, trainable, frozen } = options;
     const training = buildTrainingGraph(head, encoder, new Set(trainable.map(({ name }) => name)));
     const compiled = await executor.compile(training.graph, frozen);
-    const forward = options.forward
-      ? await executor.compile(buildForwardGraph(head, encoder), frozen)
-      : undefined;
+    const forward = options.forward ? await executor.compile(buildForwardGraph(head, encoder), frozen) : undefined;
     return new GradientEngine({ compiled, training, forward }, options);
   }
 

@@ -10,13 +10,7 @@ export {
 export type { BatchGradients } from './batch-gradients.js';
 export { dropTokens, feedsFor, lengthBatches, type PaddedBatch, padBatch } from './batches.js';
 export { calibrate } from './calibrate.js';
-export {
-  type Checkpoint,
-  checkpointTensors,
-  readCheckpoint,
-  restoreParameters,
-  saveCheckpoint,
-} from './checkpoint.js';
+export { type Checkpoint, checkpointTensors, readCheckpoint, restoreParameters, saveCheckpoint } from './checkpoint.js';
 export { Evaluator } from './evaluator.js';
 export { fitLinear, fitLinearEnd, type LinearFit, type LinearProblem, minimize } from './fit-linear.js';
 export { GeneratedDropout } from './generated-dropout.js';
@@ -42,20 +36,8 @@ export {
   loadKernels,
   type SvmProblem,
 } from './kernels/kernels.js';
-export {
-  createTaskLearner,
-  Learner,
-  type LearnerState,
-  linearLearningRate,
-  type TaskLearner,
-} from './learner.js';
+export { createTaskLearner, Learner, type LearnerState, linearLearningRate, type TaskLearner } from './learner.js';
 export { PairGradients, withSurrogateLoss } from './pair-gradients.js';
-export {
-  type FrozenWeights,
-  isFrozen,
-  type ParameterDefinition,
-  ParameterStore,
-  type Weights,
-} from './parameters.js';
+export { type FrozenWeights, isFrozen, type ParameterDefinition, ParameterStore, type Weights } from './parameters.js';
 export { ResidentEngine } from './resident-engine.js';
 export { buildEvaluationGraph, buildTrainingGraph, LOGITS, LOSS } from './training-graph.js';

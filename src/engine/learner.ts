@@ -56,8 +56,7 @@ export interface TaskLearner {
  */
 export async function createTaskLearner(task: LearningTask): Promise<TaskLearner> {
   const { head } = task;
-  const { engine, gradients } =
-    head.kind === 'rows' ? await rowLearning(task, head) : await pairLearning(task, head);
+  const { engine, gradients } = head.kind === 'rows' ? await rowLearning(task, head) : await pairLearning(task, head);
   await fillParameters(engine, task);
   return {
     engine,
@@ -215,10 +214,7 @@ interface LinearSchedule {
  * the first has peak / (warm-up steps), the last peak / (decay steps).
  * @param step counted from 0; the rate is 0 from `totalSteps` on.
  */
-export function linearLearningRate(
-  step: number,
-  { peak, totalSteps, warmupFraction = 0.1 }: LinearSchedule,
-): number {
+export function linearLearningRate(step: number, { peak, totalSteps, warmupFraction = 0.1 }: LinearSchedule): number {
   const warmupSteps = Math.ceil(totalSteps * warmupFraction);
   if (step < warmupSteps) return (peak * (step + 1)) / warmupSteps;
   return peak * Math.max(0, (totalSteps - step) / (totalSteps - warmupSteps || 1));

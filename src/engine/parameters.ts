@@ -82,12 +82,7 @@ export class ParameterStore implements LearnedParameters {
    * @throws RangeError if the arena has too little room left (see {@link ParameterStore.bytesFor}) or a name
    *   occurs twice.
    */
-  constructor(
-    arena: Arena,
-    kernels: Kernels,
-    definitions: readonly ParameterDefinition[],
-    accumulate = false,
-  ) {
+  constructor(arena: Arena, kernels: Kernels, definitions: readonly ParameterDefinition[], accumulate = false) {
     const { count, decayedCount, starts } = layOut(definitions);
     const arrays: AdamWArrays = {
       weights: arena.float32(count),

@@ -18,10 +18,7 @@ export class ResidentParameters implements LearnedParameters {
     this.parameters = parameters;
   }
 
-  static async create(
-    memory: ResidentMemory,
-    parameters: readonly ParameterDefinition[],
-  ): Promise<ResidentParameters> {
+  static async create(memory: ResidentMemory, parameters: readonly ParameterDefinition[]): Promise<ResidentParameters> {
     const made = new ResidentParameters(memory, parameters);
     for (const { name, shape } of parameters) {
       const zeros = new Float32Array(volume(shape));

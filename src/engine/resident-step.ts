@@ -8,14 +8,7 @@ import {
   type TensorData,
   volume,
 } from '../graph/index.js';
-import {
-  type AdamWOptions,
-  type AdamWStep,
-  adamWInputs,
-  adamWScalars,
-  addAdamW,
-  clippingFactor,
-} from './adamw.js';
+import { type AdamWOptions, type AdamWStep, adamWInputs, adamWScalars, addAdamW, clippingFactor } from './adamw.js';
 import type { ParameterDefinition } from './parameters.js';
 import type { ResidentParameters } from './resident-parameters.js';
 

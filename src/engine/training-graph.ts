@@ -33,11 +33,7 @@ export const rowsOutput = (rows: Tensor): string => `rows ${rows.name}`;
  * Everything that one training step computes, as a graph that is compiled once for all batch shapes.
  * @param trainable names of the parameters to compute gradients for. Default: all.
  */
-export function buildTrainingGraph(
-  head: LossHead,
-  encoder: Encoder,
-  trainable?: ReadonlySet<string>,
-): TrainingGraph {
+export function buildTrainingGraph(head: LossHead, encoder: Encoder, trainable?: ReadonlySet<string>): TrainingGraph {
   const { graph, dropouts, logits } = forwardWithDropout(head, encoder);
   const loss = head.loss(graph, logits);
   graph.output(LOSS, loss);

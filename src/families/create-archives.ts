@@ -296,8 +296,7 @@ async function writeArchive<Made extends Dataset>(
   path: string,
 ): Promise<ArchiveSummary> {
   const files = Object.entries(write(dataset, name)).map(([file, content]) => {
-    const value =
-      file === CONFIG_FILE && typeof content === 'object' ? { desc: description, ...content } : content;
+    const value = file === CONFIG_FILE && typeof content === 'object' ? { desc: description, ...content } : content;
     const text = typeof value === 'string' ? value : `${JSON.stringify(value, undefined, 2)}\n`;
     return [`${name}/${file}`, text];
   });

@@ -10,11 +10,7 @@ const MIN_WORDS = 4;
  * short to edit safely.
  * @param mayDrop which words may be dropped; the others are only swapped. Default: every word.
  */
-export function editWords(
-  text: string,
-  random: Random,
-  mayDrop: (word: string) => boolean = () => true,
-): string {
+export function editWords(text: string, random: Random, mayDrop: (word: string) => boolean = () => true): string {
   const words = text.split(' ');
   if (words.length < MIN_WORDS) return text;
   const edits = Math.max(1, Math.round(words.length * EDITED_SHARE));

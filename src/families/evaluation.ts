@@ -80,8 +80,7 @@ export function labelMistake(
   const wrong = predicted.filter((label) => !actual.includes(label));
   const missed = actual.filter((label) => !predicted.includes(label));
   if (wrong.length + missed.length === 0) return [];
-  const scores =
-    wrong.length > 0 ? wrong.map(probabilityOf) : missed.map((label) => 1 - probabilityOf(label));
+  const scores = wrong.length > 0 ? wrong.map(probabilityOf) : missed.map((label) => 1 - probabilityOf(label));
   return [{ text, expected: [...actual], predicted: [...predicted], score: Math.max(...scores) }];
 }
 

@@ -3,13 +3,7 @@ import type { DatasetWarning } from '../datasets/index.js';
 import type { Encoder, EncoderInputs } from '../encoder/index.js';
 import type { TrainingHead } from '../engine/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
-import type {
-  BlendWeights,
-  Evidence,
-  ModelEvaluation,
-  ModelFolderConfig,
-  NamedTensor,
-} from '../models/index.js';
+import type { BlendWeights, Evidence, ModelEvaluation, ModelFolderConfig, NamedTensor } from '../models/index.js';
 import type { TextOutputs } from '../text/index.js';
 import type { Explainer, ModelResult } from './explanation.js';
 import type { CheckedRowSets, Dataset, RowSets } from './row-sets.js';
@@ -75,12 +69,7 @@ export interface FamilyTraining<Made extends Dataset = Dataset> {
   /** @param dataset of {@link FamilyRows}. */
   task(dataset: Made): TrainingTask;
   /** Adds the operations from token ids to this model's outputs to a graph for inference. */
-  exportedOutputs(
-    graph: Graph,
-    encoder: Encoder,
-    inputs: EncoderInputs,
-    config: ModelFolderConfig,
-  ): ExportedOutput;
+  exportedOutputs(graph: Graph, encoder: Encoder, inputs: EncoderInputs, config: ModelFolderConfig): ExportedOutput;
   /** The class of transformers that loads the folder, where that isn't the encoder's own for the pooling. */
   transformersClass?(config: ModelFolderConfig): TransformersClass | undefined;
   /** Extra files in the model folder for other libraries, by name. */

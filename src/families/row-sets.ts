@@ -1,12 +1,6 @@
 import type { DatasetProblem } from '../contract/index.js';
-import {
-  counted,
-  type DatasetLocation,
-  type DatasetWarning,
-  type RowTable,
-  warnAbout,
-} from '../datasets/index.js';
-import { isPauseDue, pacedFilter, pacedMap, pause, Random } from '../system/index.js';
+import { counted, type DatasetLocation, type DatasetWarning, type RowTable, warnAbout } from '../datasets/index.js';
+import { filterWithPauses, isPauseDue, mapWithPauses, pause, Random } from '../system/index.js';
 
 /** What families share in making a dataset of rows: splitting, repeated rows, and rows of train that are in dev too. */
 
@@ -164,8 +158,8 @@ export async function comparisonWarnings<Row extends DatasetLocation>(
       conflicts.push(row);
     }
   }
-  const devTexts = new Set(await pacedMap(dev, textOf, signal));
-  const shared = await pacedFilter(train, (row) => devTexts.has(textOf(row)), signal);
+  const devTexts = new Set(await mapWithPauses(dev, textOf, signal));
+  const shared = await filterWithPauses(train, (row) => devTexts.has(textOf(row)), signal);
   const some = (rows: readonly Row[]) => `${counted(rows.length, noun)} of ${comparison.train}`;
   const tooGood = `so the figures measured on ${comparison.dev} are too good`;
   return [

@@ -20,9 +20,7 @@ export function softmax(logits: Float32Array | Float64Array): Float64Array {
  * other one less by that one's share of what is left of the probability. [logits]
  */
 export function logOddsSlope(logits: Float32Array | Float64Array, own: number): Float64Array {
-  const others = softmax(
-    Float64Array.from(logits, (logit, at) => (at === own ? Number.NEGATIVE_INFINITY : logit)),
-  );
+  const others = softmax(Float64Array.from(logits, (logit, at) => (at === own ? Number.NEGATIVE_INFINITY : logit)));
   return others.map((share, at) => (at === own ? 1 : -share));
 }
 

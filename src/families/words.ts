@@ -103,9 +103,7 @@ const MAX_CLITIC = 3;
 const initials = /^(?:\p{L}\.){1,6}$/u;
 /** English words that are written with a full stop. */
 const abbreviations = new Set(
-  'mr. mrs. ms. dr. prof. st. jr. sr. inc. corp. co. ltd. vs. gov. gen. sen. rep. rev. capt. lt. col.'.split(
-    ' ',
-  ),
+  'mr. mrs. ms. dr. prof. st. jr. sr. inc. corp. co. ltd. vs. gov. gen. sen. rep. rev. capt. lt. col.'.split(' '),
 );
 /** One more than the longest of them, so that the end of a longer word isn't taken for one. */
 const MAX_ABBREVIATION = 6;

@@ -62,10 +62,7 @@ export interface CompiledGraph {
    * @param outputs a buffer of the exact shape for every output of the graph, by name. The numbers are in
    *   these buffers once the promise resolves.
    */
-  run(
-    feeds: Readonly<Record<string, TensorData>>,
-    outputs: Readonly<Record<string, TensorData>>,
-  ): Promise<void>;
+  run(feeds: Readonly<Record<string, TensorData>>, outputs: Readonly<Record<string, TensorData>>): Promise<void>;
   /** Frees what the runtime holds. Must not be called while a run is under way. Idempotent. */
   release(): Promise<void>;
 }
@@ -136,7 +133,5 @@ export interface ResidentGraph {
 
 /** What using a tensor in a memory that doesn't hold it throws. */
 export function notHere({ type, dims }: ResidentTensor): RangeError {
-  return new RangeError(
-    `a tensor ${type} [${dims.join(', ')}] was freed before, or is in another executor's memory`,
-  );
+  return new RangeError(`a tensor ${type} [${dims.join(', ')}] was freed before, or is in another executor's memory`);
 }

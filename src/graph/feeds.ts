@@ -14,10 +14,7 @@ export type Sizes = Readonly<Record<string, number>>;
  * @returns the values of the shapes' symbols.
  * @throws ShapeError that names the feed and what is expected of it.
  */
-export function checkFeeds(
-  tensors: readonly TensorDescription[],
-  feeds: Readonly<Record<string, Feed>>,
-): Sizes {
+export function checkFeeds(tensors: readonly TensorDescription[], feeds: Readonly<Record<string, Feed>>): Sizes {
   const known = new Set(tensors.map(({ name }) => name));
   for (const name of Object.keys(feeds)) {
     if (!known.has(name)) throw new ShapeError(`feed ${name} is not an input of the graph`);
@@ -60,11 +57,9 @@ export function checkOutputs(
   for (const [name, { type, shape }] of outputs) {
     const buffer = buffers[name];
     if (buffer === undefined) throw new ShapeError(`output ${name} has no buffer`);
-    if (buffer.type !== type)
-      throw new ShapeError(`output ${name} is ${type}, but its buffer ${buffer.type}`);
+    if (buffer.type !== type) throw new ShapeError(`output ${name} is ${type}, but its buffer ${buffer.type}`);
     const dims = resolveShape(shape, sizes);
-    if (dims.join() !== buffer.dims.join())
-      throw wrongDims(`the buffer of output ${name}`, buffer.dims, dims);
+    if (dims.join() !== buffer.dims.join()) throw wrongDims(`the buffer of output ${name}`, buffer.dims, dims);
     checkLength(`the buffer of output ${name}`, buffer);
   }
 }
@@ -103,11 +98,7 @@ export function emptyTensor(type: ElementType, dims: readonly number[]): TensorD
  * @param count of its numbers.
  * @throws RangeError if it isn't stored; Error if the file ends before it does, or the file system's.
  */
-export function readStoredWeight(
-  { file, offsets }: StoredWeights,
-  name: string,
-  count: number,
-): Float32Array {
+export function readStoredWeight({ file, offsets }: StoredWeights, name: string, count: number): Float32Array {
   const offset = offsets.get(name);
   if (offset === undefined) throw new RangeError(`${file} has no weight ${name}`);
   const values = new Float32Array(count);

@@ -20,23 +20,16 @@ export interface ParameterGradient {
  * @param loss a scalar.
  * @param trainable names of the parameters to compute gradients for. Default: all.
  */
-export function addGradients(
-  graph: Graph,
-  loss: Tensor,
-  trainable?: ReadonlySet<string>,
-): ParameterGradient[] {
+export function addGradients(graph: Graph, loss: Tensor, trainable?: ReadonlySet<string>): ParameterGradient[] {
   if (loss.shape.length !== 0) throw new ShapeError('the loss must be a scalar');
-  const isTrainable = ({ name, source }: Tensor) =>
-    source.kind === 'parameter' && (trainable?.has(name) ?? true);
+  const isTrainable = ({ name, source }: Tensor) => source.kind === 'parameter' && (trainable?.has(name) ?? true);
   const pending = new PendingGradients(graph);
   pending.add(loss, graph.constant([1], []));
   for (const node of nodesBackFrom(loss, isTrainable)) {
     const [output] = node.outputs;
     const outputGradient = output && pending.take(output);
     if (outputGradient === undefined) continue;
-    const gradients = node.visit((typed) =>
-      operations[typed.operation].gradient({ ...typed, graph, outputGradient }),
-    );
+    const gradients = node.visit((typed) => operations[typed.operation].gradient({ ...typed, graph, outputGradient }));
     for (const [index, input] of node.inputs.entries()) pending.add(input, gradients[index]);
   }
   return graph.parameters.filter(isTrainable).flatMap((parameter) => {
@@ -98,25 +91,21 @@ class PendingGradients {
       return;
     }
     if (!sameShape(tensor.shape, gradient.shape) && tensor.shape.length > 0) {
-      throw new ShapeError(
-        `gradient [${gradient.shape.join(', ')}] of ${tensor.name} [${tensor.shape.join(', ')}]`,
-      );
+      throw new ShapeError(`gradient [${gradient.shape.join(', ')}] of ${tensor.name} [${tensor.shape.join(', ')}]`);
     }
     const earlier = this.#dense.get(tensor);
     this.#dense.set(tensor, earlier === undefined ? gradient : this.#sum(earlier, gradient));
   }
 
   #addRows(tensor: Tensor, gradient: RowGradient): void {
-    if (tensor.source.kind !== 'parameter')
-      throw new ShapeError('only a parameter can have a sparse gradient');
+    if (tensor.source.kind !== 'parameter') throw new ShapeError('only a parameter can have a sparse gradient');
     this.#rows.set(tensor, [...this.rows(tensor), gradient]);
   }
 
   #sum(earlier: Tensor, gradient: Tensor): Tensor {
     if (gradient.source.kind !== 'node') return this.#graph.add(earlier, gradient);
     return gradient.source.node.visit(
-      (node) =>
-        operations[node.operation].plus?.(this.#graph, node, earlier) ?? this.#graph.add(earlier, gradient),
+      (node) => operations[node.operation].plus?.(this.#graph, node, earlier) ?? this.#graph.add(earlier, gradient),
     );
   }
 }
@@ -129,9 +118,7 @@ class PendingGradients {
 function wholeOf(graph: Graph, shape: Shape, parts: readonly PartGradient[]): Tensor[] {
   const rows: PartGradient[][] = [];
   for (const part of [...parts].sort((a, b) => a.from - b.from)) {
-    const row = rows.find((each) =>
-      each.every((other) => other.axis === part.axis && endOf(other) <= part.from),
-    );
+    const row = rows.find((each) => each.every((other) => other.axis === part.axis && endOf(other) <= part.from));
     if (row === undefined) rows.push([part]);
     else row.push(part);
   }

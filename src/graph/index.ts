@@ -1,4 +1,3 @@
-export { type AdaptiveThreadsOptions, adaptiveThreads, cpuExecutor } from './adaptive-threads.js';
 export {
   type CompiledGraph,
   type CompileOptions,
@@ -54,4 +53,12 @@ export { linearInputs, type Quantization, type Range, type TableBits } from './q
 export { type Dimension, mergeDimensions, resolveShape, type Shape, ShapeError, volume } from './shape.js';
 export type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow/tensorflow.js';
 export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';
-export { ThreadChoice, type ThreadChoiceOptions, type TimedRun, type Width } from './thread-choice.js';
+export {
+  type AdaptiveThreadsOptions,
+  adaptiveThreads,
+  cpuExecutor,
+  ThreadChoice,
+  type ThreadChoiceOptions,
+  type TimedRun,
+  type Width,
+} from './thread-choice.js';

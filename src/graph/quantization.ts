@@ -47,7 +47,6 @@ export function linearInputs(graph: Graph): ReadonlyMap<string, readonly Tensor[
     (node) => node.visit((typed) => linearForms[typed.operation]?.(typed)) ?? [],
   );
   const inputs = new Map<string, Tensor[]>();
-  for (const { input, weight } of layers)
-    inputs.set(weight.name, [...(inputs.get(weight.name) ?? []), input]);
+  for (const { input, weight } of layers) inputs.set(weight.name, [...(inputs.get(weight.name) ?? []), input]);
   return inputs;
 }

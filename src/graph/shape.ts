@@ -29,10 +29,7 @@ export function twice(dimension: Dimension): Dimension {
 /** Merges several dimensions into one, as a reshape to fewer axes does. */
 export function mergeDimensions(dimensions: Shape): Dimension {
   const symbols = dimensions.filter((dimension) => typeof dimension === 'string');
-  const factor = dimensions.reduce<number>(
-    (product, d) => (typeof d === 'number' ? product * d : product),
-    1,
-  );
+  const factor = dimensions.reduce<number>((product, d) => (typeof d === 'number' ? product * d : product), 1);
   if (symbols.length === 0) return factor;
   if (factor !== 1) throw new ShapeError(`can't merge [${dimensions.join(', ')}] into one dimension`);
   return symbols.join('*');

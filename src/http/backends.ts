@@ -3,13 +3,7 @@ import { join } from 'node:path';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { ValidationError } from '../contract/index.js';
 import { type CopiedStorage, copyStorage, type SharedJobQueue } from '../jobs/index.js';
-import {
-  Database,
-  databaseFailure,
-  PostgresStorage,
-  QueueOnPostgres,
-  SharedLimits,
-} from '../postgres/index.js';
+import { Database, databaseFailure, PostgresStorage, QueueOnPostgres, SharedLimits } from '../postgres/index.js';
 import { fileStorage, type Storage } from '../storage/index.js';
 import type { RateLimiter, WrongKeyLimiter } from './admission.js';
 import type { ReadinessCheck } from './probes.js';
@@ -100,11 +94,7 @@ interface DatabaseSettings {
  */
 export async function databaseBackend(settings: DatabaseSettings): Promise<Backend> {
   const { schema, data } = settings;
-  const database = new Database(
-    settings.database,
-    { ...(schema !== undefined && { schema }) },
-    settings.connections,
-  );
+  const database = new Database(settings.database, { ...(schema !== undefined && { schema }) }, settings.connections);
   const limits = new SharedLimits(database);
   const storage = new PostgresStorage(database, {
     ...(data !== undefined && { cache: join(data, 'cache') }),

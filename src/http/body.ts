@@ -66,8 +66,7 @@ function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (thrown) {
-    const reason =
-      thrown instanceof SyntaxError ? 'it ends early or has an invalid character' : 'it is not UTF-8';
+    const reason = thrown instanceof SyntaxError ? 'it ends early or has an invalid character' : 'it is not UTF-8';
     const msg = `the body is not valid JSON: ${reason}`;
     throw new Refusal(422, [{ loc: ['body'], msg, type: 'json_invalid' }]);
   }

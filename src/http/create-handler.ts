@@ -81,9 +81,7 @@ function handlerOf(options: ProbeOptions, notFound: string, add: (app: App) => M
   app.use(requestId(), observe(registry, log));
   addProbes(app, registry, options);
   refuseOtherMethods(app, { ...add(app), ...probeMethods });
-  app.notFound((context) =>
-    refuse(context, new Refusal(404, [{ loc: ['path'], msg: notFound, type: 'not_found' }])),
-  );
+  app.notFound((context) => refuse(context, new Refusal(404, [{ loc: ['path'], msg: notFound, type: 'not_found' }])));
   app.onError((thrown, context) => refuse(context, refusalOf(thrown, context.get('route')?.places)));
   return async (request, connection = {}) => app.fetch(request, connection);
 }
@@ -133,10 +131,7 @@ function refuseOtherMethods(app: App, methods: Methods): void {
   }
 }
 
-function refuse(
-  context: Context<HandlerEnvironment>,
-  { status, detail, cause, data, headers }: Refusal,
-): Response {
+function refuse(context: Context<HandlerEnvironment>, { status, detail, cause, data, headers }: Refusal): Response {
   if (cause !== undefined) context.set('failure', cause);
   return context.json({ detail, ...(data !== undefined && { data }) }, status, headers);
 }

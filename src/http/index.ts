@@ -29,5 +29,5 @@ export {
   type Services,
   type TrainerService,
 } from './services.js';
-export { type ServiceOptions, startService } from './start-service.js';
+export { startService } from './start-service.js';
 export { DatasetUploads, type UploadLimits } from './uploads.js';

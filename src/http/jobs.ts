@@ -61,11 +61,7 @@ const HEARTBEAT = ': still here\n\n';
  * A job as server-sent events, until it has ended or the client has gone. Every connection begins with the whole state,
  * so a client that reconnects misses nothing.
  */
-export function jobStream(
-  context: Context<HandlerEnvironment>,
-  trainer: TrainerService,
-  id: string,
-): Response {
+export function jobStream(context: Context<HandlerEnvironment>, trainer: TrainerService, id: string): Response {
   return streamSSE(context, async (stream) => {
     const gone = new AbortController();
     stream.onAbort(() => gone.abort());

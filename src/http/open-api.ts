@@ -85,8 +85,7 @@ export function failuresOf(
   { rateLimiter, wrongKeyLimiter, quota }: DocumentedLimits,
 ): ReadonlyMap<RefusalStatus, readonly string[]> {
   const found = new Map<RefusalStatus, string[]>();
-  const add = (status: RefusalStatus, reason: string) =>
-    found.set(status, [...(found.get(status) ?? []), reason]);
+  const add = (status: RefusalStatus, reason: string) => found.set(status, [...(found.get(status) ?? []), reason]);
   add(401, 'The API key is missing or invalid');
   if (needsPro) add(statuses.tier, reasons.tier);
   if (input.shape.body !== undefined) {

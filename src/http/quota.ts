@@ -152,10 +152,7 @@ function isLater(period: string, other: string): boolean {
 }
 
 /** The day or month at a time. Names sort by time: 2026-11, 2026-11-21. */
-export function periodOf(
-  ms: number,
-  per: 'day' | 'month',
-): { readonly name: string; readonly endsAt: number } {
+export function periodOf(ms: number, per: 'day' | 'month'): { readonly name: string; readonly endsAt: number } {
   const now = new Date(ms);
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
   return per === 'month'

@@ -1,10 +1,5 @@
 import type { ResultAsync } from 'neverthrow';
-import {
-  isOrchardError,
-  MAX_LISTED_PROBLEMS,
-  type OrchardError,
-  type ValidationProblem,
-} from '../contract/index.js';
+import { isOrchardError, MAX_LISTED_PROBLEMS, type OrchardError, type ValidationProblem } from '../contract/index.js';
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 502 | 503;
 

@@ -55,13 +55,7 @@ interface Caller {
 }
 
 /** Errors of the library that a route can fail with, in addition to those of every route. */
-export type Failure =
-  | 'tier'
-  | 'not_found'
-  | 'model_not_ready'
-  | 'transition'
-  | 'queue_full'
-  | 'model_download';
+export type Failure = 'tier' | 'not_found' | 'model_not_ready' | 'transition' | 'queue_full' | 'model_download';
 
 interface Definition<Input extends InputSchema> {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -95,11 +89,7 @@ export interface Route extends Omit<Definition<InputSchema>, 'answer' | 'inferen
   ) => Promise<object>;
 }
 
-export function route<Input extends InputSchema>({
-  answer,
-  inferenceCalls,
-  ...definition
-}: Definition<Input>): Route {
+export function route<Input extends InputSchema>({ answer, inferenceCalls, ...definition }: Definition<Input>): Route {
   const { input, path, method } = definition;
   const parameter = /\{(\w+)\}/.exec(path)?.[1];
   const subject: Place = parameter === undefined ? ['body'] : ['path', parameter];
@@ -111,9 +101,7 @@ export function route<Input extends InputSchema>({
       const { account, context } = caller;
       const valid = checked(input, raw);
       const calls = inferenceCalls?.(valid) ?? 0;
-      const answered = await withinQuota(services.quota, account, calls, () =>
-        answer(services, caller, valid),
-      );
+      const answered = await withinQuota(services.quota, account, calls, () => answer(services, caller, valid));
       if (calls > 0) context.set('inferenceCalls', calls);
       return answered;
     },

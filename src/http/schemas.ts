@@ -52,9 +52,7 @@ export const modelListSchema = z.strictObject({
 });
 
 const datasetProblemSchema = z.strictObject({
-  file: z
-    .string()
-    .meta({ description: 'Path inside the zip, or the name of the zip for problems of the whole.' }),
+  file: z.string().meta({ description: 'Path inside the zip, or the name of the zip for problems of the whole.' }),
   line: z.int().optional().meta({ description: 'From 1.' }),
   column: z
     .union([z.int(), z.string()])
@@ -160,8 +158,5 @@ const CHARACTERS_PER_CALL = 5000;
 
 /** The inference calls of queries: one each, and one more for every further 5,000 characters begun. */
 export function inferenceCallsOf(queries: readonly string[]): number {
-  return queries.reduce(
-    (calls, { length }) => calls + Math.max(1, Math.ceil(length / CHARACTERS_PER_CALL)),
-    0,
-  );
+  return queries.reduce((calls, { length }) => calls + Math.max(1, Math.ceil(length / CHARACTERS_PER_CALL)), 0);
 }

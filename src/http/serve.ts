@@ -1,17 +1,191 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { forwardedAddress } from './admission.js';
-import {
-  type Answer,
-  answerBrokenRequest,
-  answerUnreadable,
-  Connections,
-  refuseExpectation,
-  refuseTunnel,
-} from './connections.js';
 import type { Handler } from './create-handler.js';
+
+type ConnectionLimits = Required<Pick<ServeOptions, 'maxConnections' | 'stallTimeoutMs' | 'maxUntakenBytes'>>;
+
+/** Answers a request; resolves when the whole answer has been written to the connection. */
+type Answer = (incoming: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** Requests of a connection that may wait for the answer to an earlier one; one more ends the connection. */
+const MAX_PIPELINED = 16;
+
+interface Connection {
+  /** The answer being sent. */
+  current: ServerResponse | undefined;
+  readonly waiting: [incoming: IncomingMessage, response: ServerResponse][];
+}
+
+/**
+ * Bounds the memory of a server's connections. Each has one request answered at a time, and the next one only when the
+ * answer has been read, so there is at most one answer in memory per connection. Stalled connections are closed, and
+ * idle ones if others need their place.
+ */
+class Connections {
+  readonly #limits: ConnectionLimits;
+  readonly #answer: Answer;
+  /** The one that has been idle longest comes first. */
+  readonly #open = new Map<Socket, Connection>();
+
+  constructor(server: Server, limits: ConnectionLimits, answer: Answer) {
+    this.#limits = limits;
+    this.#answer = answer;
+    server.on('connection', (socket) => this.#opened(socket));
+    server.on('request', (incoming, response) => this.#asked(incoming, response));
+    server.setTimeout(limits.stallTimeoutMs, (socket) => this.#stalled(socket));
+  }
+
+  /** The answer being sent on a connection, if any. */
+  answering(socket: Socket): ServerResponse | undefined {
+    return this.#open.get(socket)?.current;
+  }
+
+  /** Breaks all connections, including those that Node no longer tracks. */
+  endAll(): void {
+    for (const socket of this.#open.keys()) this.#end(socket);
+  }
+
+  #opened(socket: Socket): void {
+    if (this.#open.size >= this.#limits.maxConnections && !this.#makePlace()) {
+      refuseConnection(socket);
+      return;
+    }
+    this.#open.set(socket, { current: undefined, waiting: [] });
+    socket.once('close', () => this.#open.delete(socket));
+  }
+
+  /** Closes an idle connection, otherwise one that is slow to read its answer. @returns whether there is one */
+  #makePlace(): boolean {
+    const open = [...this.#open];
+    const idle = open.find(([, { current }]) => current === undefined);
+    const [socket] = idle ?? open.find(([{ writableLength }]) => writableLength > 0) ?? [];
+    if (socket === undefined) return false;
+    this.#end(socket);
+    return true;
+  }
+
+  #asked(incoming: IncomingMessage, response: ServerResponse): void {
+    const { socket } = incoming;
+    const connection = this.#open.get(socket);
+    if (connection === undefined) return; // it was refused or ended in the meantime
+    if (connection.current === undefined) this.#begin(socket, connection, incoming, response);
+    else if (connection.waiting.length < MAX_PIPELINED) connection.waiting.push([incoming, response]);
+    else this.#end(socket);
+  }
+
+  #begin(socket: Socket, connection: Connection, incoming: IncomingMessage, response: ServerResponse): void {
+    connection.current = response;
+    response.once('close', () => {
+      connection.current = undefined;
+      this.#touched(socket, connection);
+      const next = connection.waiting.shift();
+      if (next !== undefined && socket.writable) this.#begin(socket, connection, ...next);
+    });
+    // Failures are answered by the listener.
+    void this.#answer(incoming, response).then(() => this.#boundUntaken(socket));
+  }
+
+  #touched(socket: Socket, connection: Connection): void {
+    if (!this.#open.delete(socket)) return;
+    this.#open.set(socket, connection);
+  }
+
+  /** If too much is unread, drops the largest answers, except the latest. */
+  #boundUntaken(latest: Socket): void {
+    if (latest.writableLength === 0) return;
+    const others = [...this.#open.keys()]
+      .filter((socket) => socket !== latest)
+      .sort((a, b) => b.writableLength - a.writableLength);
+    let bytes = others.reduce((sum, { writableLength }) => sum + writableLength, latest.writableLength);
+    for (const socket of others) {
+      if (bytes <= this.#limits.maxUntakenBytes) return;
+      bytes -= socket.writableLength;
+      this.#end(socket);
+    }
+  }
+
+  /** No data for a while. A request that is still being computed is waited for. */
+  #stalled(socket: Socket): void {
+    if (this.answering(socket) === undefined || socket.writableLength > 0) this.#end(socket);
+  }
+
+  #end(socket: Socket): void {
+    this.#open.delete(socket);
+    socket.destroy();
+  }
+}
+
+// Answers to requests that never reach the handler. They have a `detail` too.
+
+/** By error code of Node. */
+const brokenRequests: Readonly<Record<string, readonly [status: string, msg: string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the headers of the request are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not arrive in time'],
+};
+
+/**
+ * Answers an invalid HTTP message, and closes the connection.
+ * @param answering the answer being sent on the connection, if any: nothing may come between its pieces
+ */
+function answerBrokenRequest(
+  { code = '' }: NodeJS.ErrnoException,
+  socket: Duplex,
+  answering: ServerResponse | undefined,
+): void {
+  if (code === 'ECONNRESET' || !socket.writable || answering?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  const [status, msg] = brokenRequests[code] ?? ['400 Bad Request', 'the request is not valid HTTP'];
+  hangUp(socket, status, msg, 'bad_request');
+}
+
+function refuseConnection(socket: Duplex): void {
+  const msg = 'too many connections are open; try again after the seconds in retry-after';
+  hangUp(socket, '503 Service Unavailable', msg, 'overloaded', 'retry-after: 1\r\n');
+  socket.once('finish', () => socket.destroy());
+}
+
+/** This is not a proxy. Node no longer tracks the connection, so it must be ended here. */
+function refuseTunnel(socket: Duplex): void {
+  hangUp(socket, '405 Method Not Allowed', 'no path takes CONNECT', 'method');
+  socket.once('finish', () => socket.destroy());
+}
+
+/** RFC 9110, 10.1.1 */
+async function refuseExpectation(_: IncomingMessage, response: ServerResponse): Promise<void> {
+  const problem = {
+    loc: ['header', 'expect'],
+    msg: 'the only supported expectation is 100-continue',
+    type: 'expectation',
+  };
+  const body = JSON.stringify({ detail: [problem] });
+  const headers = { 'content-type': 'application/json', connection: 'close' };
+  response.writeHead(417, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
+}
+
+/** The answer to a request without a valid URL, and to an internal error before the handler. */
+function answerUnreadable(isInvalid: boolean): Response {
+  const problem = isInvalid
+    ? {
+        loc: ['header', 'host'],
+        msg: 'the header host and the path are not a valid URL',
+        type: 'bad_request',
+      }
+    : { loc: [], msg: 'the request could not be answered', type: 'server_error' };
+  return Response.json({ detail: [problem] }, { status: isInvalid ? 400 : 500 });
+}
+
+function hangUp(socket: Duplex, status: string, msg: string, type: string, headers = ''): void {
+  const body = JSON.stringify({ detail: [{ loc: [], msg, type }] });
+  const head = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
+  socket.on('error', () => undefined); // the client has gone
+  socket.end(`HTTP/1.1 ${status}\r\n${headers}${head}\r\n\r\n${body}`);
+}
 
 export interface ServeOptions {
   /** Default 127.0.0.1: only this machine. */

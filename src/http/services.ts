@@ -1,17 +1,6 @@
-import {
-  type Account,
-  type InferenceResponse,
-  type ModelType,
-  pretrainedModelNames,
-} from '../contract/index.js';
+import { type Account, type InferenceResponse, type ModelType, pretrainedModelNames } from '../contract/index.js';
 import type { Explanation } from '../families/index.js';
-import {
-  type ExplainOptions,
-  inferenceService,
-  Medley,
-  Predictor,
-  type ServiceOptions,
-} from '../inference/index.js';
+import { type ExplainOptions, inferenceService, Medley, Predictor, type ServiceOptions } from '../inference/index.js';
 import {
   type ErasedAccount,
   eraseAccount,
@@ -24,13 +13,7 @@ import {
   type UnusedModel,
   type UnusedOptions,
 } from '../jobs/index.js';
-import {
-  CONFIG_FILE,
-  catalogueModels,
-  type ModelLoader,
-  modelFolderConfig,
-  readFolderFile,
-} from '../models/index.js';
+import { CONFIG_FILE, catalogueModels, type ModelLoader, modelFolderConfig, readFolderFile } from '../models/index.js';
 import type { Storage } from '../storage/index.js';
 import { outcomeOf } from './refusal.js';
 import { DatasetUploads, type UploadLimits, uploadReadingHost } from './uploads.js';
@@ -232,8 +215,7 @@ export function operatorServices({
   return {
     async eraseAccount(app_id) {
       const erasing =
-        trainerOf?.(app_id)?.eraseAccount(app_id) ??
-        eraseAccount({ storage, app_id, ...(queue && { queue }) });
+        trainerOf?.(app_id)?.eraseAccount(app_id) ?? eraseAccount({ storage, app_id, ...(queue && { queue }) });
       const erased = await outcomeOf(erasing);
       await forget?.(app_id);
       return erased;

@@ -12,7 +12,7 @@ import { type AccountServices, accountServices } from './services.js';
 import { uploadReadingHost } from './uploads.js';
 
 /** A whole service. docs/http.md describes each option. */
-export interface ServiceOptions extends LimitSettings {
+interface ServiceOptions extends LimitSettings {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
@@ -56,9 +56,7 @@ export interface ServiceOptions extends LimitSettings {
 export async function startService(options: ServiceOptions): Promise<RunningServer> {
   const { database, data, schema, connections, warn, role = 'all' } = options;
   const backend =
-    database === undefined
-      ? folderBackend(data)
-      : await databaseBackend({ data, database, schema, connections, warn });
+    database === undefined ? folderBackend(data) : await databaseBackend({ data, database, schema, connections, warn });
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const services = role === 'trainer' ? undefined : servicesOf(options, backend);
@@ -71,8 +69,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     });
     const training = role === 'api' ? undefined : startTraining(options, backend, registry);
     // Without a queue, a trainer continues the account's unfinished jobs when it is created.
-    if (backend.queue === undefined)
-      for (const { app_id, tier } of options.keys) services?.trainer({ app_id, tier });
+    if (backend.queue === undefined) for (const { app_id, tier } of options.keys) services?.trainer({ app_id, tier });
     return {
       url: server.url,
       async close() {

@@ -38,10 +38,7 @@ const strictPolicy = {
  * Serves files from memory; all requests share them.
  * @param policy is added to the content security policy, which allows only this server.
  */
-export function staticFiles(
-  files: readonly StaticFile[],
-  policy: Readonly<Record<string, string[]>> = {},
-): Hono {
+export function staticFiles(files: readonly StaticFile[], policy: Readonly<Record<string, string[]>> = {}): Hono {
   const app = new Hono();
   // The proxy decides whether to require TLS.
   const headers = secureHeaders({
@@ -109,10 +106,7 @@ export function pageFiles(): Hono {
 
 /** @throws InstallationError if the page was not built, or is missing from a bundle */
 async function pageFile(name: string): Promise<string> {
-  const script = ownFile(
-    'page/page.js',
-    () => new URL(/* webpackIgnore: true */ './page/page.js', import.meta.url),
-  );
+  const script = ownFile('page/page.js', () => new URL(/* webpackIgnore: true */ './page/page.js', import.meta.url));
   return readFile(new URL(name, script), 'utf8');
 }
 

@@ -10,9 +10,7 @@ export type Queries = Iterable<string> | AsyncIterable<string>;
 
 /** Whether queries can be read from it one after another; a text is one query by itself. */
 export function isQueries(given: unknown): given is Queries {
-  return (
-    typeof given === 'object' && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given)
-  );
+  return typeof given === 'object' && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given);
 }
 
 /** The answer to one query of a stream, or why there is none. */
@@ -34,9 +32,7 @@ export async function* answerStream(
   ask: (query: string) => ResultAsync<InferenceResponse<JudgedResult>, OrchardError>,
   options: StreamOptions,
 ): AsyncGenerator<StreamedAnswer, void, undefined> {
-  const inFlight = fromThrowable(inFlightOf, (thrown) =>
-    toOrchardError(thrown, 'asking a stream of queries'),
-  )(options);
+  const inFlight = fromThrowable(inFlightOf, (thrown) => toOrchardError(thrown, 'asking a stream of queries'))(options);
   if (inFlight.isErr()) return yield err(inFlight.error);
   const { signal } = options;
   const answers = readAhead(queries, (query) => patiently(() => ask(query), signal), inFlight.value);
@@ -52,8 +48,7 @@ async function* readAhead(
   inFlight: number,
 ): AsyncGenerator<StreamedAnswer, void, undefined> {
   const answers: Promise<StreamedAnswer>[] = [];
-  const source =
-    Symbol.asyncIterator in queries ? queries[Symbol.asyncIterator]() : queries[Symbol.iterator]();
+  const source = Symbol.asyncIterator in queries ? queries[Symbol.asyncIterator]() : queries[Symbol.iterator]();
   let isRead = false;
   let reading: Promise<void> | undefined;
   const read = async () => {

@@ -8,7 +8,7 @@ import { onAbort } from './on-abort.js';
  * its result is discarded.
  * @param work is not begun if the signal has fired already.
  */
-export function answered<Value>(
+export function toResult<Value>(
   operation: string,
   signal: AbortSignal | undefined,
   work: () => Promise<Value>,
@@ -17,11 +17,7 @@ export function answered<Value>(
   return ResultAsync.fromPromise(outcome, (thrown) => toOrchardError(thrown, operation));
 }
 
-async function untilAborted<Value>(
-  operation: string,
-  signal: AbortSignal,
-  work: () => Promise<Value>,
-): Promise<Value> {
+async function untilAborted<Value>(operation: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
   const error = () => new AbortedError(operation, { cause: signal.reason });
   if (signal.aborted) throw error();
   let forget = () => {};

@@ -1,14 +1,8 @@
 import type { ResultAsync } from 'neverthrow';
-import {
-  type InferenceResponse,
-  LOCAL_ACCOUNT,
-  type OrchardError,
-  querySchema,
-  validate,
-} from '../contract/index.js';
+import { type InferenceResponse, LOCAL_ACCOUNT, type OrchardError, querySchema, validate } from '../contract/index.js';
 import type { JudgedResult } from '../families/index.js';
-import type { PlacedModel } from '../models/index.js';
-import { answered } from './answered.js';
+import type { FoundModel } from '../models/index.js';
+import { toResult } from './answered.js';
 import { type CallOptions, requestOptions } from './call-options.js';
 import type { InferenceService } from './inference-service.js';
 import { queryResponse } from './responses.js';
@@ -27,11 +21,11 @@ export interface OpenOptions {
  * @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError
  */
 export async function serviceFor(
-  { name, directory }: PlacedModel,
+  { name, directory }: FoundModel,
   { service, signal }: Pick<OpenOptions, 'service' | 'signal'>,
 ): Promise<InferenceService> {
   const opened = inferenceService(service);
-  const warmed = await answered(`loading ${name}`, signal, () => opened.warm(directory));
+  const warmed = await toResult(`loading ${name}`, signal, () => opened.warm(directory));
   if (warmed.isOk()) return opened;
   await opened.close();
   throw warmed.error;
@@ -40,11 +34,11 @@ export async function serviceFor(
 /** The result of the model in a folder for one text. */
 export function askFolder(
   service: InferenceService,
-  { name, directory }: PlacedModel,
+  { name, directory }: FoundModel,
   text: string,
   options: CallOptions,
 ): ResultAsync<InferenceResponse<JudgedResult>, OrchardError> {
-  return answered(`asking model ${name}`, options.signal, async () => {
+  return toResult(`asking model ${name}`, options.signal, async () => {
     const queries = [validate(querySchema, text, ['query'])];
     const request = requestOptions(options, LOCAL_ACCOUNT.app_id);
     return queryResponse(await service.predict(directory, queries, request));

@@ -57,11 +57,7 @@ export class BatchWork {
   #stage: Stage = 'tokenize';
   #since = 0;
 
-  constructor(
-    parts: ModelParts,
-    texts: readonly string[],
-    { cancelled = new Set(), explain = [] }: WorkOptions = {},
-  ) {
+  constructor(parts: ModelParts, texts: readonly string[], { cancelled = new Set(), explain = [] }: WorkOptions = {}) {
     this.#parts = parts;
     this.#texts = texts;
     this.#cancelled = cancelled;
@@ -101,10 +97,7 @@ export class BatchWork {
     this.#enter('run');
     const computed = new Map<TextWindow, Float32Array>();
     const options = { alone: () => this.alone, cancelled: this.#cancelled };
-    const windows = readings.flatMap((reading) => [
-      ...reading.windows,
-      ...(reading.explained?.windows ?? []),
-    ]);
+    const windows = readings.flatMap((reading) => [...reading.windows, ...(reading.explained?.windows ?? [])]);
     yield* this.#parts.runs.compute(windows, computed, options);
     this.#enter('decode');
     yield* this.#decodeAll(readings, computed);

@@ -43,10 +43,7 @@ const noneSchema = z.boolean().optional();
 const inFlightSchema = z.int().min(1).max(100_000).default(128);
 
 /** @param account on whose behalf the call is. @throws ValidationError */
-export function requestOptions(
-  { signal, deadlineMs, ...told }: CallOptions,
-  account: string,
-): RequestOptions {
+export function requestOptions({ signal, deadlineMs, ...told }: CallOptions, account: string): RequestOptions {
   const noneOfThese = validate(noneSchema, told.noneOfThese, ['noneOfThese']);
   if (deadlineMs === undefined) return { signal, account, noneOfThese };
   return { signal, account, noneOfThese, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };

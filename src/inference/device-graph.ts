@@ -141,10 +141,7 @@ export class DeviceGraph implements LoadedGraph {
     return this.#use;
   }
 
-  async run(
-    feeds: Readonly<Record<string, TensorData>>,
-    outputs: Readonly<Record<string, TensorData>>,
-  ): Promise<void> {
+  async run(feeds: Readonly<Record<string, TensorData>>, outputs: Readonly<Record<string, TensorData>>): Promise<void> {
     try {
       await this.#graph.run(feeds, outputs);
     } catch (thrown) {

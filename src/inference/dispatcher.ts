@@ -1,10 +1,4 @@
-import {
-  AbortedError,
-  ClosedError,
-  DeadlineError,
-  OverloadedError,
-  ValidationError,
-} from '../contract/index.js';
+import { AbortedError, ClosedError, DeadlineError, OverloadedError, ValidationError } from '../contract/index.js';
 import { Batches } from './batches.js';
 import { type RequestTrace, traceLoad, tracePredict } from './channels.js';
 import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
@@ -301,8 +295,7 @@ export class Dispatcher implements InferenceService {
 
   #isAsked(directory: string): boolean {
     return (
-      this.#queue.waitingFor(directory) > 0 ||
-      this.#batches.begun.some(({ flow }) => flow.directory === directory)
+      this.#queue.waitingFor(directory) > 0 || this.#batches.begun.some(({ flow }) => flow.directory === directory)
     );
   }
 

@@ -281,11 +281,7 @@ export class EncoderRuns {
     await Promise.all([this.#graphs.narrow.release(), wide?.release()]);
   }
 
-  async #run(
-    run: readonly TextWindow[],
-    alone: boolean,
-    computed: Map<TextWindow, Float32Array>,
-  ): Promise<void> {
+  async #run(run: readonly TextWindow[], alone: boolean, computed: Map<TextWindow, Float32Array>): Promise<void> {
     const { output, pad } = this.#graphs;
     const tokens = run.reduce((most, { encoding }) => Math.max(most, encoding.ids.length), 0);
     // Models that answer for each token also give rows for padding.
@@ -297,8 +293,7 @@ export class EncoderRuns {
     await nativeWork(() => graph.run(feeds, { [output.name]: { type: 'float32', dims, data } }));
     learn(performance.now() - startedAt);
     const width = data.length / run.length;
-    for (const [row, window] of run.entries())
-      computed.set(window, data.subarray(row * width, (row + 1) * width));
+    for (const [row, window] of run.entries()) computed.set(window, data.subarray(row * width, (row + 1) * width));
   }
 
   async #graphFor(rows: number, tokens: number, alone: boolean) {

@@ -1,5 +1,5 @@
 export { answerStream, isQueries, type Queries, type StreamedAnswer } from './answer-stream.js';
-export { answered } from './answered.js';
+export { toResult } from './answered.js';
 export { askFolder, type OpenOptions, serviceFor } from './ask-folder.js';
 export {
   type CallOptions,
@@ -17,20 +17,8 @@ export { Medley, type MedleyFailure, type MedleyResult } from './medley.js';
 export type { MedleyOptions } from './medley-options.js';
 export type { MedleyAnswers } from './medley-response.js';
 export type { MemoryStats } from './model-memory.js';
-export {
-  type BatchPredictionResult,
-  type ExplanationResult,
-  type PredictionResult,
-  Predictor,
-} from './predictor.js';
+export { type BatchPredictionResult, type ExplanationResult, type PredictionResult, Predictor } from './predictor.js';
 export type { PredictorOptions } from './predictor-options.js';
-export { PretrainedModels } from './pretrained-models.js';
-export { batchResponse, explanationResponse, queryResponse } from './responses.js';
-export {
-  createService,
-  inferenceService,
-  type RunOptions,
-  runSchema,
-  type ServiceOptions,
-} from './service-options.js';
+export { explanationResponse, queryResponse } from './responses.js';
+export { inferenceService, type RunOptions, type ServiceOptions } from './service-options.js';
 export { TextModel } from './text-model.js';

@@ -17,7 +17,7 @@ import {
   TierError,
   validate,
 } from '../contract/index.js';
-import { answered } from './answered.js';
+import { toResult } from './answered.js';
 import { askModels } from './ask-models.js';
 import { type CallOptions, requestOptions } from './call-options.js';
 import type { InferenceService, Predictions } from './inference-service.js';
@@ -32,10 +32,7 @@ import { createService } from './service-options.js';
 export type MedleyFailure<Answer> = Exclude<OrchardError, MedleyError> | MedleyError<Answer>;
 
 /** The answers by the names of the models, or how the medley fails. */
-export type MedleyResult<Answer> = ResultAsync<
-  InferenceResponse<MedleyAnswers<Answer>>,
-  MedleyFailure<Answer>
->;
+export type MedleyResult<Answer> = ResultAsync<InferenceResponse<MedleyAnswers<Answer>>, MedleyFailure<Answer>>;
 
 /**
  * Puts the same queries to several pretrained models, of which at most two run at the same time. Where models fail, the
@@ -83,19 +80,17 @@ export class Medley implements AsyncDisposable {
     queries: readonly string[],
     options: CallOptions = {},
   ): ResultAsync<InferenceResponse<readonly InferenceResult[]>, OrchardError> {
-    return answered(`asking model ${model_name}`, options.signal, async () => {
+    return toResult(`asking model ${model_name}`, options.signal, async () => {
       this.#checkOpen();
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
       const batch = validate(batchQueriesSchema, queries, ['queries']);
-      return batchResponse(
-        await this.#models.predict(name, batch, requestOptions(options, this.#account.app_id)),
-      );
+      return batchResponse(await this.#models.predict(name, batch, requestOptions(options, this.#account.app_id)));
     }).andTee(({ data }) => this.#count(data.length));
   }
 
   /** Loads pretrained models ahead of their first queries, at the same time; fails with the first failure. */
   warm(model_names: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
-    return answered(`loading ${model_names.join(', ')}`, signal, async () => {
+    return toResult(`loading ${model_names.join(', ')}`, signal, async () => {
       this.#checkOpen();
       const names = model_names.map((name) => validate(pretrainedNameSchema, name, ['model_names']));
       await Promise.all(names.map((name) => this.#models.warm(name, signal)));
@@ -134,7 +129,7 @@ export class Medley implements AsyncDisposable {
     options: CallOptions = {},
   ): MedleyResult<Answer> {
     const { signal } = options;
-    return answered('asking several models', signal, async () => {
+    return toResult('asking several models', signal, async () => {
       this.#checkOpen();
       const { queries, models } = checked();
       const request = requestOptions(options, this.#account.app_id);

@@ -108,8 +108,7 @@ export class ModelMemory {
     let oldest: { lane: LaneState; directory: string; usedAt: number } | undefined;
     for (const lane of this.#lanes) {
       for (const [directory, { uses, usedAt }] of lane.models) {
-        if (uses === 0 && (oldest === undefined || usedAt < oldest.usedAt))
-          oldest = { lane, directory, usedAt };
+        if (uses === 0 && (oldest === undefined || usedAt < oldest.usedAt)) oldest = { lane, directory, usedAt };
       }
     }
     return oldest;

@@ -15,7 +15,7 @@ import {
 import type { Explanation, JudgedResult } from '../families/index.js';
 import { ModelUses, ReadyModels } from '../jobs/index.js';
 import { answerStream, type Queries, type StreamedAnswer } from './answer-stream.js';
-import { answered } from './answered.js';
+import { toResult } from './answered.js';
 import {
   type CallOptions,
   type ExplainOptions,
@@ -38,13 +38,7 @@ export type ExplanationResult = ResultAsync<InferenceResponse<Explanation>, Orch
 export type BatchPredictionResult = ResultAsync<InferenceResponse<readonly JudgedResult[]>, OrchardError>;
 
 /** Failures that say nothing of the model. */
-const OF_THE_CALL: readonly OrchardError['code'][] = [
-  'aborted',
-  'deadline',
-  'overloaded',
-  'memory_limit',
-  'closed',
-];
+const OF_THE_CALL: readonly OrchardError['code'][] = ['aborted', 'deadline', 'overloaded', 'memory_limit', 'closed'];
 
 /**
  * Answers queries with trained models. Models are loaded on first use and kept while memory allows.
@@ -81,7 +75,7 @@ export class Predictor implements AsyncDisposable {
    * ModelNotReadyError until the model's status is READY. That another process deletes it is noticed within a second.
    */
   predictCustom(model_id: string, query: string, options: CallOptions = {}): PredictionResult {
-    return answered(`asking model ${model_id}`, options.signal, async () =>
+    return toResult(`asking model ${model_id}`, options.signal, async () =>
       queryResponse(await this.#custom(model_id, this.#query(query), this.#request(options))),
     ).andTee(() => this.#count(1));
   }
@@ -92,19 +86,15 @@ export class Predictor implements AsyncDisposable {
    * ValidationError for a label that the model doesn't have, or a model whose answers can't be explained.
    */
   explainCustom(model_id: string, query: string, options: ExplainOptions = {}): ExplanationResult {
-    return answered(`explaining an answer of model ${model_id}`, options.signal, async () => {
+    return toResult(`explaining an answer of model ${model_id}`, options.signal, async () => {
       const request = explainRequest(options, this.#account.app_id);
       return explanationResponse(await this.#custom(model_id, this.#query(query), request));
     }).andTee(() => this.#count(1));
   }
 
   /** 1 to 20 queries to a custom model, answered in their order. */
-  predictCustomBatch(
-    model_id: string,
-    queries: readonly string[],
-    options: CallOptions = {},
-  ): BatchPredictionResult {
-    return answered(`asking model ${model_id}`, options.signal, async () =>
+  predictCustomBatch(model_id: string, queries: readonly string[], options: CallOptions = {}): BatchPredictionResult {
+    return toResult(`asking model ${model_id}`, options.signal, async () =>
       batchResponse(await this.#custom(model_id, this.#batch(queries), this.#request(options))),
     ).andTee(({ data }) => this.#count(data.length));
   }
@@ -128,7 +118,7 @@ export class Predictor implements AsyncDisposable {
    * loader doesn't know, and with a ModelDownloadError where the loader fetches models and can't.
    */
   predictPretrained(model_name: string, query: string, options: CallOptions = {}): PredictionResult {
-    return answered(`asking model ${model_name}`, options.signal, async () => {
+    return toResult(`asking model ${model_name}`, options.signal, async () => {
       const queries = this.#query(query);
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
       return queryResponse(await this.#pretrained.predict(name, queries, this.#request(options)));
@@ -137,7 +127,7 @@ export class Predictor implements AsyncDisposable {
 
   /** One query to a pretrained model, and which of its words moved the answer, as {@link explainCustom} tells it. */
   explainPretrained(model_name: string, query: string, options: ExplainOptions = {}): ExplanationResult {
-    return answered(`explaining an answer of model ${model_name}`, options.signal, async () => {
+    return toResult(`explaining an answer of model ${model_name}`, options.signal, async () => {
       const queries = this.#query(query);
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
       const request = explainRequest(options, this.#account.app_id);
@@ -151,7 +141,7 @@ export class Predictor implements AsyncDisposable {
     queries: readonly string[],
     options: CallOptions = {},
   ): BatchPredictionResult {
-    return answered(`asking model ${model_name}`, options.signal, async () => {
+    return toResult(`asking model ${model_name}`, options.signal, async () => {
       const batch = this.#batch(queries);
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
       return batchResponse(await this.#pretrained.predict(name, batch, this.#request(options)));
@@ -170,7 +160,7 @@ export class Predictor implements AsyncDisposable {
 
   /** Loads pretrained models ahead of their first queries, at the same time; fails with the first failure. */
   warm(model_names: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
-    return answered(`loading ${model_names.join(', ')}`, signal, async () => {
+    return toResult(`loading ${model_names.join(', ')}`, signal, async () => {
       this.#checkOpen();
       const names = model_names.map((name) => validate(pretrainedNameSchema, name, ['model_names']));
       await Promise.all(names.map((name) => this.#pretrained.warm(name, signal)));
@@ -179,7 +169,7 @@ export class Predictor implements AsyncDisposable {
 
   /** Loads custom models ahead of their first queries, as {@link warm} does pretrained ones. */
   warmCustom(model_ids: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
-    return answered(`loading ${model_ids.join(', ')}`, signal, async () => {
+    return toResult(`loading ${model_ids.join(', ')}`, signal, async () => {
       this.#checkOpen();
       await Promise.all(model_ids.map(async (id) => this.#inference.warm(await this.#ready.directoryOf(id))));
     });

@@ -17,11 +17,7 @@ export class PretrainedModels {
   }
 
   /** @throws the loader's error for a model that can't be loaded */
-  async predict(
-    name: string,
-    queries: readonly string[],
-    options: RequestOptions = {},
-  ): Promise<Predictions> {
+  async predict(name: string, queries: readonly string[], options: RequestOptions = {}): Promise<Predictions> {
     const directory = this.#directories.get(name) ?? (await this.#load(name, options.signal));
     return this.#inference.predict(directory, queries, options);
   }

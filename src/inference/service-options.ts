@@ -1,13 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os';
 import * as z from 'zod';
-import {
-  accountSchema,
-  DEVICES,
-  type Device,
-  implementation,
-  LOCAL_ACCOUNT,
-  validate,
-} from '../contract/index.js';
+import { accountSchema, DEVICES, type Device, implementation, LOCAL_ACCOUNT, validate } from '../contract/index.js';
 import { catalogueModels, type ModelLoader } from '../models/index.js';
 import { Dispatcher } from './dispatcher.js';
 import type { InferenceService } from './inference-service.js';
@@ -121,13 +114,7 @@ export function inferenceService(options: ServiceOptions = {}): InferenceService
 }
 
 /** Creates the service that these settings describe. */
-export function createService({
-  isolation,
-  workers,
-  threads,
-  device,
-  ...settings
-}: ServiceSettings): InferenceService {
+export function createService({ isolation, workers, threads, device, ...settings }: ServiceSettings): InferenceService {
   // An application that runs models in threads doesn't load what computes.
   const sizeOf = async (directory: string) => (await import('./model-size.js')).memoryOfFolder(directory);
   if (isolation === 'inline') {

@@ -2,20 +2,8 @@ import { join } from 'node:path';
 import { type Device, type ExecutionProvider, isOrchardError, ModelFolderError } from '../contract/index.js';
 import { familyOfModel } from '../families/index.js';
 import { type LoadedGraph, onnxExecutor, type TensorData } from '../graph/index.js';
-import {
-  CONFIG_FILE,
-  type ModelFolderConfig,
-  ONNX_FILE,
-  openModelFolder,
-  TOKENIZER_FILE,
-} from '../models/index.js';
-import {
-  outputsByText,
-  type TextOutputs,
-  TextReader,
-  type TextWindow,
-  type Tokenizer,
-} from '../text/index.js';
+import { CONFIG_FILE, type ModelFolderConfig, ONNX_FILE, openModelFolder, TOKENIZER_FILE } from '../models/index.js';
+import { outputsByText, type TextOutputs, TextReader, type TextWindow, type Tokenizer } from '../text/index.js';
 import { BatchWork, type ModelParts, type WorkOptions, type WorkSlice } from './batch-work.js';
 import { type DeviceGraph, type DeviceUse, openDeviceGraph } from './device-graph.js';
 import { EncoderRuns } from './encoder-runs.js';
@@ -97,8 +85,7 @@ function reasonAgainst({ inputs, outputs }: LoadedGraph): string | undefined {
   const [first, ...others] = output.shape;
   const width = others.at(-1);
   const isWidth = typeof width === 'number' && width >= 1 && width <= MAX_OUTPUTS;
-  const isRead =
-    first === 'batch' && isWidth && (others.length === 1 || others.slice(0, -1).join() === 'tokens');
+  const isRead = first === 'batch' && isWidth && (others.length === 1 || others.slice(0, -1).join() === 'tokens');
   if (isRead) return undefined;
   return `its output is [${told(output.shape)}], not [batch, outputs] or [batch, tokens, outputs]`;
 }
@@ -194,11 +181,7 @@ export class TextModel {
   }
 }
 
-async function loadGraph(
-  path: string,
-  threads: number,
-  provider: ExecutionProvider = 'cpu',
-): Promise<LoadedGraph> {
+async function loadGraph(path: string, threads: number, provider: ExecutionProvider = 'cpu'): Promise<LoadedGraph> {
   try {
     const executor = onnxExecutor({ provider, threads, idleSpinning: false });
     return checkedGraph(await nativeWork(() => executor.load(path)), path);

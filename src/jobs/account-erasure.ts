@@ -150,9 +150,7 @@ export class AccountErasure {
     for (let waited = 0; !(await acquired(lease)); waited += LEASE_PAUSE_MS) {
       if ((await this.#keys(JOBS)).length > 0) return false;
       if (waited > 2 * LEASE_MS) {
-        throw new StorageError(
-          `another process keeps ${JOB_LEASES}/${keys[0]}; erase the account again later`,
-        );
+        throw new StorageError(`another process keeps ${JOB_LEASES}/${keys[0]}; erase the account again later`);
       }
       await delay(LEASE_PAUSE_MS);
     }
@@ -177,8 +175,7 @@ export class AccountErasure {
     const job = await jobs.find(id).catch(() => undefined); // its record may be damaged
     const published = await storage.openFolder(id);
     // Another process may be about to remove what is staged.
-    const staged =
-      job?.status === 'RUNNING' ? await storage.stageFolder(id).catch(() => undefined) : undefined;
+    const staged = job?.status === 'RUNNING' ? await storage.stageFolder(id).catch(() => undefined) : undefined;
     const directories = [published, staged].filter((each) => each !== undefined);
     if (directories.length === 0) return undefined;
     const bytes = await Promise.all(directories.map(bytesIn));

@@ -113,11 +113,7 @@ async function* foldersOf(storage: Storage): AsyncGenerator<Folder, void, undefi
 }
 
 /** Copies a folder and reads the copy again. @returns the files; undefined if there is no such folder. */
-async function copyFolder(
-  from: Storage,
-  to: Storage,
-  folder: Folder,
-): Promise<readonly FileContent[] | undefined> {
+async function copyFolder(from: Storage, to: Storage, folder: Folder): Promise<readonly FileContent[] | undefined> {
   const { key, which } = folder;
   const source = await directoryOf(from, folder);
   if (source === undefined) return undefined;

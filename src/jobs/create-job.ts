@@ -32,10 +32,7 @@ const SHARD_DIGITS = 2;
 const keySchema = z
   .string()
   .min(1, 'the idempotency key is empty; use a unique text for each request, such as a UUID')
-  .max(
-    MAX_IDEMPOTENCY_KEY_LENGTH,
-    `the idempotency key is longer than ${MAX_IDEMPOTENCY_KEY_LENGTH} characters`,
-  );
+  .max(MAX_IDEMPOTENCY_KEY_LENGTH, `the idempotency key is longer than ${MAX_IDEMPOTENCY_KEY_LENGTH} characters`);
 
 const rememberedSchema = z.array(
   z.object({
@@ -151,10 +148,7 @@ export class JobCreator {
    * @returns the id of the job; with an idempotency key, of the one that the same request has created.
    * @throws ValidationError, TierError, QueueFullError, AbortedError, StorageError
    */
-  async create(
-    input: TrainingRequest,
-    { signal, allowFileUrl, idempotencyKey }: JobCreation,
-  ): Promise<string> {
+  async create(input: TrainingRequest, { signal, allowFileUrl, idempotencyKey }: JobCreation): Promise<string> {
     requireNotAborted(signal);
     const request = checkTrainingRequest(input, this.#settings.account, allowFileUrl);
     if (!this.#settings.allowPrivateAddresses) await requirePublicHost(request.dataset_url);
@@ -212,11 +206,7 @@ function requireNotAborted(signal: AbortSignal | undefined): void {
 }
 
 /** Checks everything about a request that can be known before the dataset is fetched. @throws ValidationError, TierError */
-function checkTrainingRequest(
-  input: TrainingRequest,
-  { tier }: Account,
-  allowFileUrl: boolean,
-): TrainingRequest {
+function checkTrainingRequest(input: TrainingRequest, { tier }: Account, allowFileUrl: boolean): TrainingRequest {
   const request = validate(trainingRequestSchema, input);
   const { dataset_url: url, model_config } = request;
   const protocols = allowFileUrl ? ['http:', 'https:', 'file:'] : ['http:', 'https:'];

@@ -30,11 +30,7 @@ export class EmbeddedQueue implements JobQueue {
   readonly #workers = new Set<EmbeddedWorker>();
 
   /** @param trouble learns of failures in the background. */
-  constructor(
-    storage: Storage,
-    clock: Clock,
-    trouble: LastingTrouble = new LastingTrouble(clock, () => undefined),
-  ) {
+  constructor(storage: Storage, clock: Clock, trouble: LastingTrouble = new LastingTrouble(clock, () => undefined)) {
     this.#storage = storage;
     this.#clock = clock;
     this.#trouble = trouble;

@@ -16,13 +16,7 @@ export {
   type SharedJobQueue,
   type StopReason,
 } from './job-queue.js';
-export {
-  type BlendFigures,
-  type JobError,
-  type JobRecord,
-  newJobRecord,
-  tuningSchema,
-} from './job-record.js';
+export { type BlendFigures, type JobError, type JobRecord, newJobRecord, tuningSchema } from './job-record.js';
 export { JobRepository } from './job-repository.js';
 export { JobRunner, type JobRunnerOptions } from './job-runner.js';
 export { hasEnded, moved } from './job-states.js';
@@ -39,11 +33,4 @@ export { ReadyModels, readyModel } from './ready-models.js';
 export { type CreateJobOptions, type SignalOptions, Trainer } from './trainer.js';
 export { defaultMemoryLimit, type TrainerOptions } from './trainer-options.js';
 export type { UnusedModel, UnusedOptions } from './unused-models.js';
-export {
-  type StoredUpload,
-  UPLOADED_ZIP,
-  UploadRecords,
-  uploadFolder,
-  uploadIn,
-  uploadUrl,
-} from './upload-records.js';
+export { type StoredUpload, UPLOADED_ZIP, UploadRecords, uploadFolder, uploadIn, uploadUrl } from './upload-records.js';

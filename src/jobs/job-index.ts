@@ -44,8 +44,7 @@ export function viewsOf({ status, model_config, has_files }: JobRecord, taskOf: 
 
 /** The views that have all jobs that a filter asks for, and perhaps others, in the order of a job's life. */
 export function viewsWith({ modelType, trainingStatus }: JobFilter, taskOf: TaskOf): string[] {
-  const views =
-    trainingStatus === undefined ? [OPEN_VIEW, 'ready', 'error', 'stop'] : [statusViews[trainingStatus]];
+  const views = trainingStatus === undefined ? [OPEN_VIEW, 'ready', 'error', 'stop'] : [statusViews[trainingStatus]];
   if (modelType === undefined) return views;
   return views.map((view) => (view === OPEN_VIEW ? view : byTask(view, taskOf(modelType))));
 }

@@ -1,11 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  AbortedError,
-  type Device,
-  isOrchardError,
-  type OrchardError,
-  toOrchardError,
-} from '../contract/index.js';
+import { AbortedError, type Device, isOrchardError, type OrchardError, toOrchardError } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Blend } from '../families/index.js';
 import { isStagingLost, type Storage } from '../storage/index.js';
@@ -23,14 +17,7 @@ import type { JobLease, JobOutcome, StopReason } from './job-queue.js';
 import { type BlendFigures, type JobRecord, toJobError } from './job-record.js';
 import type { JobRepository } from './job-repository.js';
 import { hasEnded, moved } from './job-states.js';
-import {
-  claimed,
-  isUnavailable,
-  mayDieOfDevice,
-  requireAttempt,
-  withoutAttempt,
-  withRetry,
-} from './retry.js';
+import { claimed, isUnavailable, mayDieOfDevice, requireAttempt, withoutAttempt, withRetry } from './retry.js';
 import type { TrainerSettings } from './trainer-options.js';
 
 type JobChange = (job: JobRecord) => Partial<Pick<JobRecord, 'stats' | 'warnings' | 'blend'>>;
@@ -227,8 +214,7 @@ export class JobRun {
     };
     const { signal } = this.#controller;
     const options = { signal, onEvent: (event: TrainingRunEvent) => this.#onEvent(event) };
-    const run = (device: Device) =>
-      host.run({ ...spec, device }, options).finally(() => this.#figures.allWritten());
+    const run = (device: Device) => host.run({ ...spec, device }, options).finally(() => this.#figures.allWritten());
     const stats = await this.#saves.during(() =>
       run(this.#deviceOf(job)).catch(async (thrown) => {
         await this.#loseDevice(thrown, directory);
@@ -384,9 +370,7 @@ class JobClaim {
    */
   async take(found: JobRecord, checkpoint: string | null): Promise<JobRecord | undefined> {
     const job = await this.#jobs.update(this.#id, (now) =>
-      now.claim === found.claim && !hasEnded(now.status)
-        ? { ...claimed(now, checkpoint), claim: this.#token }
-        : now,
+      now.claim === found.claim && !hasEnded(now.status) ? { ...claimed(now, checkpoint), claim: this.#token } : now,
     );
     return job.claim === this.#token ? job : undefined;
   }

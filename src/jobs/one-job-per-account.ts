@@ -83,8 +83,7 @@ export class AccountLease {
 
   #isLeft(holder: string, version: Version | undefined): boolean {
     const now = this.#clock.elapsed();
-    const seen =
-      this.#seen !== undefined && this.#seen.version === version ? this.#seen : { version, since: now };
+    const seen = this.#seen !== undefined && this.#seen.version === version ? this.#seen : { version, since: now };
     this.#seen = seen;
     return ownerOf(holder) === 'ended' || now - seen.since >= LEASE_MS;
   }

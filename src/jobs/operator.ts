@@ -1,12 +1,6 @@
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import {
-  AbortedError,
-  accountSchema,
-  type OrchardError,
-  toOrchardError,
-  validate,
-} from '../contract/index.js';
+import { AbortedError, accountSchema, type OrchardError, toOrchardError, validate } from '../contract/index.js';
 import { taskOf } from '../families/index.js';
 import type { ModelLoader } from '../models/index.js';
 import { type Storage, withStorageErrors } from '../storage/index.js';

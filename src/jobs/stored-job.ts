@@ -1,12 +1,6 @@
 import * as z from 'zod';
 import { InternalError, type ModelConfig, modelConfigSchema } from '../contract/index.js';
-import {
-  isVersionConflict,
-  type JsonValue,
-  type Storage,
-  type Version,
-  type Versioned,
-} from '../storage/index.js';
+import { isVersionConflict, type JsonValue, type Storage, type Version, type Versioned } from '../storage/index.js';
 import { DAMAGED_JOBS, JOBS } from './collections.js';
 import { type JobRecord, jobRecordSchema, newJobRecord } from './job-record.js';
 
@@ -72,11 +66,7 @@ export async function keepDamaged(
 }
 
 /** An ERROR in place of a job whose record can't be read, with the rest of its data. */
-function damagedJob(
-  { app_id, id }: { app_id: string; id: string },
-  value: JsonValue,
-  message: string,
-): JobRecord {
+function damagedJob({ app_id, id }: { app_id: string; id: string }, value: JsonValue, message: string): JobRecord {
   const { model_config = UNKNOWN_MODEL } = rest.safeParse(value).data ?? {};
   const request = { dataset_url: 'unknown:', model_config };
   const created = new Date(timeOf(id)).toISOString().replace('Z', '+00:00');

@@ -120,10 +120,7 @@ const trainerSchema = z.strictObject({
     'pass a job queue; without one, the trainer keeps its queue in the storage',
   ).optional(),
   runsJobs: z.boolean().default(true),
-  host: implementation<TrainingHost>(
-    ['run', 'close'],
-    'pass a training host, or leave it to `isolation`',
-  ).optional(),
+  host: implementation<TrainingHost>(['run', 'close'], 'pass a training host, or leave it to `isolation`').optional(),
   executor: implementation<GraphExecutor>(
     ['compile'],
     'pass a graph executor, such as onnxExecutor() of orchard-nlp/graph',
@@ -169,10 +166,7 @@ interface TrainerInternals {
 const given = new WeakMap<object, TrainerInternals>();
 
 /** The same options, for a trainer with these internals. For tests; no entry of the package exports it. */
-export function withInternals<Options extends object>(
-  options: Options,
-  internals: TrainerInternals,
-): Options {
+export function withInternals<Options extends object>(options: Options, internals: TrainerInternals): Options {
   const own = { ...options };
   given.set(own, internals);
   return own;

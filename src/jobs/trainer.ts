@@ -28,19 +28,8 @@ import type { JobRecord } from './job-record.js';
 import { JobRepository } from './job-repository.js';
 import { ModelUses } from './model-uses.js';
 import { readyModel } from './ready-models.js';
-import {
-  internalsOf,
-  type TrainerOptions,
-  type TrainerSettings,
-  trainerSettings,
-} from './trainer-options.js';
-import {
-  removeUnused,
-  type UnusedModel,
-  type UnusedOptions,
-  unusedModels,
-  unusedSettings,
-} from './unused-models.js';
+import { internalsOf, type TrainerOptions, type TrainerSettings, trainerSettings } from './trainer-options.js';
+import { removeUnused, type UnusedModel, type UnusedOptions, unusedModels, unusedSettings } from './unused-models.js';
 
 export interface SignalOptions {
   readonly signal?: AbortSignal;
@@ -91,11 +80,7 @@ export class Trainer {
     const queue = settings.queue ?? new EmbeddedQueue(storage, clock, trouble);
     this.#settings = settings;
     this.#context = { app_id, storage, queue, clock, jobs, uses, events };
-    this.#control = new JobControl(
-      this.#context,
-      { storage, host, jobs, events, settings, loaderOf },
-      trouble,
-    );
+    this.#control = new JobControl(this.#context, { storage, host, jobs, events, settings, loaderOf }, trouble);
     this.#creator = new JobCreator(this.#context, settings, this.#control);
     this.#own = [settings.queue ? [] : [queue], settings.host ? [] : [host]].flat();
   }
@@ -118,9 +103,7 @@ export class Trainer {
 
   /** The present state of a job, also of a DELETED one. Fails with a NotFoundError. */
   getTrainingJob(id: string): ResultAsync<JobInformation, OrchardError> {
-    return this.#call('reading a training job', async () =>
-      toJobInformation(await this.#context.jobs.get(id)),
-    );
+    return this.#call('reading a training job', async () => toJobInformation(await this.#context.jobs.get(id)));
   }
 
   /**
@@ -142,9 +125,7 @@ export class Trainer {
 
   /** A model's record, from the creation of its job on. Fails with a NotFoundError. */
   getModel(id: string): ResultAsync<ModelRecord, OrchardError> {
-    return this.#call('reading a model', async () =>
-      toModelRecord(await this.#context.jobs.get(id, 'model')),
-    );
+    return this.#call('reading a model', async () => toModelRecord(await this.#context.jobs.get(id, 'model')));
   }
 
   /** Models, listed and filtered as `listTrainingJobs` does. Fails with a ValidationError. */
@@ -178,16 +159,12 @@ export class Trainer {
    * ValidationError.
    */
   listUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
-    return this.#call('listing unused models', async () =>
-      unusedModels(this.#context, unusedSettings(options).days),
-    );
+    return this.#call('listing unused models', async () => unusedModels(this.#context, unusedSettings(options).days));
   }
 
   /** Deletes those models, as `deleteModel` does. Fails with a ValidationError. @returns the deleted models. */
   removeUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
-    return this.#call('removing unused models', async () =>
-      removeUnused(this.#context, unusedSettings(options).days),
-    );
+    return this.#call('removing unused models', async () => removeUnused(this.#context, unusedSettings(options).days));
   }
 
   /**

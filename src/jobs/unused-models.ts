@@ -52,10 +52,7 @@ export async function removeUnused(context: UnusedContext, days: number): Promis
   return removed;
 }
 
-async function* eachUnused(
-  context: UnusedContext,
-  days: number,
-): AsyncGenerator<UnusedModel, void, undefined> {
+async function* eachUnused(context: UnusedContext, days: number): AsyncGenerator<UnusedModel, void, undefined> {
   const before = context.clock.now() - days * DAY_MS;
   for await (const job of context.jobs.all({ trainingStatus: 'READY' })) {
     const unused = await unusedModel(context, job, before);

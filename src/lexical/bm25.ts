@@ -2,16 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { stemmer } from 'stemmer';
 import { ModelFolderError } from '../contract/index.js';
 import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../models/index.js';
-import {
-  allAtOnce,
-  fields,
-  flag,
-  type JsonShape,
-  number,
-  type Scored,
-  type Steps,
-  topScores,
-} from '../system/index.js';
+import { fields, flag, type JsonShape, number, runToEnd, type Scored, type Steps, topScores } from '../system/index.js';
 import { parseEntry } from './expert-file.js';
 
 interface Bm25Options {
@@ -83,7 +74,7 @@ export class Bm25Index {
 
   /** Blocks its thread for about 4 s per 100,000 passages of 100 words. */
   static fromPassages(passages: Iterable<string>, options: Bm25Options): Bm25Index {
-    return allAtOnce(Bm25Index.indexing(passages, options));
+    return runToEnd(Bm25Index.indexing(passages, options));
   }
 
   /** As {@link Bm25Index.fromPassages}, step by step. */
@@ -134,8 +125,7 @@ export class Bm25Index {
     const { settings, postings } = this.#contents;
     return searchWords(query).reduce((sum, word) => {
       const term = this.#idOf(word);
-      const containing =
-        term === NO_TERM ? 0 : (postings.starts[term + 1] ?? 0) - (postings.starts[term] ?? 0);
+      const containing = term === NO_TERM ? 0 : (postings.starts[term + 1] ?? 0) - (postings.starts[term] ?? 0);
       return sum + inverseFrequency(containing, this.size) * (settings.k1 + 1);
     }, 0);
   }
@@ -202,8 +192,7 @@ export class Bm25Index {
     const [text, starts, passages] = [tensor('terms'), tensor('starts'), tensor('passages')];
     const [frequencies, lengths] = [tensor('frequencies'), tensor('lengths')];
     const areBytes = text instanceof Int8Array && frequencies instanceof Int8Array;
-    const areIntegers =
-      starts instanceof Int32Array && passages instanceof Int32Array && lengths instanceof Int32Array;
+    const areIntegers = starts instanceof Int32Array && passages instanceof Int32Array && lengths instanceof Int32Array;
     if (!areBytes || !areIntegers) {
       throw refused('one of terms, frequencies (I8), starts, passages, lengths (I32) is missing');
     }
@@ -286,8 +275,7 @@ class PostingsBuilder {
     const terms = this.#terms.values();
     const starts = new Int32Array(termCount + 1);
     for (const term of terms) starts[term + 1] = (starts[term + 1] ?? 0) + 1;
-    for (let term = 0; term < termCount; term += 1)
-      starts[term + 1] = (starts[term + 1] ?? 0) + (starts[term] ?? 0);
+    for (let term = 0; term < termCount; term += 1) starts[term + 1] = (starts[term + 1] ?? 0) + (starts[term] ?? 0);
     const next = starts.slice();
     const passages = new Int32Array(terms.length);
     const frequencies = new Int8Array(terms.length);
@@ -339,8 +327,7 @@ class IntegerList {
 
 const word = /[\p{L}\p{N}\p{M}]+/gu;
 /** Letters and marks of scripts that are written without spaces between words. */
-const unspaced =
-  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
+const unspaced = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
 /** The mark first, so that a look-behind is tried at marks only. */
 const englishPossessive = /['’](?<=\p{L}.)s(?![\p{L}\p{N}\p{M}])/gu;
 

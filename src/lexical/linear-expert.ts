@@ -7,7 +7,7 @@ import {
   type NamedTensor,
   roundedToFloat16,
 } from '../models/index.js';
-import { fields, flag, nullable, roundRow, whole } from '../system/index.js';
+import { fields, flag, nullable, quantizeRow, whole } from '../system/index.js';
 import { areModerate, paddedOutputs, padRows, parseEntry } from './expert-file.js';
 import { CharacterKind, characterKind } from './n-grams.js';
 import { type SparseVector, TfIdf } from './tf-idf.js';
@@ -77,7 +77,7 @@ export class LinearExpert {
     const bytes = new Int8Array(tfIdf.size * outputs);
     const scales = Float32Array.from({ length: tfIdf.size }, (_, id) => {
       const row = weights.subarray(id * stride, id * stride + outputs);
-      return roundRow(row, LARGEST_BYTE, bytes.subarray(id * outputs, (id + 1) * outputs));
+      return quantizeRow(row, LARGEST_BYTE, bytes.subarray(id * outputs, (id + 1) * outputs));
     });
     const bias = weights.slice(tfIdf.size * stride, tfIdf.size * stride + outputs);
     // Rounded as in the file, so that the stored expert gives the same answers as this one.
@@ -201,11 +201,7 @@ interface PlacedValue {
  * @param lowercase whether the text was read in lower case, in which some characters are several.
  * @returns the sum for each character, at its first UTF-16 code unit. [text.length]
  */
-export function spreadOverText(
-  text: string,
-  lowercase: boolean,
-  values: Iterable<PlacedValue>,
-): Float64Array {
+export function spreadOverText(text: string, lowercase: boolean, values: Iterable<PlacedValue>): Float64Array {
   const spread = new Float64Array(text.length);
   const places = placesOf(text, lowercase);
   for (const { value, start, end } of values) {

@@ -57,8 +57,7 @@ export class NGramHasher {
   /** The result is overwritten by the next call. */
   hash(text: string): NGramHashes {
     if (this.#hashes.length > MAX_KEPT_HASHES) this.#hashes = new Int32Array(INITIAL_HASHES);
-    if (this.#codePoints.length > MAX_KEPT_CODE_POINTS)
-      this.#codePoints = new Int32Array(INITIAL_CODE_POINTS);
+    if (this.#codePoints.length > MAX_KEPT_CODE_POINTS) this.#codePoints = new Int32Array(INITIAL_CODE_POINTS);
     const length = this.#read(this.options.lowercase ? text.toLowerCase() : text);
     this.#end = 0;
     if (this.options.words) this.#hashWords(length, this.options.triples ?? false);

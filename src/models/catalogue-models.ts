@@ -37,10 +37,7 @@ export function catalogueBackbones(): ModelLoader {
  * Loads models from several directories; the first one that has a model counts.
  * @param places called for each load, since models can be pulled in the meantime.
  */
-export function catalogueIn(
-  places: () => readonly string[],
-  kind: CatalogueKind = 'pretrained model',
-): ModelLoader {
+export function catalogueIn(places: () => readonly string[], kind: CatalogueKind = 'pretrained model'): ModelLoader {
   return {
     specificationVersion: 1,
     load: async (name, options) => {

@@ -8,7 +8,7 @@ import type { ModelLoader } from './model-loader.js';
 /** Finds models by folder or name. */
 
 /** A model on the local disk. */
-export interface PlacedModel {
+export interface FoundModel {
   /** The given name, or the last part of its folder's path. */
   readonly name: string;
   /** The absolute path of its folder. */
@@ -28,7 +28,7 @@ interface PlaceOptions {
  * @param model the path of a folder, or a name that the loader knows.
  * @throws NotFoundError that lists what exists, and any error of the loader
  */
-export async function placeOf(model: string, options: PlaceOptions = {}): Promise<PlacedModel> {
+export async function findModel(model: string, options: PlaceOptions = {}): Promise<FoundModel> {
   const directory = resolve(model);
   if (await isDirectory(directory)) return { name: basename(directory), directory };
   if (isPath(model)) {
@@ -69,6 +69,6 @@ async function isDirectory(path: string): Promise<boolean> {
 }
 
 /** A loader that returns this model for every name. */
-function onlyModel({ directory }: Pick<PlacedModel, 'directory'>): ModelLoader {
+function onlyModel({ directory }: Pick<FoundModel, 'directory'>): ModelLoader {
   return { specificationVersion: 1, load: async () => ({ directory }) };
 }

@@ -31,11 +31,7 @@ export async function withFile<T>(file: string, work: () => Promise<T>): Promise
 }
 
 /** The bytes of a file of a folder. @throws ModelFolderError */
-export function readFolderFile(
-  directory: string,
-  name: string,
-  maxBytes: number = MAX_FILE_BYTES,
-): Promise<Buffer> {
+export function readFolderFile(directory: string, name: string, maxBytes: number = MAX_FILE_BYTES): Promise<Buffer> {
   return withFile(join(directory, name), () => readWithin(directory, name, maxBytes));
 }
 

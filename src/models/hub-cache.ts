@@ -1,13 +1,6 @@
 import { link, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import {
-  ensureDirectory,
-  FileLocks,
-  failedWith,
-  ownedName,
-  readTextIfPresent,
-  replaceFile,
-} from '../system/index.js';
+import { ensureDirectory, FileLocks, failedWith, ownedName, readTextIfPresent, replaceFile } from '../system/index.js';
 
 const COMMIT = /^[0-9a-f]{40}$/;
 

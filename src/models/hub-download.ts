@@ -36,9 +36,7 @@ const sha1Schema = z.string().regex(/^[0-9a-f]{40}$/);
 /** The server's paths become local files, so none may leave the snapshot. */
 const pathSchema = z
   .string()
-  .refine((path) =>
-    path.split('/').every((part) => !['', '.', '..'].includes(part) && !/[\\:\0]/.test(part)),
-  );
+  .refine((path) => path.split('/').every((part) => !['', '.', '..'].includes(part) && !/[\\:\0]/.test(part)));
 
 /** The fields that are read from the response to `/api/models/{model}/revision/{revision}?blobs=true`. */
 const answerSchema = z.object({

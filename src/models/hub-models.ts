@@ -5,13 +5,7 @@ import { AbortedError, isOrchardError, NotFoundError, StorageError, validate } f
 import type { Fetch } from '../system/index.js';
 import { HubCache } from './hub-cache.js';
 import { describeRepository, fetchBlob, type HubFile } from './hub-download.js';
-import {
-  checkRevision,
-  type LoadedModel,
-  type LoadOptions,
-  type ModelLoader,
-  parseModelName,
-} from './model-loader.js';
+import { checkRevision, type LoadedModel, type LoadOptions, type ModelLoader, parseModelName } from './model-loader.js';
 
 /** Options of {@link hubModels}. Their defaults follow the environment variables and defaults of huggingface_hub. */
 export interface HubOptions {
@@ -63,11 +57,7 @@ export function hubModels(options: HubOptions = {}): ModelLoader {
   };
 }
 
-async function cachedModel(
-  { cacheDirectory }: HubSettings,
-  model: string,
-  revision: string,
-): Promise<LoadedModel> {
+async function cachedModel({ cacheDirectory }: HubSettings, model: string, revision: string): Promise<LoadedModel> {
   const cache = new HubCache(cacheDirectory, model);
   const commit = await cache.cachedCommit(revision);
   if (commit !== undefined) return { directory: cache.snapshot(commit), revision: commit };

@@ -1,4 +1,3 @@
-export { decodeWeights, encodeByteRows } from './byte-rows.js';
 export { type CatalogueKind, catalogueBackbones, catalogueModels } from './catalogue-models.js';
 export {
   CARD_FILE,
@@ -12,23 +11,12 @@ export {
   TRAINING_FILE,
   WEIGHTS_FILE,
 } from './files.js';
-export { type PlacedModel, placeOf } from './find-model.js';
-export { roundedToFloat16 } from './float16.js';
+export { type FoundModel, findModel } from './find-model.js';
 export { readConfig, readFolderFile } from './folder-file.js';
 export { folderModels } from './folder-models.js';
 export { type HubOptions, hubModels } from './hub-models.js';
-export {
-  type BlendWeights,
-  type Evidence,
-  type ModelFolderConfig,
-  modelFolderConfig,
-} from './model-config.js';
-export {
-  type ModelFolder,
-  type OpenedModelFolder,
-  openModelFolder,
-  writeModelFolder,
-} from './model-folder.js';
+export { type BlendWeights, type Evidence, type ModelFolderConfig, modelFolderConfig } from './model-config.js';
+export { openModelFolder, writeModelFolder } from './model-folder.js';
 export type { LoadedModel, LoadOptions, ModelLoader, ModelProgress } from './model-loader.js';
 export {
   type Calibration,
@@ -62,9 +50,12 @@ export {
 } from './pull-model.js';
 export {
   decodeSafetensors,
+  decodeWeights,
+  encodeByteRows,
   encodeSafetensors,
   type IntegerTensor,
   type NamedTensor,
+  roundedToFloat16,
   safetensorsPieces,
 } from './safetensors.js';
 export { copyInto, moveInto, requireReplaceable, writeFolder } from './write-folder.js';

@@ -1,11 +1,11 @@
 import {
-  documentedModelTypes,
   type FamilyName,
   familyNames,
   ModelFolderError,
   type ModelSize,
   type ModelType,
   modelSizes,
+  modelTypes,
   type UsageTerms,
 } from '../contract/index.js';
 import {
@@ -116,7 +116,7 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
   {
     format: oneOf(1),
     family: oneOf(...familyNames),
-    type: oneOf(...documentedModelTypes),
+    type: oneOf(...modelTypes),
     size: oneOf(...modelSizes),
     labels: listOf(text),
     pooling: oneOf('first', 'mean', 'none'),
@@ -132,11 +132,7 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
     graph: oneOf(ONNX_FILE, QUANTIZED_ONNX_FILE),
     blend: fields({ encoder: weight, expert: weight, bias: listOf(bias) }, {}, 'refused'),
     evidence: fields({ rows: whole(1), coverage: number(0, 1), none_below: number(0, 1) }, {}, 'refused'),
-    licence: fields(
-      { commercial_use: flag, reasons: listOf(text, MAX_REASONS) },
-      { alternative: text },
-      'refused',
-    ),
+    licence: fields({ commercial_use: flag, reasons: listOf(text, MAX_REASONS) }, { alternative: text }, 'refused'),
   },
   'refused',
 );

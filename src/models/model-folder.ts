@@ -25,7 +25,7 @@ import type { ModelFolderConfig } from './model-config.js';
 import { type NamedTensor, safetensorsPieces } from './safetensors.js';
 
 /** The files of a trained model. */
-export interface ModelFolder {
+interface ModelFolder {
   readonly config: ModelFolderConfig;
   readonly tokenizer: unknown;
   readonly tokenizerConfig: unknown;
@@ -42,7 +42,7 @@ export interface ModelFolder {
 }
 
 /** The content of a folder that inference needs. The graph itself is loaded from its path. */
-export interface OpenedModelFolder {
+interface OpenedModelFolder {
   readonly config: ModelFolderConfig;
   readonly tokenizer: unknown;
   readonly tokenizerConfig: unknown;

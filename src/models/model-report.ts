@@ -73,16 +73,12 @@ export const trainingRecordSchema = z.object({
   /** The device of the training, such as `cpu` or `webgpu`. */
   device: z.string().exactOptional(),
   training_stats: trainingStatsSchema,
-  parts: z
-    .object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema })
-    .exactOptional(),
+  parts: z.object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema }).exactOptional(),
   /**
    * The deciding metric on dev with float32 and with 8-bit weights, and the kind that the model answers with. Absent if 8-bit
    * weights were not tried.
    */
-  precision: z
-    .object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) })
-    .exactOptional(),
+  precision: z.object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) }).exactOptional(),
   warnings: z.array(warningSchema).readonly(),
   dataset: z.object({ train_rows: z.int(), dev_rows: z.int() }).exactOptional(),
   /** The versions of this library, Node and other software of the training, by name. */

@@ -107,9 +107,7 @@ export function listModels(options: PulledPlace = {}): ResultAsync<readonly List
   return result('listing models', async () => {
     const { directory } = validate(placeSchema, options);
     const models = await publishedModels();
-    return Promise.all(
-      models.map(async (model) => ({ ...described(model), ...(await placeOf(model, directory)) })),
-    );
+    return Promise.all(models.map(async (model) => ({ ...described(model), ...(await placeOf(model, directory)) })));
   });
 }
 
@@ -137,10 +135,7 @@ export function pullModel(name: string, options: PullOptions = {}): ResultAsync<
  *
  * Fails with a NotFoundError for a name that is not published, or a model that is not here.
  */
-export function verifyModel(
-  name: string,
-  options: PulledPlace = {},
-): ResultAsync<VerifiedModel, OrchardError> {
+export function verifyModel(name: string, options: PulledPlace = {}): ResultAsync<VerifiedModel, OrchardError> {
   return result(`verifying model ${name}`, async () => {
     const { directory: place } = validate(placeSchema, options);
     const model = await publishedModel(name);
@@ -195,9 +190,7 @@ function urlOf(given: string | URL): URL {
   const text = String(given);
   if (!/^[a-z][a-z\d+.-]+:/i.test(text)) return pathToFileURL(text);
   if (/^(?:https?|file):/i.test(text) && URL.canParse(text)) return new URL(text);
-  throw invalidSource(
-    `${JSON.stringify(text)} is not a source of models; give a path, or a file, http or https URL`,
-  );
+  throw invalidSource(`${JSON.stringify(text)} is not a source of models; give a path, or a file, http or https URL`);
 }
 
 /** The installed package, to copy one of its models for an image or another machine. */
@@ -293,11 +286,9 @@ async function fetchFile(
     onProgress: ({ receivedBytes }: { readonly receivedBytes: number }) => onBytes(receivedBytes),
   };
   const fetch = () =>
-    (url.protocol === 'file:' ? copyFile(fileURLToPath(url), path) : download(options)).catch(
-      (thrown: unknown) => {
-        throw fetchError(thrown, model, file, url);
-      },
-    );
+    (url.protocol === 'file:' ? copyFile(fileURLToPath(url), path) : download(options)).catch((thrown: unknown) => {
+      throw fetchError(thrown, model, file, url);
+    });
   const wrong = await fetchChecked({ path, bytes: file.bytes, checksum }, fetch, signal);
   if (wrong === undefined) return;
   const reason = `the SHA-256 of its bytes is ${wrong}, not ${file.sha256} as in orchard-nlp-models ${model.version}; they were deleted. Give a source with this version, and check any proxies`;

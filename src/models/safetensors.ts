@@ -5,13 +5,65 @@ import {
   object,
   oneOf,
   pairOf,
+  quantizeRow,
   recordOf,
   type Shaped,
   shaped,
   text,
   whole,
 } from '../system/index.js';
-import { fromFloat16Bits, toFloat16Bits } from './float16.js';
+
+/** IEEE 754 binary16: 1 sign bit, 5 exponent bits, 10 fraction bits. */
+
+const scratch = new DataView(new ArrayBuffer(4));
+
+/** The bits of the nearest float16, ties to even; from ±65,520 on, of an infinity. */
+export function toFloat16Bits(value: number): number {
+  scratch.setFloat32(0, value);
+  const bits = scratch.getUint32(0);
+  const sign = (bits >>> 16) & 0x8000;
+  const magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return sign | 0x7e00; // NaN
+  if (magnitude >= 0x477ff000) return sign | 0x7c00;
+  // Below 2⁻¹⁴ (subnormal), a float16 is a whole multiple of 2⁻²⁴.
+  if (magnitude < 0x38800000) return sign | roundToEven(Math.abs(value) * 2 ** 24);
+  const rebiased = magnitude - 0x38000000;
+  return sign | ((rebiased + 0xfff + ((rebiased >>> 13) & 1)) >>> 13);
+}
+
+/** Exponents are stored with 127 added in float32, and with 15 in float16. */
+const EXPONENT_SHIFT = 2 ** (127 - 15);
+/** What an infinity's bits would be if they stood for a number. */
+const BEYOND = 2 ** 16;
+
+/** The numbers that these bits stand for: moved to their places in a float32, they only lack the larger exponent. */
+export function fromFloat16Bits(bits: Uint16Array): Float32Array {
+  const moved = new Int32Array(bits.length);
+  const values = new Float32Array(moved.buffer);
+  for (let at = 0; at < bits.length; at += 1) {
+    const each = bits[at] ?? 0;
+    moved[at] = ((each & 0x8000) << 16) | ((each & 0x7fff) << 13);
+    const value = (values[at] ?? 0) * EXPONENT_SHIFT;
+    values[at] = Math.abs(value) < BEYOND ? value : special(value);
+  }
+  return values;
+}
+
+/** An infinity if the fraction is 0, else not a number. */
+function special(value: number): number {
+  return Math.abs(value) === BEYOND ? value * Number.POSITIVE_INFINITY : Number.NaN;
+}
+
+function roundToEven(value: number): number {
+  const floor = Math.floor(value);
+  const rest = value - floor;
+  return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
+}
+
+/** The values rounded to float16. */
+export function roundedToFloat16(values: Float32Array): Float32Array {
+  return fromFloat16Bits(Uint16Array.from(values, toFloat16Bits));
+}
 
 /**
  * The safetensors file format: 8 bytes of little-endian header length, a JSON header, then the tensors'
@@ -48,7 +100,7 @@ type Entry = Shaped<typeof entryShape>;
 const metadataShape = recordOf(text);
 
 /** The contents of a file. */
-export interface Safetensors {
+interface Safetensors {
   /** The tensors of floating-point numbers, as float32. */
   readonly tensors: ReadonlyMap<string, NamedTensor>;
   /** The tensors of int32 and int8; other integers (int64 position ids, say) are left out. */
@@ -132,12 +184,11 @@ function typeOf(values: Values, floats: 'F32' | 'F16'): Entry['dtype'] {
 
 /** The tensor's bytes to store; its own memory if they needn't be converted. */
 function bytesOf(values: Values, floats: 'F32' | 'F16'): Uint8Array {
-  const stored =
-    floats === 'F16' && values instanceof Float32Array ? Uint16Array.from(values, toFloat16Bits) : values;
+  const stored = floats === 'F16' && values instanceof Float32Array ? Uint16Array.from(values, toFloat16Bits) : values;
   return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
 }
 
-export interface DecodingOptions {
+interface DecodingOptions {
   /** Whether tensors of F32 whose numbers are aligned are views of `bytes` instead of copies. Default false. */
   readonly inPlace?: boolean;
 }
@@ -197,8 +248,7 @@ function readHeader(bytes: Uint8Array, file: string): Header {
   const entries: [string, Entry][] = [];
   for (const [name, description] of Object.entries(tensors)) {
     const entry = shaped(entryShape, description);
-    if (entry === undefined)
-      throw refusal(`the entry of tensor ${name.slice(0, MAX_NAME_CHARACTERS)} is invalid`);
+    if (entry === undefined) throw refusal(`the entry of tensor ${name.slice(0, MAX_NAME_CHARACTERS)} is invalid`);
     entries.push([name, entry]);
   }
   return { entries, metadata, start: 8 + headerLength };
@@ -268,4 +318,92 @@ function toFloat32({ buffer }: Uint8Array<ArrayBuffer>, dtype: Entry['dtype']): 
   return dtype === 'F16'
     ? fromFloat16Bits(halves)
     : new Float32Array(Int32Array.from(halves, (bits) => bits << 16).buffer);
+}
+
+/**
+ * An encoder's weights in a quarter of float32's bytes, to start a training from. Each matrix is stored as I8
+ * [rows, 1, columns] and, under its name and `.scale`, one F32 per row [rows]; a weight is its byte times its
+ * row's scale. Vectors stay F32.
+ *
+ * The 1 makes Python's transformers refuse the file for its shapes; otherwise it would take the bytes for
+ * weights.
+ */
+
+/** The metadata entry `format` of such a file. */
+const BYTE_ROWS = 'orchard-byte-rows';
+const SCALE_SUFFIX = '.scale';
+
+/** The byte for a row's largest weight; its other weights are stored in proportion. */
+const LARGEST_BYTE = 127;
+
+/** The bytes of a file with these weights. @throws RangeError if a matrix has a number that isn't finite. */
+export function encodeByteRows(weights: ReadonlyMap<string, NamedTensor>): Uint8Array {
+  const tensors = new Map<string, NamedTensor | IntegerTensor>();
+  for (const [name, tensor] of weights) {
+    if (tensor.shape.length !== 2) {
+      tensors.set(name, tensor);
+      continue;
+    }
+    const { bytes, scales } = byteRows(name, tensor);
+    tensors.set(name, bytes);
+    tensors.set(name + SCALE_SUFFIX, scales);
+  }
+  return encodeSafetensors(tensors, { format: BYTE_ROWS });
+}
+
+function byteRows(name: string, { shape, values }: NamedTensor): { bytes: IntegerTensor; scales: NamedTensor } {
+  const [rows = 0, width = 0] = shape;
+  const bytes = new Int8Array(values.length);
+  const scales = Float32Array.from({ length: rows }, (_, row) => {
+    const [start, end] = [row * width, (row + 1) * width];
+    const scale = quantizeRow(values.subarray(start, end), LARGEST_BYTE, bytes.subarray(start, end));
+    if (!Number.isFinite(scale)) throw new RangeError(`${name}, row ${row}: a weight is not finite`);
+    return scale;
+  });
+  return { bytes: { shape: [rows, 1, width], values: bytes }, scales: { shape: [rows], values: scales } };
+}
+
+/**
+ * The weights of an encoder as float32, from a file of {@link encodeByteRows} or from any other safetensors
+ * file.
+ * @param file named in errors.
+ * @param options of {@link decodeSafetensors}.
+ * @throws ModelFolderError
+ */
+export function decodeWeights(
+  bytes: Uint8Array,
+  file: string,
+  options?: DecodingOptions,
+): ReadonlyMap<string, NamedTensor> {
+  const content = decodeSafetensors(bytes, file, options);
+  return content.metadata.format === BYTE_ROWS ? withFloatRows(content, file) : content.tensors;
+}
+
+function withFloatRows({ tensors, integers }: Safetensors, file: string): ReadonlyMap<string, NamedTensor> {
+  const weights = new Map(tensors);
+  for (const [name, { shape, values }] of integers) {
+    const [rows = 0, one = 0, width = 0] = shape;
+    const scaleName = name + SCALE_SUFFIX;
+    const scales = tensors.get(scaleName);
+    if (scales?.shape.join() !== `${rows}` || one !== 1 || shape.length !== 3) {
+      const found = scales === undefined ? 'is missing' : `is [${scales.shape.join(', ')}]`;
+      const expected = 'expected [rows, 1, columns] and a scale for each row';
+      const reason = `tensor ${name} is [${shape.join(', ')}] and ${scaleName} ${found}; ${expected}`;
+      throw new ModelFolderError(file, reason);
+    }
+    weights.set(name, { shape: [rows, width], values: scaledRows(values, scales.values) });
+    weights.delete(scaleName);
+  }
+  return weights;
+}
+
+/** Each row of bytes times its scale. Millions of weights wait for it when a training starts. */
+function scaledRows(bytes: IntegerTensor['values'], scales: Float32Array): Float32Array {
+  const floats = new Float32Array(bytes.length);
+  const width = bytes.length / scales.length;
+  for (let row = 0; row < scales.length; row += 1) {
+    const scale = scales[row] ?? 0;
+    for (let at = row * width; at < (row + 1) * width; at += 1) floats[at] = (bytes[at] ?? 0) * scale;
+  }
+  return floats;
 }

@@ -15,11 +15,7 @@ interface FolderKind {
 }
 
 /** Checks that a folder is missing, empty, or of the same kind. @throws ValidationError if it holds anything else */
-export async function requireReplaceable(
-  folder: string,
-  { marker, noun }: FolderKind,
-  option: string,
-): Promise<void> {
+export async function requireReplaceable(folder: string, { marker, noun }: FolderKind, option: string): Promise<void> {
   const names = await namesIn(resolve(folder), option);
   if (names.length === 0 || names.includes(marker)) return;
   const listed = names.slice(0, 3).join(', ');

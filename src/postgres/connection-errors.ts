@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StorageError } from '../contract/index.js';
-import { saysItAll } from '../storage/index.js';
+import { isTypedError } from '../storage/index.js';
 
 /**
  * SQLSTATEs with which a server ends or refuses a connection: it stops or starts, the connection was idle for too long,
@@ -96,7 +96,7 @@ export async function whileAsking<T>(doing: string, work: () => Promise<T>): Pro
   try {
     return await work();
   } catch (thrown) {
-    if (saysItAll(thrown)) throw thrown;
+    if (isTypedError(thrown)) throw thrown;
     throw databaseFailure(doing, thrown);
   }
 }

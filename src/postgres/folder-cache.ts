@@ -44,8 +44,7 @@ export class FolderCache {
    */
   async open(hash: string, fill: (directory: string) => Promise<void>): Promise<string> {
     if (this.#checked.has(hash) && (await this.#touch(hash))) return this.#directory(hash);
-    const filling =
-      this.#filling.get(hash) ?? this.#checkOrFill(hash, fill).finally(() => this.#filling.delete(hash));
+    const filling = this.#filling.get(hash) ?? this.#checkOrFill(hash, fill).finally(() => this.#filling.delete(hash));
     this.#filling.set(hash, filling);
     return filling;
   }

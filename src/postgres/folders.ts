@@ -143,12 +143,7 @@ export class Folders {
     return new Folders(database, new FolderCache(root, cacheBytes), new LocalStages(root), temporary);
   }
 
-  private constructor(
-    database: Database,
-    cache: FolderCache,
-    stages: LocalStages,
-    temporary: TemporaryDirectory,
-  ) {
+  private constructor(database: Database, cache: FolderCache, stages: LocalStages, temporary: TemporaryDirectory) {
     this.#database = database;
     this.#cache = cache;
     this.#stages = stages;
@@ -387,9 +382,7 @@ export class Folders {
     ids: readonly string[],
   ): Promise<string | undefined> {
     return this.#database.transaction(async (query) => {
-      const [own] = await query<{ kind: string }>(`SELECT kind FROM ${this.#folderTable} WHERE id = $1`, [
-        upload,
-      ]);
+      const [own] = await query<{ kind: string }>(`SELECT kind FROM ${this.#folderTable} WHERE id = $1`, [upload]);
       if (own?.kind === kind) return undefined; // an earlier attempt succeeded, and its answer was lost
       const [stage] = await query<{ token: string }>(
         `SELECT token FROM ${this.#stageTable} WHERE key = $1 FOR UPDATE`,
@@ -401,10 +394,10 @@ export class Folders {
          SELECT $1, * FROM unnest($2::text[], $3::bigint[], $4::float8[])`,
         [upload, files.map(({ path }) => path), ids, files.map(({ modifiedMs }) => modifiedMs)],
       );
-      await query(
-        `UPDATE ${this.#database.table('files')} SET owner = $1 WHERE id = ANY($2) AND owner <> $1`,
-        [upload, ids],
-      );
+      await query(`UPDATE ${this.#database.table('files')} SET owner = $1 WHERE id = ANY($2) AND owner <> $1`, [
+        upload,
+        ids,
+      ]);
       const replaced = await this.#removeRows(
         query,
         key,
@@ -432,12 +425,7 @@ export class Folders {
    * Removes folders of a key and its uploads, and notifies other processes of a published one.
    * @param kept the upload that stays. @returns the content that was published.
    */
-  async #removeRows(
-    query: Query,
-    key: string,
-    kinds: readonly Kind[],
-    kept = '0',
-  ): Promise<string | undefined> {
+  async #removeRows(query: Query, key: string, kinds: readonly Kind[], kept = '0'): Promise<string | undefined> {
     const removed = await query<FolderRow>(
       `DELETE FROM ${this.#folderTable} WHERE key = $1 AND kind = ANY($2) RETURNING id, kind, encode(hash, 'hex') AS hash`,
       [keyBytes(key), kinds],

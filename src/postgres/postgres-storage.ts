@@ -106,12 +106,7 @@ export class PostgresStorage implements Storage {
     return rows.map(storedRecord);
   }
 
-  async write(
-    collection: string,
-    key: string,
-    value: JsonValue,
-    expected: Version | undefined,
-  ): Promise<Version> {
+  async write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version> {
     check(collection, key);
     // Versions of other storages may be no numbers.
     if (expected !== undefined && !/^\d{1,18}$/.test(expected)) throw new VersionConflict(collection, key);
@@ -161,9 +156,7 @@ export class PostgresStorage implements Storage {
   async remove(collection: string, key: string): Promise<void> {
     check(collection, key);
     const text = `DELETE FROM ${this.#table} WHERE collection = $1 AND key = $2`;
-    await whileAsking(`record ${collection}/${key} can't be removed`, () =>
-      this.#change(collection, key, text),
-    );
+    await whileAsking(`record ${collection}/${key} can't be removed`, () => this.#change(collection, key, text));
   }
 
   async list(collection: string, options: ListOptions = {}): Promise<readonly StoredRecord[]> {
@@ -237,8 +230,7 @@ export class PostgresStorage implements Storage {
   ): Promise<Version | undefined> {
     const parameters = [collection, keyBytes(key), ...values];
     const channel = this.#channelOf(collection);
-    const notify =
-      channel === null ? '' : `, pg_notify($${parameters.length + 1}, $${parameters.length + 2})`;
+    const notify = channel === null ? '' : `, pg_notify($${parameters.length + 1}, $${parameters.length + 2})`;
     const [row] = await this.#database.query<{ version: string }>(
       `WITH changed AS (${text} RETURNING version) SELECT version${notify} FROM changed`,
       channel === null ? parameters : [...parameters, channel, this.#payloadOf(key)],
@@ -277,12 +269,10 @@ export class PostgresStorage implements Storage {
   async #withFolders<T>(key: string, done: string, work: (folders: Folders) => Promise<T>): Promise<T> {
     checkKey(key);
     return whileAsking(`folder ${key} can't be ${done}`, async () => {
-      this.#folders ??= Folders.create(this.#database, this.#cache, this.#cacheBytes).catch(
-        (thrown: unknown) => {
-          this.#folders = undefined; // the next call tries again
-          throw thrown;
-        },
-      );
+      this.#folders ??= Folders.create(this.#database, this.#cache, this.#cacheBytes).catch((thrown: unknown) => {
+        this.#folders = undefined; // the next call tries again
+        throw thrown;
+      });
       return work(await this.#folders);
     });
   }

@@ -102,9 +102,7 @@ export async function prepareSchema(query: Query, name: string): Promise<void> {
   );
   // Not IF NOT EXISTS, which needs the right to create even if the schema exists.
   if (!found?.has_schema) await query(`CREATE SCHEMA ${schema}`);
-  const [row] = found?.has_tables
-    ? await query<{ version: number }>(`SELECT version FROM ${schema}.identity`)
-    : [];
+  const [row] = found?.has_tables ? await query<{ version: number }>(`SELECT version FROM ${schema}.identity`) : [];
   const version = row?.version ?? 0;
   if (version > VERSIONS.length) {
     throw new StorageError(

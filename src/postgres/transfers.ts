@@ -32,12 +32,7 @@ export async function storedFiles(database: Database, folder: string): Promise<S
  * @returns the id of the file.
  * @throws Error if the file is written meanwhile.
  */
-export function sendFile(
-  database: Database,
-  owner: string,
-  path: string,
-  content: FileContent,
-): Promise<string> {
+export function sendFile(database: Database, owner: string, path: string, content: FileContent): Promise<string> {
   return withRetry(() =>
     database.transaction(async (query) => {
       // The transaction that shows the folder waits for the disk; nothing counts before it.
@@ -65,11 +60,7 @@ export function sendFile(
  * Writes the files of a folder into a directory, and checks them.
  * @throws FolderGone; Error if the database holds something else than was stored.
  */
-export async function fetchFiles(
-  database: Database,
-  files: readonly StoredFile[],
-  directory: string,
-): Promise<void> {
+export async function fetchFiles(database: Database, files: readonly StoredFile[], directory: string): Promise<void> {
   for (const file of files) {
     requireInner(file.path);
     const path = join(directory, file.path);
@@ -118,8 +109,6 @@ export async function storedHash(
 function requireInner(path: string): void {
   const isOdd = (part: string) => part === '' || part === '.' || part === '..';
   if (path.split('/').some(isOdd) || (sep !== '/' && path.includes(sep))) {
-    throw new Error(
-      `a folder in the database has a file ${JSON.stringify(path)}, which is no path inside it`,
-    );
+    throw new Error(`a folder in the database has a file ${JSON.stringify(path)}, which is no path inside it`);
   }
 }

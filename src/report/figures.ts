@@ -29,8 +29,7 @@ export const decimal = (value: number, digits = 3): string => value.toFixed(digi
 export const whole = (value: number): string => value.toLocaleString('en-US');
 
 /** `3 rows`, `1 row`. */
-export const counted = (count: number, noun: string): string =>
-  `${whole(count)} ${noun}${count === 1 ? '' : 's'}`;
+export const counted = (count: number, noun: string): string => `${whole(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** `labelSmoothing` and `batch_size` as words: `label smoothing`, `batch size`. */
 export const asWords = (name: string): string =>

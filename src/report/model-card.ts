@@ -118,9 +118,7 @@ function figures({ training, evaluation }: ReportInput): string {
 
 function weightsUsed({ float32, int8, answers }: RecordedPrecision): string {
   const [used, other] =
-    answers === 'int8'
-      ? [`8-bit weights (\`${QUANTIZED_ONNX_FILE}\`)`, 'float32']
-      : ['float32 weights', '8-bit ones'];
+    answers === 'int8' ? [`8-bit weights (\`${QUANTIZED_ONNX_FILE}\`)`, 'float32'] : ['float32 weights', '8-bit ones'];
   const [own, others] = answers === 'int8' ? [int8, float32] : [float32, int8];
   return `It answers with ${used}: the deciding figure is ${percent(own)} with them and ${percent(others)} with ${other}.`;
 }

@@ -18,10 +18,11 @@ import {
   drawnLine,
   drawnText,
   figure,
+  learningCurves,
   leftAxis,
   type Point,
   rounded,
-} from './chart.js';
+} from './charts.js';
 import {
   asWords,
   classNames,
@@ -36,7 +37,6 @@ import {
   whole,
 } from './figures.js';
 import { Html, html, htmlPage, table, tiles } from './html.js';
-import { learningCurves } from './learning-curves.js';
 
 /** A heat map of more labels would be unreadable; the table of pairs still works. */
 const MAX_MAPPED_LABELS = 100;
@@ -160,12 +160,7 @@ const namesLength = (names: readonly string[], fontSize: number): number =>
 function pairTable(pairs: readonly ConfusedPair[]): Html {
   if (pairs.length === 0) return html`<p>No row got a wrong label.</p>`;
   const listed = pairs.slice(0, MAX_PAIRS);
-  const rows = listed.map(({ actual, predicted, count, share }) => [
-    actual,
-    predicted,
-    whole(count),
-    percent(share),
-  ]);
+  const rows = listed.map(({ actual, predicted, count, share }) => [actual, predicted, whole(count), percent(share)]);
   return html`${table(['Is', { text: 'Taken for' }, 'Rows', 'Of its rows'], rows)}
 ${listed.length === pairs.length ? undefined : html`<p class="note">${listed.length} of ${whole(pairs.length)} kinds of confusion.</p>`}`;
 }
@@ -173,11 +168,7 @@ ${listed.length === pairs.length ? undefined : html`<p class="note">${listed.len
 /** A reliability diagram (Guo et al. 2017): how often the model is right, by its confidence. */
 function calibrationPlot({ calibration }: ModelEvaluation): Html | undefined {
   if (calibration === undefined) return undefined;
-  const rows = calibration.bins.map((bin) => [
-    percent(bin.confidence),
-    percent(bin.accuracy),
-    whole(bin.rows),
-  ]);
+  const rows = calibration.bins.map((bin) => [percent(bin.confidence), percent(bin.accuracy), whole(bin.rows)]);
   const columns = ['How sure', 'How often right', 'Decisions'];
   return html`<section>
 <h2>Calibration</h2>
@@ -195,8 +186,7 @@ function reliabilityDiagram({ bins, error }: Calibration): Chart {
   const most = Math.max(1, ...bins.map(({ rows }) => rows));
   const x = scaleLinear([0, 1], [AREA.left, AREA.right]);
   const y = scaleLinear([0, 1], [AREA.bottom, AREA.top]);
-  const ticks = (scale: typeof x) =>
-    scale.ticks(5).map((value) => ({ at: scale(value), text: String(value) }));
+  const ticks = (scale: typeof x) => scale.ticks(5).map((value) => ({ at: scale(value), text: String(value) }));
   const points = bins.map(({ confidence, accuracy }): Point => [x(confidence), y(accuracy)]);
   return {
     width: WIDTH,

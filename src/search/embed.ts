@@ -12,14 +12,8 @@ import {
   toOrchardError,
   validate,
 } from '../contract/index.js';
-import {
-  answerStream,
-  askFolder,
-  type InferenceService,
-  type OpenOptions,
-  serviceFor,
-} from '../inference/index.js';
-import { CONFIG_FILE, type ModelLoader, type PlacedModel, placeOf, readConfig } from '../models/index.js';
+import { answerStream, askFolder, type InferenceService, type OpenOptions, serviceFor } from '../inference/index.js';
+import { CONFIG_FILE, type FoundModel, findModel, type ModelLoader, readConfig } from '../models/index.js';
 import { TemporaryDirectory } from '../system/index.js';
 import { writeSentenceEncoder } from '../training/index.js';
 
@@ -60,7 +54,7 @@ export function embed(
   const work = async () => {
     const checked = validate(textsSchema, texts, ['texts']);
     const { model, modelLoader, device, signal } = validate(embedSchema, options ?? {});
-    const placed = await placeOf(model, { modelLoader, backbones: true, signal });
+    const placed = await findModel(model, { modelLoader, backbones: true, signal });
     const { ino, mtimeMs } = await stat(placed.directory); // these change when another model replaces the folder
     const key = `${device} ${placed.directory} ${ino} ${mtimeMs}`;
     const open = () => SentenceEncoder.ofModel(placed, { service: { device } });
@@ -135,11 +129,7 @@ export class SentenceEncoder {
   readonly #service: InferenceService;
   readonly #temporary: TemporaryDirectory | undefined;
 
-  private constructor(
-    { name, directory }: PlacedModel,
-    service: InferenceService,
-    temporary?: TemporaryDirectory,
-  ) {
+  private constructor({ name, directory }: FoundModel, service: InferenceService, temporary?: TemporaryDirectory) {
     this.name = name;
     this.directory = directory;
     this.#service = service;
@@ -147,7 +137,7 @@ export class SentenceEncoder {
   }
 
   /** The encoder of a backbone or of a trained model. @throws ModelFolderError, StorageError, AbortedError */
-  static async ofModel(model: PlacedModel, options: EncoderOptions): Promise<SentenceEncoder> {
+  static async ofModel(model: FoundModel, options: EncoderOptions): Promise<SentenceEncoder> {
     const temporary = new TemporaryDirectory();
     try {
       const placed = { name: model.name, directory: join(await temporary.path(), 'encoder') };

@@ -1,5 +1,5 @@
 import { Bm25Index } from '../lexical/index.js';
-import { allAtOnce, type Scored, type Steps, topScores } from '../system/index.js';
+import { runToEnd, type Scored, type Steps, topScores } from '../system/index.js';
 
 /** How passages are ranked without training, and how likely each one answers a question. */
 
@@ -45,7 +45,7 @@ export class PassageSentences {
   }
 
   static of(passages: readonly string[]): PassageSentences {
-    return allAtOnce(PassageSentences.dividing(passages));
+    return runToEnd(PassageSentences.dividing(passages));
   }
 
   /** Divides all passages, step by step. */
@@ -107,15 +107,11 @@ export class PassageWords {
 
   /** Blocks its thread for about 10 s per 100,000 passages of 100 words. */
   static fromPassages(texts: readonly string[], stem: boolean): PassageWords {
-    return allAtOnce(PassageWords.indexing(texts, PassageSentences.of(texts), stem));
+    return runToEnd(PassageWords.indexing(texts, PassageSentences.of(texts), stem));
   }
 
   /** Indexes all passages, step by step. @param stem whether to compare English words by their stems. */
-  static *indexing(
-    texts: readonly string[],
-    sentences: PassageSentences,
-    stem: boolean,
-  ): Steps<PassageWords> {
+  static *indexing(texts: readonly string[], sentences: PassageSentences, stem: boolean): Steps<PassageWords> {
     const passages = yield* Bm25Index.indexing(texts, { stem });
     return new PassageWords({
       passages,
@@ -128,9 +124,7 @@ export class PassageWords {
     const content = contentWords(question);
     const [asWhole, withAll] = [this.passages.scores(content), this.passages.scores(question)];
     const best = bestSentences(this.sentences.scores(content), this.starts);
-    const byWords = asWhole.map(
-      (score, at) => score + FUNCTION_WORD_WEIGHT * (withAll[at] ?? 0) + (best[at] ?? 0),
-    );
+    const byWords = asWhole.map((score, at) => score + FUNCTION_WORD_WEIGHT * (withAll[at] ?? 0) + (best[at] ?? 0));
     const bestPossible =
       this.passages.bestPossible(content) +
       FUNCTION_WORD_WEIGHT * this.passages.bestPossible(question) +
@@ -178,8 +172,7 @@ interface Ranked {
 export function rankPassages(evidence: Evidence, k: number): Scored[] {
   let lowest = 1;
   return rankedPassages(evidence, k).map(({ id, features: { share, lead, cosineLead } }) => {
-    const logit =
-      LOGISTIC.intercept + LOGISTIC.share * share + LOGISTIC.lead * lead + LOGISTIC.cosineLead * cosineLead;
+    const logit = LOGISTIC.intercept + LOGISTIC.share * share + LOGISTIC.lead * lead + LOGISTIC.cosineLead * cosineLead;
     // No passage is more probable than one that ranks before it.
     lowest = Math.min(lowest, 1 / (1 + Math.exp(-logit)));
     return { id, score: lowest };

@@ -10,13 +10,7 @@ import {
   toOrchardError,
   validate,
 } from '../contract/index.js';
-import {
-  encodePassages,
-  PASSAGES_FILE,
-  POSTINGS_FILE,
-  VECTORS_FILE,
-  VectorIndex,
-} from '../families/index.js';
+import { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE, VectorIndex } from '../families/index.js';
 import { Bm25Index } from '../lexical/index.js';
 import { copyInto, decodeSafetensors, encodeSafetensors, writeFolder } from '../models/index.js';
 import { withPauses } from '../system/index.js';

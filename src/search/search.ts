@@ -1,15 +1,8 @@
 import { resolve } from 'node:path';
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import {
-  DEVICES,
-  type Device,
-  type OrchardError,
-  querySchema,
-  toOrchardError,
-  validate,
-} from '../contract/index.js';
-import { placeOf } from '../models/index.js';
+import { DEVICES, type Device, type OrchardError, querySchema, toOrchardError, validate } from '../contract/index.js';
+import { findModel } from '../models/index.js';
 import { trainingLanguage } from '../training/index.js';
 import { type EmbedOptions, embedSchema, SentenceEncoder } from './embed.js';
 
@@ -78,9 +71,7 @@ const openSchema = z.strictObject({
   device: z.enum(DEVICES).default('cpu'),
   signal: z.instanceof(AbortSignal).optional(),
 });
-const passagesSchema = z
-  .array(querySchema.min(1, 'the passage is empty'))
-  .min(1, 'give at least one passage');
+const passagesSchema = z.array(querySchema.min(1, 'the passage is empty')).min(1, 'give at least one passage');
 /**
  * Makes passages searchable without training: by their words (BM25) and by their meaning (the vectors of their sentences,
  * from a backbone or any model). Reads a few hundred sentences per second.
@@ -96,7 +87,7 @@ export function search(
     const texts = validate(passagesSchema, given, ['passages']);
     const languageName = trainingLanguage(language === undefined ? {} : { language });
     const name = model ?? `${languageName}-mini`;
-    const placed = await placeOf(name, { modelLoader, backbones: true, signal });
+    const placed = await findModel(name, { modelLoader, backbones: true, signal });
     const encoder = await SentenceEncoder.ofModel(placed, { service: { device }, signal });
     const { createIndex } = await indexing();
     return createIndex(texts, encoder, { stem: languageName === 'english', signal });
@@ -105,10 +96,7 @@ export function search(
 }
 
 /** Opens a saved index. Fails with a ModelFolderError if the folder holds no index, or with an AbortedError. */
-export function openSearch(
-  folder: string,
-  options: OpenSearchOptions = {},
-): ResultAsync<SearchIndex, OrchardError> {
+export function openSearch(folder: string, options: OpenSearchOptions = {}): ResultAsync<SearchIndex, OrchardError> {
   const work = async () => {
     const directory = resolve(validate(z.string().min(1, 'the path is empty'), folder, ['folder']));
     const { device, signal } = validate(openSchema, options ?? {});

@@ -11,9 +11,7 @@ export type KeyRange = Omit<ListOptions, 'limit'>;
 /** @throws RangeError for a key outside 1 to 200 characters: a defect of the caller. */
 export function checkKey(key: string): void {
   if (key.length < 1 || key.length > MAX_KEY_LENGTH) {
-    throw new RangeError(
-      `a storage key has 1 to ${MAX_KEY_LENGTH} characters; this one has ${key.length}: ${key}`,
-    );
+    throw new RangeError(`a storage key has 1 to ${MAX_KEY_LENGTH} characters; this one has ${key.length}: ${key}`);
   }
 }
 

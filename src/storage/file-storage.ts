@@ -84,9 +84,7 @@ class FileStorage implements Storage {
   }
 
   listKeys(collection: string, options: ListOptions = {}): Promise<readonly string[]> {
-    return this.#listing(collection, options, (range, limit) =>
-      this.#records.listKeys(collection, range, limit),
-    );
+    return this.#listing(collection, options, (range, limit) => this.#records.listKeys(collection, range, limit));
   }
 
   stageFolder(key: string): Promise<string> {

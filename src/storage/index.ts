@@ -7,6 +7,7 @@ export {
   asStorageError,
   type FolderDescription,
   isStagingLost,
+  isTypedError,
   isVersionConflict,
   type JsonValue,
   type ListOptions,
@@ -14,19 +15,9 @@ export {
   StagingLost,
   type Storage,
   type StoredRecord,
-  saysItAll,
   type Version,
   VersionConflict,
   type Versioned,
   type WriteOptions,
   withStorageErrors,
 } from './storage.js';
-export {
-  inKeyOrder,
-  ODD_KEYS,
-  observeDuring,
-  outcomes,
-  range,
-  type StorageChecks,
-  tamperWith,
-} from './storage-check.js';

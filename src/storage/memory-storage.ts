@@ -44,12 +44,7 @@ class MemoryStorage implements Storage {
     return record && unpack(record);
   }
 
-  async write(
-    collection: string,
-    key: string,
-    value: JsonValue,
-    expected: Version | undefined,
-  ): Promise<Version> {
+  async write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version> {
     checkKey(key);
     const stored = this.#collection(collection);
     if (stored.records.get(key)?.version !== expected) throw new VersionConflict(collection, key);

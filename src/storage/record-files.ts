@@ -21,13 +21,7 @@ import {
 import { isListed, type KeyRange } from './arguments.js';
 import { encodeFileName, escapeName, hashedName, unescapeName } from './file-name.js';
 import { KeyedQueue } from './keyed-queue.js';
-import {
-  type JsonValue,
-  type StoredRecord,
-  type Version,
-  VersionConflict,
-  type Versioned,
-} from './storage.js';
+import { type JsonValue, type StoredRecord, type Version, VersionConflict, type Versioned } from './storage.js';
 
 /** The extension of a record's file. No directory's name has it, since a `.` in a key is escaped. */
 export const EXTENSION = '.json';
@@ -171,12 +165,7 @@ export class RecordFiles {
     return versioned;
   }
 
-  async write(
-    collection: string,
-    key: string,
-    value: JsonValue,
-    expected: Version | undefined,
-  ): Promise<Version> {
+  async write(collection: string, key: string, value: JsonValue, expected: Version | undefined): Promise<Version> {
     const path = this.#path(collection, key);
     const version = randomUUID();
     const draft = join(this.#temporary, ownedName());
@@ -305,9 +294,7 @@ function findRecords(collection: string, range: KeyRange, limit: number): Promis
 }
 
 async function firstFiles(entries: readonly Entry[], range: KeyRange, limit: number): Promise<Entry[]> {
-  const asked = entries.filter(({ text, isFile }) =>
-    isFile ? isListed(text, range) : mayBeginListed(text, range),
-  );
+  const asked = entries.filter(({ text, isFile }) => (isFile ? isListed(text, range) : mayBeginListed(text, range)));
   asked.sort(range.reverse ? (a, b) => inKeyOrder(b, a) : inKeyOrder);
   const found: Entry[] = [];
   for (let next = 0, together = 1; next < asked.length && found.length < limit; ) {

@@ -2,13 +2,7 @@ import { isOrchardError, StorageError } from '../contract/index.js';
 import type { FileContent } from '../system/index.js';
 
 /** Anything that JSON can hold. */
-export type JsonValue =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly JsonValue[]
-  | { readonly [key: string]: JsonValue };
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 /** Identifies one write of one record; opaque. */
 export type Version = string;
@@ -94,9 +88,7 @@ export class StagingLost extends Error {
   override readonly name = 'StagingLost';
   readonly [STAGING_LOST] = true;
   constructor(readonly key: string) {
-    super(
-      `folder ${key} was staged elsewhere since it was staged here; the files staged here no longer count`,
-    );
+    super(`folder ${key} was staged elsewhere since it was staged here; the files staged here no longer count`);
   }
 }
 
@@ -111,14 +103,14 @@ export async function whileDoing<T>(what: string, work: () => Promise<T>): Promi
   try {
     return await work();
   } catch (thrown) {
-    if (saysItAll(thrown)) throw thrown;
+    if (isTypedError(thrown)) throw thrown;
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new StorageError(`${what}: ${reason}`, { cause: thrown });
   }
 }
 
 /** Whether callers know an error of a storage by its class, so that it passes through unchanged. */
-export function saysItAll(thrown: unknown): boolean {
+export function isTypedError(thrown: unknown): boolean {
   return isVersionConflict(thrown) || isStagingLost(thrown) || isOrchardError(thrown);
 }
 

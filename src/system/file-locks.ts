@@ -1,8 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { deleteUnseen, linkIfAbsent, namesIn, readTextIfPresent, unlinkIfPresent } from './durable-files.js';
-import { ownedName, ownerOf } from './owned-name.js';
+import {
+  deleteUnseen,
+  linkIfAbsent,
+  namesIn,
+  ownedName,
+  ownerOf,
+  readTextIfPresent,
+  unlinkIfPresent,
+} from './files.js';
 
 /** Default of {@link FileLockOptions.silenceMs}. */
 const SILENCE_MS = 30_000;
@@ -78,12 +85,7 @@ export class FileLocks {
     if (found !== undefined && isLeft(found)) await this.#break(name, path, found);
   }
 
-  async #acquire(
-    name: string,
-    path: string,
-    holding: string,
-    { signal, signOfLife }: LockWaiting,
-  ): Promise<void> {
+  async #acquire(name: string, path: string, holding: string, { signal, signOfLife }: LockWaiting): Promise<void> {
     const draft = join(this.#temporaryDirectory, ownedName());
     try {
       await writeFile(draft, holding, { flag: 'wx' }); // on a full disk, it fails and leaves a part of it
@@ -127,8 +129,7 @@ export class Lock {
 
   /** To be called right before what the lock guards. @throws if the lock was broken, after a long silence. */
   async confirm(): Promise<void> {
-    if (!(await this.isHeld()))
-      throw new Error(`${this.#path} was held too long and taken by another process`);
+    if (!(await this.isHeld())) throw new Error(`${this.#path} was held too long and taken by another process`);
   }
 }
 

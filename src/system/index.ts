@@ -1,35 +1,47 @@
-export { takeDeviceTurn } from './device-turns.js';
-export { type DownloadOptions, type DownloadProgress, download } from './download.js';
-export {
-  deleteUnseen,
-  ensureDirectory,
-  failedWith,
-  flushDirectory,
-  flushTree,
-  inDirectory,
-  isPresent,
-  move,
-  moveIfPresent,
-  namesIn,
-  parseJson,
-  type ReplaceOptions,
-  readTextIfPresent,
-  replaceFile,
-  unlinkIfPresent,
-  unlinkWithEmptyParents,
-  writeFlushed,
-} from './durable-files.js';
 export { FileLocks, Lock } from './file-locks.js';
-export { fileWithin, isInnerName, readWithin } from './file-within.js';
 export {
   CHUNK_BYTES,
   chunksOf,
   contentHash,
+  deleteUnseen,
+  endOwnerOf,
+  ensureDirectory,
   type FileContent,
   type FolderFile,
+  failedWith,
   filesIn,
+  fileWithin,
+  flushDirectory,
+  flushTree,
+  inDirectory,
+  isInnerName,
+  isPresent,
   KnownHashes,
-} from './folder-content.js';
+  move,
+  moveIfPresent,
+  namesIn,
+  ownedName,
+  ownerOf,
+  parseJson,
+  readTextIfPresent,
+  readWithin,
+  replaceFile,
+  sweepTemporaryFiles,
+  TemporaryDirectory,
+  unlinkIfPresent,
+  unlinkWithEmptyParents,
+  writeFlushed,
+} from './files.js';
+export {
+  MODELS_VERSION,
+  ownFile,
+  readManifest,
+  requireFor,
+  resolvedFrom,
+  runtimeVersions,
+  startingPoints,
+  version,
+} from './installation.js';
 export {
   either,
   fields,
@@ -51,27 +63,28 @@ export {
   text,
   whole,
 } from './json-shape.js';
-export { MODELS_VERSION, readManifest } from './models-manifest.js';
-export { NetworkFailure } from './network-failure.js';
-export { ownFile, requireFor, resolvedFrom, startingPoints } from './own-files.js';
-export { endOwnerOf, ownedName, ownerOf } from './owned-name.js';
 export {
-  allAtOnce,
+  type DownloadOptions,
+  type DownloadProgress,
+  download,
+  type Fetch,
+  fetchText,
+  NetworkFailure,
+  type RequestOptions,
+  type RetryOptions,
+} from './network.js';
+export { quantizeRow, type Scored, scoreBelowTop, topScores } from './numbers.js';
+export {
+  filterWithPauses,
   isPauseDue,
   mapSteps,
-  pacedFilter,
-  pacedMap,
+  mapWithPauses,
   pause,
+  runToEnd,
   type Steps,
   withPauses,
 } from './pauses.js';
 export { publicFetch } from './public-fetch.js';
 export { Random } from './random.js';
-export { type Fetch, fetchText, type RequestOptions, type RetryOptions } from './request.js';
 export { requirePublicHost } from './require-public-host.js';
-export { roundRow } from './round-row.js';
-export { turnTelemetryOff } from './runtime-telemetry.js';
-export { startThread } from './start-thread.js';
-export { sweepTemporaryFiles, TemporaryDirectory } from './temporary-directory.js';
-export { type Scored, scoreBelowTop, topScores } from './top-scores.js';
-export { runtimeVersions, version } from './versions.js';
+export { lockDevice, startThread, turnTelemetryOff } from './threads.js';

@@ -46,8 +46,7 @@ export const text: JsonShape<string> = (value, problem): value is string =>
 /** With at most this many UTF-16 code units. */
 export function shortText(most: number): JsonShape<string> {
   return (value, problem): value is string =>
-    (typeof value === 'string' && value.length <= most) ||
-    isNot(`a text of at most ${most} characters`, problem);
+    (typeof value === 'string' && value.length <= most) || isNot(`a text of at most ${most} characters`, problem);
 }
 
 /** With at least one character. */
@@ -76,22 +75,16 @@ export function whole(least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_I
 const orMore = (least: number): string => (Number.isFinite(least) ? `, ${least} or more` : '');
 const orLess = (most: number): string => (Number.isFinite(most) ? `, ${most} or less` : '');
 
-export function oneOf<const Option extends string | number>(
-  ...options: readonly Option[]
-): JsonShape<Option> {
+export function oneOf<const Option extends string | number>(...options: readonly Option[]): JsonShape<Option> {
   const expected = options.map((option) => JSON.stringify(option)).join(' or ');
-  return (value, problem): value is Option =>
-    options.some((option) => option === value) || isNot(expected, problem);
+  return (value, problem): value is Option => options.some((option) => option === value) || isNot(expected, problem);
 }
 
 export function nullable<T>(shape: JsonShape<T>): JsonShape<T | null> {
   return (value, problem): value is T | null => value === null || shape(value, problem);
 }
 
-export function either<First, Second>(
-  first: JsonShape<First>,
-  second: JsonShape<Second>,
-): JsonShape<First | Second> {
+export function either<First, Second>(first: JsonShape<First>, second: JsonShape<Second>): JsonShape<First | Second> {
   return (value, problem): value is First | Second => {
     if (first(value, problem)) return true;
     problem.path.length = 0;
@@ -107,10 +100,7 @@ export function listOf<T>(shape: JsonShape<T>, most = Number.POSITIVE_INFINITY):
   };
 }
 
-export function pairOf<First, Second>(
-  first: JsonShape<First>,
-  second: JsonShape<Second>,
-): JsonShape<[First, Second]> {
+export function pairOf<First, Second>(first: JsonShape<First>, second: JsonShape<Second>): JsonShape<[First, Second]> {
   return (value, problem): value is [First, Second] => {
     if (!Array.isArray(value) || value.length !== 2) return isNot('a list of two', problem);
     if (!first(value[0], problem)) return isAt('0', problem);

@@ -27,7 +27,7 @@ export async function pause(signal?: AbortSignal): Promise<void> {
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
 /** Takes all steps at once. */
-export function allAtOnce<Result>(steps: Steps<Result>): Result {
+export function runToEnd<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;
@@ -45,10 +45,7 @@ export async function withPauses<Result>(steps: Steps<Result>, signal?: AbortSig
 }
 
 /** As `items.map(change)`, step by step. */
-export function* mapSteps<T, Result>(
-  items: Iterable<T>,
-  change: (item: T, at: number) => Result,
-): Steps<Result[]> {
+export function* mapSteps<T, Result>(items: Iterable<T>, change: (item: T, at: number) => Result): Steps<Result[]> {
   const results: Result[] = [];
   for (const item of items) {
     yield;
@@ -58,7 +55,7 @@ export function* mapSteps<T, Result>(
 }
 
 /** As `items.map(change)`, with pauses. */
-export function pacedMap<T, Result>(
+export function mapWithPauses<T, Result>(
   items: Iterable<T>,
   change: (item: T, at: number) => Result,
   signal?: AbortSignal,
@@ -67,7 +64,7 @@ export function pacedMap<T, Result>(
 }
 
 /** As `items.filter(keeps)`, with pauses. */
-export async function pacedFilter<T>(
+export async function filterWithPauses<T>(
   items: Iterable<T>,
   keeps: (item: T) => boolean,
   signal?: AbortSignal,

@@ -3,8 +3,7 @@ import { lookup as lookupAll } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { ValidationError } from '../contract/index.js';
-import { NetworkFailure } from './network-failure.js';
-import type { Fetch } from './request.js';
+import { type Fetch, NetworkFailure } from './network.js';
 
 /**
  * What IANA has allocated as global unicast in IPv6 (RFC 4291, section 2.4); the rest is special or reserved.

@@ -168,8 +168,7 @@ const capital = /[\p{Lu}\p{Lt}]/u;
 export function markCapitals(text: string, encoding: Encoding): Encoding {
   const { offsets, sequenceIds } = encoding;
   if (offsets === null) return encoding;
-  const holdsCapital = (token: number) =>
-    capital.test(text.slice(offsets[2 * token], offsets[2 * token + 1]));
+  const holdsCapital = (token: number) => capital.test(text.slice(offsets[2 * token], offsets[2 * token + 1]));
   return {
     ...encoding,
     typeIds: sequenceIds.map((source, token) => (source === 0 && holdsCapital(token) ? 1 : 0)),

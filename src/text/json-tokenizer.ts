@@ -100,11 +100,7 @@ function loadPackage(): typeof import('@huggingface/tokenizers') {
  * @param unknown the part of the file that we don't know ourselves.
  * @throws ModelFolderError if the package doesn't know a part of the file, or a special token is missing.
  */
-export function createJsonTokenizer(
-  json: AnyTokenizerJson,
-  config: SpecialTokenNames,
-  unknown: string,
-): Tokenizer {
+export function createJsonTokenizer(json: AnyTokenizerJson, config: SpecialTokenNames, unknown: string): Tokenizer {
   const absent = {
     normalizer: null,
     pre_tokenizer: null,
@@ -229,14 +225,8 @@ function doesNotGrow(found: readonly Step[], field: string, problem: JsonProblem
   return false;
 }
 
-const replacement = fields(
-  { type: oneOf('Replace'), pattern: patternShape, content: shortText(MAX_INSERTED) },
-  {},
-);
-const spacing = fields(
-  { type: oneOf('Metaspace') },
-  { replacement: nullable(inserted), str_rep: nullable(inserted) },
-);
+const replacement = fields({ type: oneOf('Replace'), pattern: patternShape, content: shortText(MAX_INSERTED) }, {});
+const spacing = fields({ type: oneOf('Metaspace') }, { replacement: nullable(inserted), str_rep: nullable(inserted) });
 
 /** Of UTF-8: each becomes a character of its own, also when it is one already. */
 const MAX_BYTES_OF_CHARACTER = 4;
@@ -310,10 +300,7 @@ export function requireLimits(json: AnyTokenizerJson, file: string): void {
 }
 
 function tooLong(file: string, field: string, characters: number, most: number): ModelFolderError {
-  return new ModelFolderError(
-    file,
-    `${field}: has ${characters} characters in all; at most ${most} are read`,
-  );
+  return new ModelFolderError(file, `${field}: has ${characters} characters in all; at most ${most} are read`);
 }
 
 /** The work took longer than it may. */

@@ -63,8 +63,7 @@ function isBertStyle({
   added_tokens = [],
 }: AnyTokenizerJson): boolean {
   const isWordPiece =
-    model.type === 'WordPiece' ||
-    (model.type === undefined && typeof model.continuing_subword_prefix === 'string');
+    model.type === 'WordPiece' || (model.type === undefined && typeof model.continuing_subword_prefix === 'string');
   const processors = [undefined, 'TemplateProcessing', 'BertProcessing'];
   return (
     isWordPiece &&

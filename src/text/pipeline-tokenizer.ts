@@ -83,13 +83,7 @@ class PipelineTokenizer implements Tokenizer {
   }
 
   /** Adds the piece of the characters from `from` up to `to`. */
-  #push(
-    id: number,
-    { characters, starts, ends }: AlignedText,
-    from: number,
-    to: number,
-    pieces: PieceBuffer,
-  ): void {
+  #push(id: number, { characters, starts, ends }: AlignedText, from: number, to: number, pieces: PieceBuffer): void {
     let start = starts[from] ?? 0;
     let end = ends[to - 1] ?? start;
     for (const trimming of this.#steps.postProcessing.trimmings) {

@@ -30,10 +30,7 @@ const PLAIN: SpecialTokenTemplates = { single: [FIRST], pair: [FIRST, SECOND] };
 const typeShape = fields({ type: text }, {});
 const listShape = fields({ processors: listOf(object) }, {});
 const trimmingShape = fields({}, { trim_offsets: flag, add_prefix_space: flag });
-const robertaShape = fields(
-  { sep: tokenAndId, cls: tokenAndId },
-  { trim_offsets: flag, add_prefix_space: flag },
-);
+const robertaShape = fields({ sep: tokenAndId, cls: tokenAndId }, { trim_offsets: flag, add_prefix_space: flag });
 
 /** @throws ModelFolderError */
 function fieldsOf<Fields>(shape: JsonShape<Fields>, part: unknown, file: string): Fields {

@@ -1,5 +1,5 @@
 import { ModelFolderError } from '../contract/index.js';
-import { allAtOnce, type Steps } from '../system/index.js';
+import { runToEnd, type Steps } from '../system/index.js';
 import { encodingWindows, markCapitals } from './encoding.js';
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 
@@ -51,7 +51,7 @@ export class TextReader {
 
   /** The windows of all texts, text by text. A text has several windows only if it is long. */
   read(texts: readonly string[]): TextWindow[] {
-    return allAtOnce(this.reading(texts));
+    return runToEnd(this.reading(texts));
   }
 
   /** Like {@link TextReader.read}, step by step. */

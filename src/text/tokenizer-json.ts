@@ -53,10 +53,7 @@ const typed = nullable(fields({ type: text }, {}));
 /** What every tokenizer.json has, whatever its model. */
 export const anyTokenizerJsonShape = fields(
   {
-    model: fields(
-      {},
-      { type: text, continuing_subword_prefix: nullable(text), end_of_word_suffix: nullable(text) },
-    ),
+    model: fields({}, { type: text, continuing_subword_prefix: nullable(text), end_of_word_suffix: nullable(text) }),
   },
   {
     normalizer: typed,
@@ -69,11 +66,7 @@ export const anyTokenizerJsonShape = fields(
 export type AnyTokenizerJson = Shaped<typeof anyTokenizerJsonShape>;
 
 const specialPieceShape = fields({ SpecialToken: fields({ id: text, type_id: typeId }, {}) }, {}, 'refused');
-const textPieceShape = fields(
-  { Sequence: fields({ id: oneOf('A', 'B'), type_id: typeId }, {}) },
-  {},
-  'refused',
-);
+const textPieceShape = fields({ Sequence: fields({ id: oneOf('A', 'B'), type_id: typeId }, {}) }, {}, 'refused');
 const templatePieceShape = either(specialPieceShape, textPieceShape);
 export type TemplatePiece = Shaped<typeof templatePieceShape>;
 
@@ -99,10 +92,7 @@ export const templateProcessingShape = fields(
     single: templateShape('A'),
     pair: templateShape('A', 'B'),
     special_tokens: recordOf(
-      fields(
-        { id: text, ids: listOf(id, MAX_TEMPLATE_PIECES), tokens: listOf(text, MAX_TEMPLATE_PIECES) },
-        {},
-      ),
+      fields({ id: text, ids: listOf(id, MAX_TEMPLATE_PIECES), tokens: listOf(text, MAX_TEMPLATE_PIECES) }, {}),
     ),
   },
   {},
@@ -110,10 +100,7 @@ export const templateProcessingShape = fields(
 
 /** A token and its id. */
 export const tokenAndId = pairOf(text, id);
-export const bertProcessingShape = fields(
-  { type: oneOf('BertProcessing'), sep: tokenAndId, cls: tokenAndId },
-  {},
-);
+export const bertProcessingShape = fields({ type: oneOf('BertProcessing'), sep: tokenAndId, cls: tokenAndId }, {});
 
 type Processor = Shaped<typeof templateProcessingShape> | Shaped<typeof bertProcessingShape>;
 /** By its type, so that the error for a wrong one is about its own fields. */

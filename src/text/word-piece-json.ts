@@ -78,10 +78,7 @@ function postProcessor(idOf: (token: string) => number): NonNullable<BertTokeniz
  * normaliser's options are repeated: Python's BertTokenizerFast lets this file override tokenizer.json.
  * @param modelMaxLength the most tokens that the model reads, including special tokens.
  */
-export function tokenizerConfig(
-  { normalizer }: Pick<BertTokenizerJson, 'normalizer'>,
-  modelMaxLength: number,
-) {
+export function tokenizerConfig({ normalizer }: Pick<BertTokenizerJson, 'normalizer'>, modelMaxLength: number) {
   return {
     tokenizer_class: 'BertTokenizer',
     do_lower_case: normalizer.lowercase,
@@ -117,10 +114,7 @@ export function keepsMeaningWithoutAccents(language: string): boolean {
 }
 
 /** What the BertTokenizer of transformers reads of tokenizer_config.json, and its defaults. */
-const optionsShape = fields(
-  {},
-  { do_lower_case: flag, strip_accents: nullable(flag), tokenize_chinese_chars: flag },
-);
+const optionsShape = fields({}, { do_lower_case: flag, strip_accents: nullable(flag), tokenize_chinese_chars: flag });
 
 /**
  * The tokenizer.json of a BERT's vocab.txt: one piece per line, with the line's number (from 0) as its id.
@@ -133,10 +127,7 @@ export function vocabularyTokenizer(vocabulary: string, config: unknown): BertTo
   const missing = Object.keys(TRAINED_SPECIAL_TOKENS).filter((token) => !pieces.includes(token));
   if (missing.length > 0) {
     const advice = 'only a tokenizer.json says how the tokenizers of other models split a text';
-    throw new ModelFolderError(
-      'vocab.txt',
-      `not a BERT vocabulary: it lacks ${missing.join(', ')}; ${advice}`,
-    );
+    throw new ModelFolderError('vocab.txt', `not a BERT vocabulary: it lacks ${missing.join(', ')}; ${advice}`);
   }
   return wordPieceTokenizerJson(pieces, {
     lowercase: options.do_lower_case ?? true,

@@ -99,10 +99,7 @@ function isSpace(text: string, at: number): boolean {
 function addedTokenPattern(contents: readonly string[]): RegExp | undefined {
   if (contents.length === 0) return undefined;
   const longestFirst = [...contents].sort((a, b) => b.length - a.length);
-  return new RegExp(
-    longestFirst.map((content) => content.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'),
-    'g',
-  );
+  return new RegExp(longestFirst.map((content) => content.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
 }
 
 function highestId({ vocabulary, addedTokens }: WordPieceTokenizerOptions): number {

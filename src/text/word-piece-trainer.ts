@@ -1,4 +1,4 @@
-import { allAtOnce, type Steps } from '../system/index.js';
+import { runToEnd, type Steps } from '../system/index.js';
 import { PriorityQueue } from './priority-queue.js';
 import { type BertTokenizerJson, TRAINED_SPECIAL_TOKENS } from './tokenizer-json.js';
 import { CONTINUING_PREFIX, keepsMeaningWithoutAccents, wordPieceTokenizerJson } from './word-piece-json.js';
@@ -25,18 +25,12 @@ interface WordPieceTrainingOptions {
  * is full. The alphabet gets at most half of the vocabulary, so that `vocabularySize` is never exceeded.
  * @throws RangeError if `vocabularySize` has no room for more than the special tokens.
  */
-export function trainWordPiece(
-  texts: Iterable<string>,
-  options: WordPieceTrainingOptions,
-): BertTokenizerJson {
-  return allAtOnce(wordPieceSteps(texts, options));
+export function trainWordPiece(texts: Iterable<string>, options: WordPieceTrainingOptions): BertTokenizerJson {
+  return runToEnd(wordPieceSteps(texts, options));
 }
 
 /** As {@link trainWordPiece}, step by step. */
-export function* wordPieceSteps(
-  texts: Iterable<string>,
-  options: WordPieceTrainingOptions,
-): Steps<BertTokenizerJson> {
+export function* wordPieceSteps(texts: Iterable<string>, options: WordPieceTrainingOptions): Steps<BertTokenizerJson> {
   const { vocabularySize, lowercase, language = 'english', minFrequency = 2, limitAlphabet = 6000 } = options;
   const specialTokens = Object.keys(TRAINED_SPECIAL_TOKENS);
   const room = vocabularySize - specialTokens.length;
@@ -51,11 +45,7 @@ export function* wordPieceSteps(
   return wordPieceTokenizerJson(pieces, { lowercase, stripAccents });
 }
 
-function* countWords(
-  texts: Iterable<string>,
-  lowercase: boolean,
-  stripAccents: boolean,
-): Steps<Map<string, number>> {
+function* countWords(texts: Iterable<string>, lowercase: boolean, stripAccents: boolean): Steps<Map<string, number>> {
   const reader = new WordReader({ cleanText: true, handleChineseCharacters: true, stripAccents, lowercase });
   const counts = new Map<string, number>();
   for (const text of texts) {

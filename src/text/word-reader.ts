@@ -180,8 +180,7 @@ function normalizeCharacter(codePoint: number, normalization: BertNormalization)
   if (form === '') return { role: VANISHES, form };
 
   const alone =
-    (normalization.handleChineseCharacters && ideographs.has(readAs)) ||
-    punctuation.has(form.codePointAt(0) ?? readAs);
+    (normalization.handleChineseCharacters && ideographs.has(readAs)) || punctuation.has(form.codePointAt(0) ?? readAs);
   return { role: alone ? STANDS_ALONE : JOINS, form };
 }
 

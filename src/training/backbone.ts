@@ -1,12 +1,23 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { ModelFolderError } from '../contract/index.js';
+import {
+  isOrchardError,
+  type ModelConfig,
+  ModelFolderError,
+  NotFoundError,
+  type TrainingConfig,
+} from '../contract/index.js';
 import { type CheckpointWeights, checkpointWeights, type Encoder, readEncoder } from '../encoder/index.js';
+import { familyOfType } from '../families/index.js';
 import { readStoredWeight, restoredWeights, type StoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
+  catalogueBackbones,
   decodeWeights,
+  hubModels,
+  type ModelLoader,
+  type ModelProgress,
   QUANTIZED_ONNX_FILE,
   readFolderFile,
   TOKENIZER_CONFIG_FILE,
@@ -14,7 +25,8 @@ import {
   WEIGHTS_FILE,
 } from '../models/index.js';
 import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../text/index.js';
-import { VOCABULARY_FILE } from './backbone-files.js';
+import { BACKBONE_FILES, VOCABULARY_FILE } from './backbone-files.js';
+import { trainingLanguage } from './hyperparameters.js';
 import { LazyWeights } from './lazy-weights.js';
 
 /**
@@ -73,10 +85,7 @@ export async function readBackbone(source: BackboneSource): Promise<Backbone> {
 }
 
 /** From the safetensors, or, in a model folder of ours without them, from the graph with 8-bit weights. */
-async function readWeights(
-  source: BackboneSource,
-  encoder: Encoder,
-): Promise<Pick<Backbone, 'weights' | 'stored'>> {
+async function readWeights(source: BackboneSource, encoder: Encoder): Promise<Pick<Backbone, 'weights' | 'stored'>> {
   const { directory } = source;
   const file = join(directory, WEIGHTS_FILE);
   const bytes = await readBytes(directory, WEIGHTS_FILE);
@@ -221,11 +230,72 @@ function missing({ name, directory }: BackboneSource, file: string): ModelFolder
 function adviceOn(file: string): string {
   if (file === WEIGHTS_FILE) return '; weights in other formats are not read';
   if (!file.includes(TOKENIZER_FILE)) return '';
-  const written =
-    "AutoTokenizer.from_pretrained('…').save_pretrained('…') of Python's transformers writes one";
+  const written = "AutoTokenizer.from_pretrained('…').save_pretrained('…') of Python's transformers writes one";
   return `; tokenizers in other formats are not read: ${written}`;
 }
 
 function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** The source of a backbone by its name; null if language and size decide. */
+export type LoaderOf = (name: string | null) => ModelLoader;
+
+/** The loader of the options, or the default one. @throws ValidationError for wrong environment variables of the Hub */
+export function backboneLoader({
+  backbone,
+  modelLoader,
+}: {
+  readonly backbone: string | null;
+  readonly modelLoader?: ModelLoader | undefined;
+}): LoaderOf {
+  if (modelLoader !== undefined) return () => modelLoader;
+  const hub = backbone === null ? undefined : hubModels();
+  return (name) => (name === null ? catalogueBackbones() : (hub ?? hubModels()));
+}
+
+interface AskedModel {
+  readonly model_config: Pick<ModelConfig, 'size' | 'type'>;
+  readonly training_config: Pick<TrainingConfig, 'language'>;
+}
+
+/**
+ * Brings the backbone's files to the local disk.
+ * @param name null for the one of the job's language and size, if there is any: that for its family before that for all.
+ * @returns undefined if there is none.
+ * @throws what the loader does; a NotFoundError calls it a backbone, whatever the loader calls its models.
+ */
+export async function loadBackbone(
+  loaderOf: LoaderOf,
+  name: string | null,
+  job: AskedModel,
+  signal: AbortSignal,
+  onProgress: (progress: ModelProgress) => void,
+): Promise<BackboneSource | undefined> {
+  const loader = loaderOf(name);
+  for (const asked of name === null ? usualNames(job) : [name]) {
+    const load = loader.load(asked, { files: BACKBONE_FILES, signal, onProgress });
+    const loaded = await load.catch(name === null ? absent : refuse);
+    if (loaded === undefined) continue;
+    const { directory, revision } = loaded;
+    return { name: asked, directory, ...(revision !== undefined && { revision }) };
+  }
+  return undefined;
+}
+
+/** The backbones for a job, the best first. */
+function usualNames({ model_config, training_config }: AskedModel): string[] {
+  const general = `${trainingLanguage(training_config)}-${model_config.size}`;
+  const ending = familyOfType(model_config.type).backboneEnding;
+  return ending === undefined ? [general] : [`${general}-${ending}`, general];
+}
+
+/** @throws any error other than that there is no such model. */
+function absent(thrown: unknown): undefined {
+  if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
+}
+
+function refuse(thrown: unknown): never {
+  if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
+  throw new NotFoundError('backbone', thrown.id, thrown.hint);
 }

@@ -22,8 +22,7 @@ export function modelFolderConfig(
     backbone,
     graph,
     ...description
-  }: TaskDescription &
-    Pick<OrchardFields, 'blend' | 'evidence' | 'files' | 'lowercase' | 'backbone' | 'graph'>,
+  }: TaskDescription & Pick<OrchardFields, 'blend' | 'evidence' | 'files' | 'lowercase' | 'backbone' | 'graph'>,
   reading: ReadingFields,
 ): ModelFolderConfig {
   return {
@@ -50,10 +49,7 @@ export function modelFolderConfig(
 }
 
 /** The class of transformers that loads the weights; with mean pooling that is the bare encoder's. */
-function className(
-  { className: bare, textHead, tokenHead }: Encoder,
-  pooling: OrchardFields['pooling'],
-): string {
+function className({ className: bare, textHead, tokenHead }: Encoder, pooling: OrchardFields['pooling']): string {
   return { first: textHead.className, mean: bare, none: tokenHead.className }[pooling];
 }
 
@@ -67,11 +63,7 @@ export function configForOthers(config: ModelFolderConfig, training: FamilyTrain
 }
 
 /** The graph from token ids to a model's outputs. */
-export async function inferenceGraph(
-  family: Family,
-  encoder: Encoder,
-  config: ModelFolderConfig,
-): Promise<Graph> {
+export async function inferenceGraph(family: Family, encoder: Encoder, config: ModelFolderConfig): Promise<Graph> {
   const { exportedOutputs } = await family.training();
   const graph = new Graph();
   const { name, tensor } = exportedOutputs(graph, encoder, exportedInputs(graph), config);

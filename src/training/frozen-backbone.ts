@@ -62,11 +62,7 @@ const NEEDS_BACKBONE =
   'tuning.adapters and tuning.freeze keep weights of a backbone as they are, but this job starts from random weights; name a backbone, leave use_pretrained true, or train without them';
 
 /** Why this encoder can't be tuned so; undefined if it can. */
-function reasonAgainst(
-  tuning: Tuning,
-  { layers }: Encoder,
-  specs: readonly ParameterSpec[],
-): string | undefined {
+function reasonAgainst(tuning: Tuning, { layers }: Encoder, specs: readonly ParameterSpec[]): string | undefined {
   const { freeze } = tuning;
   if (typeof freeze === 'number' && freeze > layers) {
     return `tuning.freeze is ${freeze}, but the backbone has ${layers} layers; freeze at most so many`;

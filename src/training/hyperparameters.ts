@@ -1,9 +1,4 @@
-import {
-  DEFAULT_BATCH_SIZE,
-  type ModelConfig,
-  type ModelSize,
-  type TrainingConfig,
-} from '../contract/index.js';
+import { DEFAULT_BATCH_SIZE, type ModelConfig, type ModelSize, type TrainingConfig } from '../contract/index.js';
 import type { Encoder } from '../encoder/index.js';
 import { type Duration, families, typeFacts } from '../families/index.js';
 import { type AdapterTuning, tunedParts, tunedRate } from './adapter-tuning.js';

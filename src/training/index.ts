@@ -1,16 +1,17 @@
 export type { AdapterTuning } from './adapter-tuning.js';
-export { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
+export {
+  type Backbone,
+  type BackboneSource,
+  backboneLoader,
+  type LoaderOf,
+  loadBackbone,
+  readBackbone,
+} from './backbone.js';
 export { checkpointMark } from './checkpoint-mark.js';
 export { type CopiedWeights, convertFolder } from './convert-folder.js';
 export { deviceWarning } from './device-warnings.js';
 export { frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
-export {
-  type Hyperparameters,
-  resolveHyperparameters,
-  type Tuning,
-  trainingLanguage,
-} from './hyperparameters.js';
-export { backboneLoader, type LoaderOf, loadBackbone } from './load-backbone.js';
+export { type Hyperparameters, resolveHyperparameters, type Tuning, trainingLanguage } from './hyperparameters.js';
 export { writeSentenceEncoder } from './sentence-encoder.js';
 export type {
   BackboneDownload,

@@ -34,9 +34,7 @@ export class LazyWeights implements ReadonlyMap<string, Float32Array> {
     return this.entries();
   }
 
-  forEach(
-    visit: (values: Float32Array, name: string, weights: ReadonlyMap<string, Float32Array>) => void,
-  ): void {
+  forEach(visit: (values: Float32Array, name: string, weights: ReadonlyMap<string, Float32Array>) => void): void {
     for (const [name, values] of this.entries()) visit(values, name, this);
   }
 }

@@ -68,12 +68,8 @@ export function estimateMemory(
   const isKept = ({ name }: ParameterSpec) => frozen !== undefined && isFrozen(frozen.frozen, name);
   const trained = numbersOf(parameters.filter((each) => !isKept(each)));
   const kept = numbersOf(parameters.filter(isKept));
-  const tokens = Math.min(
-    frozen?.tokensPerRun ?? TOKENS_A_RUN,
-    batchSize * Math.min(maxTokens, train.longest),
-  );
-  const perToken =
-    encoder.layers * (HIDDEN_WIDTHS_A_TOKEN * encoder.width + INNER_WIDTHS_A_TOKEN * encoder.innerWidth);
+  const tokens = Math.min(frozen?.tokensPerRun ?? TOKENS_A_RUN, batchSize * Math.min(maxTokens, train.longest));
+  const perToken = encoder.layers * (HIDDEN_WIDTHS_A_TOKEN * encoder.width + INNER_WIDTHS_A_TOKEN * encoder.innerWidth);
   const attention = tokens * train.longest * encoder.heads * encoder.layers;
   const answersOf = (texts: TextMeasure) => (head.per === 'token' ? texts.tokens : texts.count);
   const logits = outputs * (head.per === 'token' ? tokens : batchSize);
@@ -82,9 +78,7 @@ export function estimateMemory(
     weights: FLOAT * (COPIES_OF_WEIGHTS * trained + COPIES_OF_FROZEN_WEIGHTS * kept),
     step:
       FLOAT *
-      (tokens * perToken +
-        COPIES_OF_ATTENTION * Math.min(ATTENTION_A_RUN, attention) +
-        COPIES_OF_LOGITS * logits),
+      (tokens * perToken + COPIES_OF_ATTENTION * Math.min(ATTENTION_A_RUN, attention) + COPIES_OF_LOGITS * logits),
     texts: copies * train.bytes + dev.bytes,
     labels: FLOAT * COPIES_OF_DEV_OUTPUTS * outputs * answersOf(dev) + copies * (task.expertBytes?.() ?? 0),
   };

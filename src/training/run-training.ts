@@ -35,12 +35,7 @@ import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { trainOnDevice } from './choose-device.js';
 import { configForOthers, exportOnnx, modelFolderConfig } from './export-model.js';
 import { frozenBackbone } from './frozen-backbone.js';
-import {
-  askedLowercase,
-  type Hyperparameters,
-  resolveHyperparameters,
-  type Tuning,
-} from './hyperparameters.js';
+import { askedLowercase, type Hyperparameters, resolveHyperparameters, type Tuning } from './hyperparameters.js';
 import { estimateMemory, requireMemory } from './memory-estimate.js';
 import { ProgressReporter } from './progress-reporter.js';
 import { type TokenizedRows, tokenize } from './tokenize.js';
@@ -172,11 +167,7 @@ async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<voi
     tokenizer: model.tokenizerJson,
     tokenizerConfig: model.tokenizerConfig,
     weights: new Map([...namedWeights(model), ...(companionTensors?.(encoder, config) ?? [])]),
-    files: new Map<string, string | Uint8Array>([
-      ...files,
-      ...(companions?.(encoder, config) ?? []),
-      ...report,
-    ]),
+    files: new Map<string, string | Uint8Array>([...files, ...(companions?.(encoder, config) ?? []), ...report]),
     onnx,
     ...(quantizedOnnx && { quantizedOnnx }),
     training,
@@ -278,9 +269,7 @@ async function explainMistakes(
   );
   const mistakes: Mistake[] = [];
   for (const { mistake, whole, explained } of readings) {
-    const label = [...mistake.predicted, ...mistake.expected].find((each) =>
-      config.orchard.labels.includes(each),
-    );
+    const label = [...mistake.predicted, ...mistake.expected].find((each) => config.orchard.labels.includes(each));
     const steps = explained.explain(outputsOf(whole), outputsOf, { label });
     const [answer] = (await withPauses(steps, input.signal)).explained;
     mistakes.push({ ...mistake, words: (answer?.words ?? []).map(placed) });

@@ -1,13 +1,7 @@
 import { fork } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import {
-  AbortedError,
-  DeviceError,
-  reviveError,
-  TrainingError,
-  type TrainingStats,
-} from '../contract/index.js';
+import { AbortedError, DeviceError, reviveError, TrainingError, type TrainingStats } from '../contract/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import { ownFile, startThread } from '../system/index.js';
 import type { HostMessage, RunnerMessage } from './messages.js';
@@ -46,11 +40,7 @@ function runnerHost(start: (spec: TrainingSpec) => Runner): TrainingHost {
   return trackingHost(async (spec, options) => runIn(start(spec), spec, options));
 }
 
-function runIn(
-  runner: Runner,
-  spec: TrainingSpec,
-  { signal, onEvent }: TrainingRunOptions,
-): Promise<TrainingStats> {
+function runIn(runner: Runner, spec: TrainingSpec, { signal, onEvent }: TrainingRunOptions): Promise<TrainingStats> {
   return new Promise((resolve, reject) => {
     let outcome: Exclude<RunnerMessage, { readonly type: 'event' }> | undefined;
     let { device = 'cpu' } = spec;
@@ -63,18 +53,16 @@ function runIn(
         onEvent(message.event);
       }
     });
-    runner.onExit(
-      async ({ reason = 'it exited without a result', wasStopped = false, hasCrashed = false }) => {
-        signal.removeEventListener('abort', abort);
-        if (outcome?.type === 'done') return resolve(outcome.stats);
-        if (outcome?.type === 'failed') return reject(reviveError(outcome.error));
-        if (wasStopped && (await firesWithin(signal, STOPPED_TOGETHER_MS))) {
-          return reject(new AbortedError(`the training of job ${spec.id}`));
-        }
-        if (hasCrashed && device !== 'cpu') return reject(new DeviceError(device, 'run', reason));
-        reject(new TrainingError(`the training of job ${spec.id} broke off: ${reason}`));
-      },
-    );
+    runner.onExit(async ({ reason = 'it exited without a result', wasStopped = false, hasCrashed = false }) => {
+      signal.removeEventListener('abort', abort);
+      if (outcome?.type === 'done') return resolve(outcome.stats);
+      if (outcome?.type === 'failed') return reject(reviveError(outcome.error));
+      if (wasStopped && (await firesWithin(signal, STOPPED_TOGETHER_MS))) {
+        return reject(new AbortedError(`the training of job ${spec.id}`));
+      }
+      if (hasCrashed && device !== 'cpu') return reject(new DeviceError(device, 'run', reason));
+      reject(new TrainingError(`the training of job ${spec.id} broke off: ${reason}`));
+    });
     runner.send({ type: 'run', spec });
     if (signal.aborted) abort();
   });

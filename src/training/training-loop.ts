@@ -51,10 +51,7 @@ interface EpochFigures {
 }
 
 /** The statistics with one more epoch. */
-export function withEpoch(
-  stats: TrainingStats,
-  { elapsedSeconds, loss, scores }: EpochFigures,
-): TrainingStats {
+export function withEpoch(stats: TrainingStats, { elapsedSeconds, loss, scores }: EpochFigures): TrainingStats {
   const { elapsed_time, training, validation } = stats.metrics;
   const { accuracy, f1, topk } = scores;
   const metrics = {

@@ -30,11 +30,7 @@ type Content = string | Uint8Array | Iterable<Uint8Array>;
  * Fills an empty folder with a copy of a model.
  * @throws ModelFolderError for a model that lacks what the copy needs; nothing was written then.
  */
-export async function writeConvertedFolder(
-  directory: string,
-  output: string,
-  weights: CopiedWeights,
-): Promise<void> {
+export async function writeConvertedFolder(directory: string, output: string, weights: CopiedWeights): Promise<void> {
   const config = await readConfig(directory);
   const files = await { float32: floatFiles, int8: integerFiles }[weights](directory, config);
   await cp(directory, output, { recursive: true, dereference: true, filter: isKept(directory) });
@@ -77,8 +73,7 @@ async function floatFiles(directory: string, config: ModelFolderConfig): Promise
 
 async function integerFiles(directory: string, config: ModelFolderConfig): Promise<Map<string, Content>> {
   if (config.orchard.graph !== QUANTIZED_ONNX_FILE) {
-    const reason =
-      'the model answers by float32 weights and has none in 8 bits: train it with tuning.quantize';
+    const reason = 'the model answers by float32 weights and has none in 8 bits: train it with tuning.quantize';
     throw new ModelFolderError(join(directory, QUANTIZED_ONNX_FILE), reason);
   }
   return new Map<string, Content>([

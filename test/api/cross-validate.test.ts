@@ -62,15 +62,10 @@ describe('a cross-validation', () => {
     const share = (some: readonly boolean[]) => some.filter(Boolean).length / some.length;
     expect(evaluation.rows).toBe(noisy.length);
     expect(evaluation.accuracy).toBeCloseTo(share(isRight), 12);
-    const each = [0, 1, 2].map((fold) =>
-      share(isRight.filter((_, at) => validation.answers[at]?.fold === fold)),
-    );
+    const each = [0, 1, 2].map((fold) => share(isRight.filter((_, at) => validation.answers[at]?.fold === fold)));
     const accuracy = validation.figures.find(({ name }) => name === 'accuracy');
     expect(validation.folds.map(({ figures }) => figures.accuracy)).toEqual(each);
-    expect(accuracy?.mean).toBeCloseTo(
-      (Math.max(...each) + Math.min(...each) + (each.sort()[1] ?? 0)) / 3,
-      12,
-    );
+    expect(accuracy?.mean).toBeCloseTo((Math.max(...each) + Math.min(...each) + (each.sort()[1] ?? 0)) / 3, 12);
   });
 
   it('finds the labels that are wrong', () => {
@@ -104,9 +99,7 @@ describe('a cross-validation of other kinds of rows', () => {
 
 describe('rows that cannot be divided', () => {
   it('are refused before any training', async () => {
-    expect((await failure({ rows: rows.slice(3, 7), folds: 5 })).message).toMatch(
-      /can't be divided into 5 folds/,
-    );
+    expect((await failure({ rows: rows.slice(3, 7), folds: 5 })).message).toMatch(/can't be divided into 5 folds/);
     const lonely = [
       { text: 'a', label: 'x' },
       { text: 'b', label: 'x' },
@@ -120,10 +113,7 @@ describe('rows that cannot be divided', () => {
 
   it('are told with their lines, and so is a column that is not there', async () => {
     const path = join(folder, 'rows.csv');
-    await writeFile(
-      path,
-      `text,label,author\n${noisy.map(({ text, label }) => `${text},${label},ann`).join('\n')}\n`,
-    );
+    await writeFile(path, `text,label,author\n${noisy.map(({ text, label }) => `${text},${label},ann`).join('\n')}\n`);
     expect((await failure({ path, groupColumn: 'writer' })).message).toMatch(/no column "writer".*"author"/);
     expect((await failure({ path, groupColumn: 'author' })).message).toMatch(/1 different texts or groups/);
     await writeFile(path, 'text,label\ngood,a\n,b\nbad,b\nworse,b\nbetter,a\n');

@@ -31,9 +31,7 @@ export function evaluationCases(): EvaluationCases {
     NAMES.filter((name) => labels.includes(name) !== random.uniform() < 0.2);
   const many = rows.map(someOf);
   const sentences = rows.map(() => tags(random, pick));
-  const noisy = sentences.map((sentence) =>
-    random.uniform() < 0.4 ? tags(random, pick, sentence.length) : sentence,
-  );
+  const noisy = sentences.map((sentence) => (random.uniform() < 0.4 ? tags(random, pick, sentence.length) : sentence));
   return {
     labels: { actual, predicted },
     multilabel: { names: NAMES, actual: many, predicted: many.map(flipped) },
@@ -42,11 +40,7 @@ export function evaluationCases(): EvaluationCases {
 }
 
 /** BIO tags of a sentence; an I- always continues an entity of its type. */
-function tags(
-  random: Random,
-  pick: (names: readonly string[]) => string,
-  length = 4 + random.integer(9),
-): string[] {
+function tags(random: Random, pick: (names: readonly string[]) => string, length = 4 + random.integer(9)): string[] {
   const written: string[] = [];
   while (written.length < length) {
     if (random.uniform() < 0.6) written.push('O');

@@ -1,7 +1,7 @@
 import type { AverageFigures, Evaluation } from '../../src/api/evaluate.js';
 import { judge } from '../../src/api/judge.js';
 import { sentenceWithEntities } from '../../src/families/entities/tagged-sentence.js';
-import { allAtOnce } from '../../src/system/pauses.js';
+import { runToEnd } from '../../src/system/pauses.js';
 import type { EvaluationCases } from './evaluation-cases.js';
 
 /** The figures of the cases, computed here, under the names that scikit-learn and seqeval have for them. */
@@ -28,7 +28,7 @@ export function evaluationsOf({ labels, multilabel, entities }: EvaluationCases)
     labels: given,
   });
   return {
-    labels: allAtOnce(
+    labels: runToEnd(
       judge(
         { ...model, type: 'multiclass-text-classification', labels: names },
         labels.actual.map((label, at) => labelled([label], at)),
@@ -36,7 +36,7 @@ export function evaluationsOf({ labels, multilabel, entities }: EvaluationCases)
         bootstrap,
       ),
     ),
-    multilabel: allAtOnce(
+    multilabel: runToEnd(
       judge(
         { ...model, type: 'multilabel-text-classification', labels: multilabel.names },
         multilabel.actual.map(labelled),
@@ -44,7 +44,7 @@ export function evaluationsOf({ labels, multilabel, entities }: EvaluationCases)
         bootstrap,
       ),
     ),
-    entities: allAtOnce(
+    entities: runToEnd(
       judge(
         { ...model, kind: 'entities', type: 'named-entity-recognition', labels: [] },
         entities.actual.map((tags) => ({ ...blank, ...sentence(tags) })),
@@ -90,10 +90,7 @@ export function reportedFigures(report: Readonly<Record<string, unknown>>): Map<
   return new Map(
     Object.entries(report).flatMap(([name, figures]) =>
       typeof figures === 'object' && figures !== null
-        ? Object.entries(figures).map(([field, value]): [string, number] => [
-            `${name} / ${field}`,
-            Number(value),
-          ])
+        ? Object.entries(figures).map(([field, value]): [string, number] => [`${name} / ${field}`, Number(value)])
         : [],
     ),
   );

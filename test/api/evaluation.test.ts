@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Evaluation } from '../../src/api/evaluate.js';
 import { bootstrap, judge, quantile } from '../../src/api/judge.js';
-import { allAtOnce } from '../../src/system/pauses.js';
+import { runToEnd } from '../../src/system/pauses.js';
 import { evaluationCases } from './evaluation-cases.js';
 import { evaluationsOf, namedFigures, reportedFigures } from './evaluation-figures.js';
 
@@ -47,9 +47,7 @@ describe('figures', () => {
     expect(several.accuracy).toBeCloseTo(recorded.multilabel.accuracy ?? Number.NaN, 6);
     const { labels = [], counts = [] } = single.confusion ?? {};
     const order = recorded.labels.names.map((name) => labels.indexOf(name));
-    expect(order.map((row) => order.map((column) => counts[row]?.[column]))).toEqual(
-      recorded.labels.confusion,
-    );
+    expect(order.map((row) => order.map((column) => counts[row]?.[column]))).toEqual(recorded.labels.confusion);
     expect(several.confusion).toBeUndefined();
   });
 
@@ -70,7 +68,7 @@ describe('figures', () => {
       rows.map((row) => row.answer),
       { resamples: 100, seed: 0 },
     );
-    const { mistakes, calibrationError } = ofKind('labels', allAtOnce(judged));
+    const { mistakes, calibrationError } = ofKind('labels', runToEnd(judged));
     expect(mistakes.map(({ text }) => text)).toEqual(['sure', 'unsure']);
     // Each decision has a bin of its own, of fifteen: |0 − 0.6|, |1 − 0.9| and |0 − 0.95|, over three.
     expect(calibrationError).toBeCloseTo((0.6 + 0.1 + 0.95) / 3, 10);
@@ -91,7 +89,7 @@ describe('figures of passages', () => {
     rows.map(() => ({ kind: 'passages', passages: ranked('a', 'b', 'c') })),
     { resamples: 200, seed: 1 },
   );
-  const figures = ofKind('passages', allAtOnce(judged));
+  const figures = ofKind('passages', runToEnd(judged));
 
   it('are those worked out by hand', () => {
     expect(figures).toMatchObject({ rows: 4, top1: 0.5, top3: 0.75, top5: 0.75, top10: 0.75 });
@@ -112,7 +110,7 @@ describe('intervals', () => {
     const share = (times: Int32Array) => ({
       share: right.reduce((sum, each, at) => sum + each * (times[at] ?? 0), 0) / rows,
     });
-    const interval = allAtOnce(bootstrap(rows, share, { resamples: 4000, seed: 3 }))('share');
+    const interval = runToEnd(bootstrap(rows, share, { resamples: 4000, seed: 3 }))('share');
     // The normal approximation of a share of 0.75 in 400: ± 1.96 · √(0.75 · 0.25 / 400).
     const half = 1.96 * Math.sqrt((0.75 * 0.25) / rows);
     expect(interval[0]).toBeCloseTo(0.75 - half, 2);

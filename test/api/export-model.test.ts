@@ -31,17 +31,14 @@ function bytesOf(backbone: Backbone | undefined, name: string): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-const configOf = (directory: string): unknown =>
-  JSON.parse(readFileSync(join(directory, 'config.json'), 'utf8'));
+const configOf = (directory: string): unknown => JSON.parse(readFileSync(join(directory, 'config.json'), 'utf8'));
 
 describe('an exported model', () => {
   it('has the weights of the catalogue in float32, answers nearly as before, and can be trained further', async () => {
     const output = join(temporaryDirectory(), 'sentiment');
     expect(await resultOf(exportModel(CATALOGUE, output))).toBe(output);
     expect(readdirSync(join(output, 'onnx'))).toEqual(['model.onnx']);
-    expect(largestDifference(await outputsOf(output, clear), await outputsOf(CATALOGUE, clear))).toBeLessThan(
-      0.25,
-    );
+    expect(largestDifference(await outputsOf(output, clear), await outputsOf(CATALOGUE, clear))).toBeLessThan(0.25);
     expect(existsSync(join(output, 'lexical.safetensors'))).toBe(true);
     const [copy, restored] = await Promise.all(
       [output, CATALOGUE].map((directory) => readBackbone({ name: 'sentiment', directory })),
@@ -56,16 +53,14 @@ describe('an exported model', () => {
     const trained = await smallModel('multiclass classifier', temporaryDirectory());
     const output = join(temporaryDirectory(), 'float');
     await resultOf(exportModel(trained, output, { weights: 'float32' }));
-    expect(
-      readFileSync(join(output, 'onnx/model.onnx')).equals(readFileSync(join(trained, 'onnx/model.onnx'))),
-    ).toBe(true);
+    expect(readFileSync(join(output, 'onnx/model.onnx')).equals(readFileSync(join(trained, 'onnx/model.onnx')))).toBe(
+      true,
+    );
     expect(configOf(output)).toMatchObject({
       architectures: ['MeanPoolingClassifier'],
       auto_map: { AutoModelForSequenceClassification: 'modeling_orchard.MeanPoolingClassifier' },
     });
-    expect(readFileSync(join(output, 'modeling_orchard.py'), 'utf8')).toContain(
-      'class MeanPoolingClassifier',
-    );
+    expect(readFileSync(join(output, 'modeling_orchard.py'), 'utf8')).toContain('class MeanPoolingClassifier');
   });
 
   it('takes 8-bit weights alone where they answer, and is refused where they do not', async () => {

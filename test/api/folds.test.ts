@@ -43,10 +43,7 @@ describe('folds of rows with one label', () => {
           const units = single(labels.map((label) => [label]));
           const assigned = foldsOf(units, folds, seed);
           expect(assigned).toHaveLength(labels.length);
-          const sizes = Array.from(
-            { length: folds },
-            (_, fold) => assigned.filter((each) => each === fold).length,
-          );
+          const sizes = Array.from({ length: folds }, (_, fold) => assigned.filter((each) => each === fold).length);
           expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(labels.length);
           expect(spread(sizes)).toBeLessThanOrEqual(1);
           for (const label of new Set(labels)) {
@@ -100,9 +97,7 @@ describe('rows that belong together', () => {
   const labelled = (text: string, label: string) => ({ text, labels: [label], entities: [], passages: [] });
 
   it('are those of one group or with one text, case and spacing aside, and all that these join', () => {
-    const rows = ['Hello  there', 'hello there', 'good', 'bad', 'good', 'fine'].map((text) =>
-      labelled(text, 'x'),
-    );
+    const rows = ['Hello  there', 'hello there', 'good', 'bad', 'good', 'fine'].map((text) => labelled(text, 'x'));
     const together = (groups?: readonly string[]) => unitsOf(rows, groups).map((unit) => unit.rows);
     expect(together()).toEqual([[0, 1], [2, 4], [3], [5]]);
     expect(together(['ann', 'bob', 'bob', 'eve', 'zoe', 'eve'])).toEqual([
@@ -157,11 +152,7 @@ describe('doubtful rows', () => {
     const [{ label, score } = { label: '', score: 0 }] = sorted;
     return { kind: 'labels', label, score, labels: [label], scores: sorted };
   };
-  const row = (
-    at: number,
-    labels: readonly string[],
-    scores: Readonly<Record<string, number>>,
-  ): AnsweredRow => ({
+  const row = (at: number, labels: readonly string[], scores: Readonly<Record<string, number>>): AnsweredRow => ({
     row: at,
     example: { text: `text ${at}`, labels, entities: [], passages: [] },
     answers: [answer(scores)],
@@ -224,8 +215,8 @@ describe('doubtful rows', () => {
       { text: 'own', score: 0.1 },
     ];
     const question = { text: 'why?', labels: [], entities: [], passages: ['own'] };
-    expect(
-      doubtfulRows([{ row: 7, example: question, answers: [{ kind: 'passages', passages }] }], false),
-    ).toEqual([{ row: 7, text: 'why?', given: ['own'], suggested: ['other'], score: 0.5 }]);
+    expect(doubtfulRows([{ row: 7, example: question, answers: [{ kind: 'passages', passages }] }], false)).toEqual([
+      { row: 7, text: 'why?', given: ['own'], suggested: ['other'], score: 0.5 },
+    ]);
   });
 });

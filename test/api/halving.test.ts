@@ -44,9 +44,7 @@ describe('successive halving', () => {
       '1@0 2@0 3@0 3@1 4@0 4@1 5@0 5@1 6@0',
     );
     // The first is the best of all: at three trials it goes on, at six the second best follows.
-    expect(told(searched({ rungs: 2, trials: 6 }, ({ trial }) => -trial))).toBe(
-      '1@0 2@0 3@0 1@1 4@0 5@0 6@0 2@1',
-    );
+    expect(told(searched({ rungs: 2, trials: 6 }, ({ trial }) => -trial))).toBe('1@0 2@0 3@0 1@1 4@0 5@0 6@0 2@1');
   });
 
   it('trains the best in full where there are too few for a third', () => {

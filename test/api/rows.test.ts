@@ -54,9 +54,7 @@ describe('the type of rows', () => {
     expect(await inferred(await file('a.csv', 'review,sentiment', 'a,x', '"b, c",y', 'd,z'))).toBe(
       'multiclass-text-classification',
     );
-    expect(await inferred(await file('a.tsv', 'text\tlabels', 'a\tx,y', 'b\t'))).toBe(
-      'multilabel-text-classification',
-    );
+    expect(await inferred(await file('a.tsv', 'text\tlabels', 'a\tx,y', 'b\t'))).toBe('multilabel-text-classification');
     expect(await inferred(await file('a.conll', 'Ada B-PER', 'sang O', '', 'Bob B-PER'))).toBe(
       'named-entity-recognition',
     );
@@ -111,9 +109,7 @@ describe('rows that do not fit', () => {
 
   it('say what a file has where its columns are none that are known', async () => {
     const path = await file('odd.csv', 'stars,opinion', '5,fine');
-    await expect(readRows(path, { option: 'path' })).rejects.toThrow(
-      /2 columns: "stars", "opinion".*columns/,
-    );
+    await expect(readRows(path, { option: 'path' })).rejects.toThrow(/2 columns: "stars", "opinion".*columns/);
     const columns = { text: 'opinion', label: 'stars' };
     const { checked } = await readRows(path, { option: 'path', columns });
     expect(checked).toEqual({ shape: 'label', rows: [{ text: 'fine', label: '5' }] });

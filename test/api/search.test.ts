@@ -6,13 +6,7 @@ import { ok } from 'neverthrow';
 import { embed, openSearch, type SearchIndex, search } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { VectorIndex } from '../../src/families/index.js';
-import {
-  bestSentences,
-  contentWords,
-  PassageSentences,
-  PassageWords,
-  rankPassages,
-} from '../../src/search/index.js';
+import { bestSentences, contentWords, PassageSentences, PassageWords, rankPassages } from '../../src/search/index.js';
 import { sentencesOf } from '../../src/search/relevance.js';
 import { encodeStarts } from '../../src/search/search-index.js';
 
@@ -55,11 +49,7 @@ describe('search over bare passages', () => {
   });
 
   it('is not sure of a passage where none answers', async () => {
-    for (const question of [
-      'Who wrote Hamlet?',
-      'How do I bake bread?',
-      'When was the first moon landing?',
-    ]) {
+    for (const question of ['Who wrote Hamlet?', 'How do I bake bread?', 'When was the first moon landing?']) {
       expect((await best(question))?.score, question).toBeLessThan(0.2);
     }
     expect((await best('When is the library open on Saturday?'))?.score).toBeGreaterThan(0.5);
@@ -116,9 +106,7 @@ describe('search over bare passages', () => {
     const vectors = VectorIndex.fromVectors(new Float32Array(2 * 256), 256);
     await writeFile(join(saved, 'passages.safetensors'), vectors.encode());
     const other = await openSearch(saved);
-    expect(other.isErr() && other.error.message).toMatch(
-      /has 2 sentences, but .* says \d+; save the index again/,
-    );
+    expect(other.isErr() && other.error.message).toMatch(/has 2 sentences, but .* says \d+; save the index again/);
     await rm(saved, { recursive: true });
   });
 });
@@ -144,9 +132,7 @@ describe('words that passages share with a question', () => {
   const apart = 'Its owner shows paintings. The museum opened with Ada. Lovelace came long ago.';
 
   it('count more where they stand together in one sentence', () => {
-    const { byWords } = PassageWords.fromPassages([apart, together], true).sharedWith(
-      'Is Ada Lovelace the owner?',
-    );
+    const { byWords } = PassageWords.fromPassages([apart, together], true).sharedWith('Is Ada Lovelace the owner?');
     expect(byWords[1]).toBeGreaterThan(byWords[0] ?? 0);
   });
 
@@ -193,10 +179,7 @@ describe('scores of passages', () => {
   const flat = { bestPossible: 10, cosines: Float32Array.of(0.1, 0.1, 0.1) };
 
   it('are all low where no passage has the words, however the cosines lie', () => {
-    const ranked = rankPassages(
-      { ...flat, byWords: new Float32Array(3), cosines: Float32Array.of(0.1, 0.2, 0.15) },
-      3,
-    );
+    const ranked = rankPassages({ ...flat, byWords: new Float32Array(3), cosines: Float32Array.of(0.1, 0.2, 0.15) }, 3);
     expect(ranked[0]?.id).toBe(1);
     expect(ranked[0]?.score).toBeLessThan(0.2);
   });

@@ -6,7 +6,7 @@ import { type LabelAnswer, suggestTexts, type TrainedModel, train } from 'orchar
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/api/answers.js';
 import { Candidates, spreadOut, uncertaintyOf } from '../../src/api/suggest-texts.js';
-import { allAtOnce } from '../../src/system/pauses.js';
+import { runToEnd } from '../../src/system/pauses.js';
 import { Random } from '../../src/system/random.js';
 import { rows } from '../public/sentiments.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
@@ -66,7 +66,7 @@ describe('texts that differ', () => {
     return Float32Array.of(Math.cos(angle), Math.sin(angle));
   };
   const drawn = (vectors: readonly Float32Array[], weights: readonly number[], count: number, seed = 0) =>
-    allAtOnce(spreadOut(vectors, weights, count, Random.fromSeed(seed)));
+    runToEnd(spreadOut(vectors, weights, count, Random.fromSeed(seed)));
 
   it('begin with the heaviest, and have one of each bundle before a second of any', () => {
     const bundles = [0, 120, 240].flatMap((angle) => Array.from({ length: 10 }, () => at(angle)));
@@ -129,9 +129,7 @@ describe('suggestTexts', () => {
   it('gives the same for the same seed, and all texts where there are no more', async () => {
     const texts = [...sure, ...unsure];
     const first = await suggestTexts(model, texts, { count: 4, seed: 5 });
-    expect(first._unsafeUnwrap()).toEqual(
-      (await suggestTexts(model, texts, { count: 4, seed: 5 }))._unsafeUnwrap(),
-    );
+    expect(first._unsafeUnwrap()).toEqual((await suggestTexts(model, texts, { count: 4, seed: 5 }))._unsafeUnwrap());
     expect((await suggestTexts(model, texts, { count: 50 }))._unsafeUnwrap()).toHaveLength(texts.length);
     expect((await suggestTexts(model, []))._unsafeUnwrap()).toEqual([]);
   });

@@ -1,14 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type LabelAnswer,
-  loadModel,
-  type Model,
-  type TrainedModel,
-  type TrainingEvent,
-  train,
-} from 'orchard-nlp';
+import { type LabelAnswer, loadModel, type Model, type TrainedModel, type TrainingEvent, train } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rows } from '../public/sentiments.js';
 
@@ -107,26 +100,17 @@ describe('a model trained on rows', () => {
 
   it('is judged on rows, which have to be of its kind', async () => {
     const evaluation = await model.evaluate(rows);
-    expect(
-      evaluation.isOk() && evaluation.value.kind === 'labels' && evaluation.value.accuracy,
-    ).toBeGreaterThan(0.9);
+    expect(evaluation.isOk() && evaluation.value.kind === 'labels' && evaluation.value.accuracy).toBeGreaterThan(0.9);
     const wrong = await model.evaluate([{ question: 'a?', passage: 'a' }]);
-    expect(wrong.isErr() && wrong.error.message).toMatch(
-      /rows of question and passage.*rows of text and label/,
-    );
+    expect(wrong.isErr() && wrong.error.message).toMatch(/rows of question and passage.*rows of text and label/);
   });
 
   it('is a folder that can be opened, saved and asked elsewhere', async () => {
-    expect(await readdir(output)).toEqual(
-      expect.arrayContaining(['config.json', 'model.safetensors', 'README.md']),
-    );
+    expect(await readdir(output)).toEqual(expect.arrayContaining(['config.json', 'model.safetensors', 'README.md']));
     const copy = join(folder, 'copy');
     expect((await model.save(copy)).isOk()).toBe(true);
     await using again = await opened(copy);
-    const [here, there] = [
-      await model.predict('the room is a joy'),
-      await again.predict('the room is a joy'),
-    ];
+    const [here, there] = [await model.predict('the room is a joy'), await again.predict('the room is a joy')];
     expect(there).toEqual(here);
     expect((await again.card()).unwrapOr('')).toContain('# model');
     expect((await again.report()).unwrapOr('')).toContain('<!doctype html>');
@@ -193,9 +177,7 @@ describe('training fails', () => {
     const taken = join(folder, 'taken');
     await mkdir(taken);
     await writeFile(join(taken, 'thesis.doc'), 'years of work');
-    expect((await failure({ rows, output: taken })).message).toMatch(
-      /thesis\.doc.*give a new or empty folder/,
-    );
+    expect((await failure({ rows, output: taken })).message).toMatch(/thesis\.doc.*give a new or empty folder/);
     expect(await readdir(taken)).toEqual(['thesis.doc']);
   });
 

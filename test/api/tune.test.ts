@@ -94,9 +94,7 @@ describe('a search', () => {
       code: 'validation',
       message: expect.stringMatching(/learningRate is among the options too/),
     });
-    expect((await failure({ rows, space: { learningRate: { min: 0.1, max: 0.01 } } })).message).toMatch(
-      /min is above/,
-    );
+    expect((await failure({ rows, space: { learningRate: { min: 0.1, max: 0.01 } } })).message).toMatch(/min is above/);
     const wrong: object = { rows, space: { leraningRate: [1] } };
     expect((await failure(wrong)).message).toMatch(/leraningRate/);
     const asked = ['one', 'two', 'six', 'ten'].map((each) => ({

@@ -47,10 +47,7 @@ describe('aligned spans of two tokenizers', () => {
   });
 
   it('leaves added tokens and the end that only one of them read out', () => {
-    const spans = alignedSpans(
-      coarse.encode('play play play'),
-      coarse.encode('play play play', { maxLength: 4 }),
-    );
+    const spans = alignedSpans(coarse.encode('play play play'), coarse.encode('play play play', { maxLength: 4 }));
     expect(spans).toEqual([
       { first: { start: 1, end: 2 }, second: { start: 1, end: 2 } },
       { first: { start: 2, end: 3 }, second: { start: 2, end: 3 } },

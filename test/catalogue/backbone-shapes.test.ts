@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  exportedBytes,
-  parseShape,
-  sizeInWords,
-  sizeShapes,
-} from '../../models/recipes/backbones/student/shape.js';
+import { exportedBytes, parseShape, sizeInWords, sizeShapes } from '../../models/recipes/backbones/student/shape.js';
 import { newBert, newEncoder } from '../../src/encoder/index.js';
 import { encodeByteRows } from '../../src/models/index.js';
 

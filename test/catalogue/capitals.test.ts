@@ -36,8 +36,8 @@ describe('capitals that a student sees by token types', () => {
 
   it('of another corpus than that of the targets are refused', () => {
     const other = ['a text of quite another length'];
-    expect(() =>
-      showCapitals(encodings.slice(0, 1), [0], { share: 1, passages: other, tokenizer }, 7, 1),
-    ).toThrow('passage 0 has other tokens than its targets');
+    expect(() => showCapitals(encodings.slice(0, 1), [0], { share: 1, passages: other, tokenizer }, 7, 1)).toThrow(
+      'passage 0 has other tokens than its targets',
+    );
   });
 });

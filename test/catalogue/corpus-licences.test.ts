@@ -22,14 +22,7 @@ describe('the texts that backbones read', () => {
 
   it('are none of those that were given for research, or without a word about it', () => {
     const names = english.map(({ name }) => name);
-    for (const name of [
-      'ag_news',
-      'imdb',
-      'sst2',
-      'twitter_financial',
-      'wikiann_en',
-      'jigsaw_subset_robtest',
-    ]) {
+    for (const name of ['ag_news', 'imdb', 'sst2', 'twitter_financial', 'wikiann_en', 'jigsaw_subset_robtest']) {
       expect(names).not.toContain(name);
     }
     expect(leftOut).toHaveLength(6);

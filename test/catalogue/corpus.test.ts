@@ -41,9 +41,7 @@ describe('passages of a document', () => {
   });
 
   it('are of many lengths', () => {
-    const lengths = passages(Array.from({ length: 400 }, () => 'The cat ran away.')).map(
-      ({ length }) => length,
-    );
+    const lengths = passages(Array.from({ length: 400 }, () => 'The cat ran away.')).map(({ length }) => length);
     expect(Math.max(...lengths)).toBeGreaterThan(3 * Math.min(...lengths));
   });
 

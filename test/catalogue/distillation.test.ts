@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Curriculum, curriculum } from '../../models/recipes/backbones/distillation/courses.js';
 import { distillationHead } from '../../models/recipes/backbones/distillation/distillation-head.js';
-import {
-  asPlanned,
-  distillationFeeds,
-  type TaughtText,
-} from '../../models/recipes/backbones/distillation/feeds.js';
+import { asPlanned, distillationFeeds, type TaughtText } from '../../models/recipes/backbones/distillation/feeds.js';
 import { weighedPlan } from '../../models/recipes/backbones/distillation/plan.js';
 import { relationsLoss } from '../../models/recipes/backbones/distillation/relations-loss.js';
 import { Graph, onnxExecutor, type TensorData } from '../../src/graph/index.js';
@@ -35,17 +31,12 @@ interface MadeText {
 /** Passages of 4 to 8 tokens with a span for each but the first and last token, the first span of two tokens. */
 const texts = Array.from({ length: 3 }, (_, at): MadeText => {
   const length = 4 + 2 * at;
-  const spans = [
-    { start: 1, end: 3 },
-    ...Array.from({ length: length - 4 }, (_, i) => ({ start: i + 3, end: i + 4 })),
-  ];
+  const spans = [{ start: 1, end: 3 }, ...Array.from({ length: length - 4 }, (_, i) => ({ start: i + 3, end: i + 4 }))];
   const rows = (width: number): Stored => ({
     codes: [0, ...spans].map(() => Int8Array.from({ length: width }, () => random.integer(255) - 127)),
     scales: [0, ...spans].map(() => 0.01 + 0.01 * random.uniform()),
   });
-  const words = ['last', 'queries-2', 'keys-2', 'values-2'].map(
-    (track) => [`words ${track}`, rows(6)] as const,
-  );
+  const words = ['last', 'queries-2', 'keys-2', 'values-2'].map((track) => [`words ${track}`, rows(6)] as const);
   return { length, spans, stored: new Map([...words, ['sentences last', rows(8)]]) };
 });
 const columns = texts.length * 8;
@@ -64,11 +55,7 @@ const taught = (teacher: string): TaughtText[] =>
   }));
 
 /** The mean of the states of a text's tokens. */
-function meanState(
-  states: Float32Array,
-  place: number,
-  { start, end }: { start: number; end: number },
-): number[] {
+function meanState(states: Float32Array, place: number, { start, end }: { start: number; end: number }): number[] {
   return Array.from({ length: HIDDEN }, (_, i) => {
     let sum = 0;
     for (let token = start; token < end; token += 1) {
@@ -125,9 +112,7 @@ function plainLoss(): number {
   };
   const passages = (projection: number, teacher: string) =>
     mean(texts.map((_, place) => cosine(projection, place, 0, teacher)));
-  const spans = mean(
-    texts.flatMap((text, place) => text.spans.map((_, at) => cosine(0, place, at + 1, 'words'))),
-  );
+  const spans = mean(texts.flatMap((text, place) => text.spans.map((_, at) => cosine(0, place, at + 1, 'words'))));
   return 1 - (passages(0, 'words') + 2 * spans + passages(1, 'sentences')) / 4;
 }
 
@@ -151,10 +136,7 @@ describe('the loss of several teachers', () => {
       name,
       { type: 'float32', dims, data: values },
     ]);
-    await compiled.run(
-      { ...feeds, ...Object.fromEntries(fed) },
-      { loss: { type: 'float32', dims: [], data: value } },
-    );
+    await compiled.run({ ...feeds, ...Object.fromEntries(fed) }, { loss: { type: 'float32', dims: [], data: value } });
     await compiled.release();
     expect(value[0]).toBeCloseTo(plainLoss(), 5);
   });
@@ -215,8 +197,7 @@ describe('the loss of relations', () => {
         for (const head of [0, 1]) {
           const [right, found] = [distributions(teacher, head), distributions(student, head)];
           for (const [i, row] of right.entries()) {
-            for (const [j, p] of row.entries())
-              expected += (p * Math.log(p / (found[i]?.[j] ?? 1))) / (2 * spanCount);
+            for (const [j, p] of row.entries()) expected += (p * Math.log(p / (found[i]?.[j] ?? 1))) / (2 * spanCount);
           }
         }
       }
@@ -231,10 +212,7 @@ describe('the loss of relations', () => {
     ]);
     const { total, ...rest } = feeds;
     expect(total?.data[0]).toBe(0);
-    await compiled.run(
-      { ...rest, ...Object.fromEntries(fed) },
-      { loss: { type: 'float32', dims: [], data: value } },
-    );
+    await compiled.run({ ...rest, ...Object.fromEntries(fed) }, { loss: { type: 'float32', dims: [], data: value } });
     await compiled.release();
     expect(value[0]).toBeCloseTo(expected, 4);
   });

@@ -1,11 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoOccurrence } from '../../models/recipes/backbones/embeddings/co-occurrence.js';
 import { MatrixProduct } from '../../models/recipes/backbones/embeddings/matrix-product.js';
-import {
-  normalMatrix,
-  orthonormal,
-  randomizedSvd,
-} from '../../models/recipes/backbones/embeddings/randomized-svd.js';
+import { normalMatrix, orthonormal, randomizedSvd } from '../../models/recipes/backbones/embeddings/randomized-svd.js';
 import { wordEmbeddings } from '../../models/recipes/backbones/embeddings/word-embeddings.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { Random } from '../../src/system/random.js';

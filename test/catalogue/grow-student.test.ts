@@ -1,10 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import {
-  grow,
-  readSmallEncoder,
-  type SmallEncoder,
-} from '../../models/recipes/backbones/student/grow-student.js';
+import { grow, readSmallEncoder, type SmallEncoder } from '../../models/recipes/backbones/student/grow-student.js';
 import { initialize, newEncoder, readEncoder, trainingInputs } from '../../src/encoder/index.js';
 import { feedsFor, padBatch } from '../../src/engine/index.js';
 import { Graph, onnxExecutor } from '../../src/graph/index.js';
@@ -46,8 +42,7 @@ async function states({ encoder, weights }: SmallEncoder, text: string): Promise
 }
 
 function cosine(a: Float32Array, b: Float32Array): number {
-  const dot = (x: Float32Array, y: Float32Array) =>
-    x.reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0);
+  const dot = (x: Float32Array, y: Float32Array) => x.reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0);
   return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }
 

@@ -21,12 +21,7 @@ import { commonSteps } from '../../models/recipes/backbones/steps.js';
 import { studentSettings } from '../../models/recipes/backbones/student/student-settings.js';
 import { WorkFolder } from '../../models/recipes/backbones/work-folder.js';
 import { readEncoder } from '../../src/encoder/index.js';
-import {
-  decodeSafetensors,
-  decodeWeights,
-  encodeSafetensors,
-  roundedToFloat16,
-} from '../../src/models/index.js';
+import { decodeSafetensors, decodeWeights, encodeSafetensors, roundedToFloat16 } from '../../src/models/index.js';
 import { loadTokenizer, type Tokenizer } from '../../src/text/index.js';
 import { someNumbers } from '../support/finite-differences.js';
 
@@ -43,10 +38,9 @@ const work = new WorkFolder(join(folder, 'work'));
 
 /** A story of many sentences, none like another. */
 const story = (subject: string) =>
-  Array.from(
-    { length: 60 },
-    (_, day) => `${subject}は${day + 1}日目に山の上のきれいな家へゆっくり歩いていった。`,
-  ).join('');
+  Array.from({ length: 60 }, (_, day) => `${subject}は${day + 1}日目に山の上のきれいな家へゆっくり歩いていった。`).join(
+    '',
+  );
 const learned = ['明日の天気を教えてください', '台所の電気を消して', 'タイマーを五分にセットして'];
 const testRow = '音楽を止めてから台所の電気を消してください';
 const devRow = '週末に京都へ行く電車を予約して';
@@ -60,14 +54,8 @@ function writeDatasets(): void {
   };
   put('pretrain_text/ja_aozora_modern_kana.txt.br', `${story('太郎')}${testRow}。\n\n　${story('花子')}\n`);
   put('pretrain_text/ja_wikinews.txt.br', `見出し\n${story('市長')}\n`);
-  put(
-    'pretrain_text/ja_react_docs.txt.br',
-    '## 見出し\n[この文書](/docs)は`React`の*使い方*を説明しています。\n',
-  );
-  put(
-    'pretrain_text/ja_tanaka_sentences.txt.br',
-    `彼は犬が好きです。\n${devRow}。\n私の猫は魚を食べます。\n`,
-  );
+  put('pretrain_text/ja_react_docs.txt.br', '## 見出し\n[この文書](/docs)は`React`の*使い方*を説明しています。\n');
+  put('pretrain_text/ja_tanaka_sentences.txt.br', `彼は犬が好きです。\n${devRow}。\n私の猫は魚を食べます。\n`);
   put('pretrain_text/ja_wikipedia_ner_sentences.txt', '株式会社果樹園は東京都に本社を置く企業である。\n');
   const rows = [
     ...intents('train', [...learned, testRow, '静かに']),
@@ -193,14 +181,9 @@ describe('the steps of the Japanese recipe', () => {
     await expect(ask()).rejects.toThrow('has no vectors, which another program computes');
     const file = join(teacher, 'vectors.safetensors');
     const write = (values: Float32Array) =>
-      writeFileSync(
-        file,
-        encodeSafetensors(new Map([['vectors', { shape: [values.length / 8, 8], values }]])),
-      );
+      writeFileSync(file, encodeSafetensors(new Map([['vectors', { shape: [values.length / 8, 8], values }]])));
     write(someNumbers(8 * (lines.length - 1), 1, 3));
-    await expect(ask()).rejects.toThrow(
-      `has vectors of ${lines.length - 1} passages, and not of ${lines.length}`,
-    );
+    await expect(ask()).rejects.toThrow(`has vectors of ${lines.length - 1} passages, and not of ${lines.length}`);
     const values = someNumbers(8 * lines.length, 1, 3).map((value) => value + 2);
     write(values);
     await ask();
@@ -257,9 +240,7 @@ describe('the steps of the Japanese recipe', () => {
     });
     const read = (file: string) => readFileSync(new URL(`japanese-mini/${file}`, target), 'utf8');
     expect(read('README.md')).toContain('orchard-japanese-nano, which it has in it and grew from');
-    expect(read('DATA.md')).toContain(
-      'hours, beyond what orchard-japanese-nano had read, which it grew from.',
-    );
+    expect(read('DATA.md')).toContain('hours, beyond what orchard-japanese-nano had read, which it grew from.');
   });
 
   it('write what was exported anew as float16, under the names and shapes of BertModel', () => {

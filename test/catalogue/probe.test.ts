@@ -28,11 +28,7 @@ describe('the linear classifier', () => {
     const random = Random.fromSeed(3);
     const made = (count: number) => {
       const classes = Array.from({ length: count }, (_, at) => at % 3);
-      const vectors = classes.flatMap((each) => [
-        random.normal(),
-        500 + 0.01 * (each + 0.2 * random.normal()),
-        1,
-      ]);
+      const vectors = classes.flatMap((each) => [random.normal(), 500 + 0.01 * (each + 0.2 * random.normal()), 1]);
       return { width: 3, vectors: Float32Array.from(vectors), classes };
     };
     const asked = made(60);

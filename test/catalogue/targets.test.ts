@@ -97,9 +97,7 @@ describe('targets', () => {
       const own = targets.of('teacher');
       const spans = own.spans(shard, text);
       const found = own.rows(shard, text, track, spans.length);
-      const vectors = [0, ...spans].map((_, row) =>
-        [...found.codes(row)].map((code) => code * found.scale(row)),
-      );
+      const vectors = [0, ...spans].map((_, row) => [...found.codes(row)].map((code) => code * found.scale(row)));
       return { place, spans, ids: [...targets.ids({ shard, text })], vectors };
     });
     targets.close();
@@ -144,14 +142,11 @@ describe('targets', () => {
     for (const sum of passageMeans) expect(Math.abs(sum)).toBeLessThan(0.2);
     const spans = first.flatMap(({ vectors }) => vectors.slice(1));
     for (let i = 0; i < 16; i += 1) {
-      expect(Math.abs(spans.reduce((sum, vector) => sum + (vector[i] ?? 0), 0) / spans.length)).toBeLessThan(
-        0.02,
-      );
+      expect(Math.abs(spans.reduce((sum, vector) => sum + (vector[i] ?? 0), 0) / spans.length)).toBeLessThan(0.02);
     }
     // Two passages differ by as much as they do in the teacher, whatever was taken out of both.
     const [a, b] = [await direct(track, 8), await direct(track, 11)];
-    const difference = (x: number[][], y: number[][]) =>
-      (x[0] ?? []).map((value, i) => value - (y[0]?.[i] ?? 0));
+    const difference = (x: number[][], y: number[][]) => (x[0] ?? []).map((value, i) => value - (y[0]?.[i] ?? 0));
     const stored = difference(all[8]?.vectors ?? [], all[11]?.vectors ?? []);
     for (const [i, value] of difference(a, b).entries()) expect(stored[i]).toBeCloseTo(value, 1);
   });
@@ -195,9 +190,7 @@ describe('targets', () => {
 
   it('say what is missing', () => {
     const empty = new TargetFolder(join(folder, 'empty'));
-    expect(() => Targets.open([{ folder: empty.path, tracks: ['last'] }])).toThrow(
-      'no shard has all targets',
-    );
+    expect(() => Targets.open([{ folder: empty.path, tracks: ['last'] }])).toThrow('no shard has all targets');
     expect(() => shardsOf('3/2')).toThrow('"3/2" is no part of the shards');
   });
 });

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { curriculum } from '../../models/recipes/backbones/distillation/courses.js';
 import { distillationParameters } from '../../models/recipes/backbones/distillation/distillation-head.js';
-import {
-  planNamed,
-  planSchema,
-  tracksOf,
-  weighedPlan,
-} from '../../models/recipes/backbones/distillation/plan.js';
+import { planNamed, planSchema, tracksOf, weighedPlan } from '../../models/recipes/backbones/distillation/plan.js';
 import { tapped } from '../../models/recipes/backbones/distillation/tapped.js';
 import { mannersOf } from '../../models/recipes/backbones/distillation/teachers.js';
 import { plans } from '../../models/recipes/backbones/english/plans.js';
@@ -65,10 +60,7 @@ describe('a plan', () => {
       { layers: 6, width: 384 },
     ]) {
       const { courses, relations } = curriculum(english, shape, known);
-      const weights = [
-        ...courses.map((each) => each.passages + each.spans),
-        ...relations.map(({ weight }) => weight),
-      ];
+      const weights = [...courses.map((each) => each.passages + each.spans), ...relations.map(({ weight }) => weight)];
       expect(weights.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 6);
     }
   });
@@ -113,10 +105,7 @@ describe('a look into an encoder', () => {
     const compiled = await onnxExecutor().compile(graph, { weights });
     const ids = Int32Array.of(5, 6, 7, 8);
     const zeros = new Int32Array(4);
-    const padded = padBatch(
-      [{ ids, typeIds: zeros, sequenceIds: zeros, offsets: null, truncated: 0 }],
-      encoder,
-    );
+    const padded = padBatch([{ ids, typeIds: zeros, sequenceIds: zeros, offsets: null, truncated: 0 }], encoder);
     const names = new Set(graph.inputs.map(({ name }) => name));
     const data = new Float32Array(4 * encoder.width);
     await compiled.run(feedsFor(padded, names), {

@@ -8,10 +8,7 @@ import { command, run, start } from './run-command.js';
 /** What holds for every command: help, exit codes, JSON, streams that end early, and what is loaded. */
 
 function paths(from: readonly Command[], above: readonly string[] = []): (readonly string[])[] {
-  return from.flatMap(({ name, commands: below = [] }) => [
-    [...above, name],
-    ...paths(below, [...above, name]),
-  ]);
+  return from.flatMap(({ name, commands: below = [] }) => [[...above, name], ...paths(below, [...above, name])]);
 }
 
 describe('orchard --help', () => {
@@ -91,15 +88,12 @@ describe('a usage error', () => {
     expect(stderr).toMatch(message);
   });
 
-  it.each([[['train', '--json']], [['serve', '--json', '--port', 'x']]])(
-    '%j says so in JSON',
-    async (args) => {
-      const { exitCode, stderr } = await run(args);
-      expect(exitCode).toBe(2);
-      const told = stderr.split('\n').find((line) => line.startsWith('{')) ?? '';
-      expect(JSON.parse(told)).toEqual({ error: { code: 'usage', message: expect.any(String) } });
-    },
-  );
+  it.each([[['train', '--json']], [['serve', '--json', '--port', 'x']]])('%j says so in JSON', async (args) => {
+    const { exitCode, stderr } = await run(args);
+    expect(exitCode).toBe(2);
+    const told = stderr.split('\n').find((line) => line.startsWith('{')) ?? '';
+    expect(JSON.parse(told)).toEqual({ error: { code: 'usage', message: expect.any(String) } });
+  });
 });
 
 describe('a command that fails', () => {

@@ -15,9 +15,7 @@ import { command } from './run-command.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const page = readFileSync(join(root, 'docs', 'cli.md'), 'utf8');
-const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) =>
-  block.trimEnd().split('\n'),
-);
+const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trimEnd().split('\n'));
 const [session = []] = blocks;
 
 /** The words after `orchard`, as a shell would split them. */

@@ -24,9 +24,7 @@ describe('orchard models', () => {
     const rowOf = (name: string) => linesOf(stdout).find((line) => line.startsWith(`${name}  `)) ?? '';
     expect(rowOf(BOUND)).toContain('not for commercial use');
     expect(rowOf(FREE)).not.toContain('commercial');
-    expect(stdout).toMatch(
-      /^news-classification: not for .*AG News.*: given for non-commercial use\. Instead: /m,
-    );
+    expect(stdout).toMatch(/^news-classification: not for .*AG News.*: given for non-commercial use\. Instead: /m);
     expect(stdout).not.toMatch(/^financial-customer-support: /m);
   });
 

@@ -28,9 +28,7 @@ describe('orchard predict', () => {
     const texts = ['Works perfectly!', 'It broke at once,\tand nobody helped.'];
     const { exitCode, stdout, stderr } = await run(['predict', model, ...texts]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    expect(stdout).toMatch(
-      /^positive\t0\.9\d{3}\tWorks perfectly!\nnegative\t0\.\d{4}\tIt broke at once, and nobody/,
-    );
+    expect(stdout).toMatch(/^positive\t0\.9\d{3}\tWorks perfectly!\nnegative\t0\.\d{4}\tIt broke at once, and nobody/);
   });
 
   it('answers standard input; a bad line is told with its number and in its place, and the rest goes on', async () => {
@@ -97,11 +95,7 @@ describe('orchard predict', () => {
   });
 
   it.each([
-    [
-      'a file that is not there',
-      ['--input', '/no/such/file'],
-      /the input \/no\/such\/file: no such file or folder/,
-    ],
+    ['a file that is not there', ['--input', '/no/such/file'], /the input \/no\/such\/file: no such file or folder/],
     ['a folder', ['--input', '/'], /the input \/: EISDIR/],
   ])('of %s says so', async (_, args, message) => {
     const { exitCode, stderr } = await run(['predict', model, ...args]);
@@ -173,10 +167,7 @@ describe('orchard explain', () => {
 
 describe('orchard evaluate', () => {
   it('prints figures per class and intervals, and as JSON what the library tells', async () => {
-    const rows = file(
-      'test.csv',
-      'text,label\nWorks perfectly!,positive\nAwful.,negative\nI love it,negative\n',
-    );
+    const rows = file('test.csv', 'text,label\nWorks perfectly!,positive\nAwful.,negative\nI love it,negative\n');
     const { exitCode, stdout, stderr } = await run(['evaluate', model, rows]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^ +precision +recall +f1 +support\n/);

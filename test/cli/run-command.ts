@@ -63,8 +63,7 @@ export async function pour(into: Writable, chunk: string, most: number): Promise
   into.on('error', () => undefined); // the other side has closed
   while (written < most && into.writable) {
     written += chunk.length;
-    if (!into.write(chunk))
-      await Promise.race([once(into, 'drain'), once(into, 'close')]).catch(() => undefined);
+    if (!into.write(chunk)) await Promise.race([once(into, 'drain'), once(into, 'close')]).catch(() => undefined);
   }
   return written;
 }

@@ -40,11 +40,7 @@ describe.each([1, 3, 1000])('in pieces of %i bytes', (piece) => {
   });
 
   it('JSON Lines have strings or objects', async () => {
-    const texts = await read(
-      '"one"\n{"text": "two", "id": 7}\n{"body": "x"}\nno json\n["x"]\n',
-      'jsonl',
-      piece,
-    );
+    const texts = await read('"one"\n{"text": "two", "id": 7}\n{"body": "x"}\nno json\n["x"]\n', 'jsonl', piece);
     expect(texts).toEqual([
       { line: 1, text: 'one' },
       { line: 2, text: 'two' },
@@ -54,27 +50,17 @@ describe.each([1, 3, 1000])('in pieces of %i bytes', (piece) => {
     ]);
   });
 
-  it.each(['\n', '\r\n'])(
-    'CSV is quoted as in RFC 4180, with the line where each record begins (%j)',
-    async (end) => {
-      const csv = [
-        'id,text',
-        '1,plain',
-        '2,"with ""quotes"", and',
-        'a second line"',
-        '3,x,y',
-        '',
-        '4,last',
-        '',
-      ].join(end);
-      expect(await read(csv, 'csv', piece)).toEqual([
-        { line: 2, text: 'plain' },
-        { line: 3, text: 'with "quotes", and\na second line' },
-        { line: 5, problem: '3 columns; the header has 2' },
-        { line: 7, text: 'last' },
-      ]);
-    },
-  );
+  it.each(['\n', '\r\n'])('CSV is quoted as in RFC 4180, with the line where each record begins (%j)', async (end) => {
+    const csv = ['id,text', '1,plain', '2,"with ""quotes"", and', 'a second line"', '3,x,y', '', '4,last', ''].join(
+      end,
+    );
+    expect(await read(csv, 'csv', piece)).toEqual([
+      { line: 2, text: 'plain' },
+      { line: 3, text: 'with "quotes", and\na second line' },
+      { line: 5, problem: '3 columns; the header has 2' },
+      { line: 7, text: 'last' },
+    ]);
+  });
 
   it('TSV has no quoting', async () => {
     expect(await read('text\tid\n"a" b\t1\nc\n', 'tsv', piece)).toEqual([
@@ -101,12 +87,9 @@ it('CSV whose quote is never closed tells where it began', async () => {
   ]);
 });
 
-it.each<InputFormat>(['text', 'jsonl', 'csv', 'tsv'])(
-  'of nothing at all there are no texts (%s)',
-  async (format) => {
-    expect(await read('', format)).toEqual([]);
-  },
-);
+it.each<InputFormat>(['text', 'jsonl', 'csv', 'tsv'])('of nothing at all there are no texts (%s)', async (format) => {
+  expect(await read('', format)).toEqual([]);
+});
 
 it('a line without end takes no more memory than the longest that is read', async () => {
   const piece = Buffer.alloc(2 ** 20, 'x');

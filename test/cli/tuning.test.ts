@@ -64,17 +64,7 @@ describe('orchard tune', () => {
 describe('orchard cross-validate', () => {
   it('prints figures over rows and folds, and writes the answers', async () => {
     const answers = join(folder, 'answers.jsonl');
-    const args = [
-      'cross-validate',
-      data,
-      ...quick,
-      '--folds',
-      '2',
-      '--group-column',
-      'author',
-      '--answers',
-      answers,
-    ];
+    const args = ['cross-validate', data, ...quick, '--folds', '2', '--group-column', 'author', '--answers', answers];
     const { exitCode, stdout } = await run(args);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^binary-text-classification \(2 different labels.*\); 2 trainings in \d+ s$/m);

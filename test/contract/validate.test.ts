@@ -12,9 +12,7 @@ describe('a field that is absent', () => {
     ['dataset_url', 'missing; give a string'],
     ['model_config', 'missing; give an object'],
   ])('%s is called missing, with what it should hold', async (field, msg) => {
-    expect(await problemsOf({ ...aRequest, [field]: undefined })).toEqual([
-      { loc: [field], msg, type: 'missing' },
-    ]);
+    expect(await problemsOf({ ...aRequest, [field]: undefined })).toEqual([{ loc: [field], msg, type: 'missing' }]);
   });
 
   it('of an enumeration is missing too, with the values that it may have', async () => {

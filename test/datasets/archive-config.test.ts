@@ -77,12 +77,7 @@ describe('findConfiguredFile', () => {
     ['with DATA_DIR in its own path', 'data', 'data/deep.tsv', 'data/deep.tsv'],
     ['with backslashes', 'data', '.\\deep.tsv', 'data/deep.tsv'],
     ['beside config.json where DATA_DIR is no folder of the archive', 'reviews', 'dev.tsv', 'dev.tsv'],
-    [
-      'beside config.json where DATA_DIR is a path of another machine',
-      '/home/ann/data',
-      'dev.tsv',
-      'dev.tsv',
-    ],
+    ['beside config.json where DATA_DIR is a path of another machine', '/home/ann/data', 'dev.tsv', 'dev.tsv'],
     ['beside config.json where DATA_DIR leads out', '../..', 'dev.tsv', 'dev.tsv'],
     ['beside config.json where DATA_DIR is empty', '', 'dev.tsv', 'dev.tsv'],
   ])('finds a file %s', (_, dataDir, name, expected) => {
@@ -96,8 +91,7 @@ describe('findConfiguredFile', () => {
       {
         file: 'config.json',
         column: 'TRAIN_FILE',
-        found:
-          '"Train.tsv" is not in the archive, which holds config.json, dev.tsv, label_id.json, train.tsv',
+        found: '"Train.tsv" is not in the archive, which holds config.json, dev.tsv, label_id.json, train.tsv',
         expected: 'the name of a file in the archive',
       },
     ]);

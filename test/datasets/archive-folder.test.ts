@@ -34,12 +34,7 @@ describe('openArchive', () => {
   });
 
   it('skips what operating systems leave', () => {
-    const directory = directoryWith(
-      'a/config.json',
-      '__MACOSX/a/config.json',
-      'a/.DS_Store',
-      'a/._config.json',
-    );
+    const directory = directoryWith('a/config.json', '__MACOSX/a/config.json', 'a/.DS_Store', 'a/._config.json');
     expect(openArchive(directory).files).toEqual(['config.json']);
   });
 
@@ -58,9 +53,7 @@ describe('openArchive', () => {
     ['nothing', [], 'found no config.json among nothing'],
   ])('says what it found if there is %s', async (_, files, found) => {
     const error = await failureOf('dataset', () => openArchive(directoryWith(...files)));
-    expect(error.problems).toEqual([
-      { file: 'the archive', found, expected: 'one folder with a file config.json' },
-    ]);
+    expect(error.problems).toEqual([{ file: 'the archive', found, expected: 'one folder with a file config.json' }]);
   });
 
   it('reports a directory that can not be read as a problem', async () => {

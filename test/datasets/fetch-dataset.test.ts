@@ -66,26 +66,18 @@ describe('fetchDataset over http', () => {
     });
     await aDataset(`${base}/5`).fetched();
     const { fetched } = aDataset(`${base}/6`);
-    expect((await failureOf('download', fetched)).message).toBe(
-      `dataset_url ${base}/6: more than 5 redirects`,
-    );
+    expect((await failureOf('download', fetched)).message).toBe(`dataset_url ${base}/6: more than 5 redirects`);
   });
 
   it('follows redirects to http and https only, even if file URLs are allowed', async () => {
-    const base = await serve((_, response) =>
-      response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
-    );
+    const base = await serve((_, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end());
     const { fetched } = aDataset(base, { allowFile: true });
     expect((await failureOf('download', fetched)).status).toBe(302);
   });
 
   it('requests every address through the given fetch, which may refuse', async () => {
-    const base = await serve((_, response) =>
-      response.writeHead(302, { location: 'http://10.0.0.1/x' }).end(),
-    );
-    const refusal = new ValidationError([
-      { loc: ['dataset_url'], msg: 'a private address', type: 'private' },
-    ]);
+    const base = await serve((_, response) => response.writeHead(302, { location: 'http://10.0.0.1/x' }).end());
+    const refusal = new ValidationError([{ loc: ['dataset_url'], msg: 'a private address', type: 'private' }]);
     const { fetched } = aDataset(base, {
       fetch: (url, init) => (url.hostname === '10.0.0.1' ? Promise.reject(refusal) : fetch(url, init)),
     });
@@ -226,9 +218,7 @@ describe('fetchDataset over an unreliable network', () => {
 
   it('stops at once if it is aborted while it waits to retry', async () => {
     const abort = new AbortController();
-    const { url, asked } = await serveInTurn((_, response) =>
-      response.writeHead(503).end(() => abort.abort()),
-    );
+    const { url, asked } = await serveInTurn((_, response) => response.writeHead(503).end(() => abort.abort()));
     const { directory, fetched } = aDataset(url.href, { signal: abort.signal, retryPauseMs: 60_000 });
     await failureOf('aborted', fetched);
     expect(asked).toHaveLength(1);
@@ -268,9 +258,7 @@ describe('fetchDataset of a file URL, where allowed', () => {
   it('says that there is no such file', async () => {
     const url = pathToFileURL(join(temporaryDirectory(), 'absent.zip')).href;
     const { fetched } = aDataset(url, { allowFile: true });
-    expect((await failureOf('download', fetched)).message).toBe(
-      `dataset_url ${url}: there is no such file or folder`,
-    );
+    expect((await failureOf('download', fetched)).message).toBe(`dataset_url ${url}: there is no such file or folder`);
   });
 
   it('limits its size as that of a download', async () => {
@@ -284,8 +272,6 @@ describe('fetchDataset of a file URL, where allowed', () => {
     const path = join(temporaryDirectory(), 'reviews.zip');
     writeFileSync(path, 'sentence\tlabel\n');
     const { fetched } = aDataset(pathToFileURL(path).href, { allowFile: true });
-    expect((await failureOf('dataset', fetched)).message).toContain(
-      'found a text file; expected a zip archive',
-    );
+    expect((await failureOf('dataset', fetched)).message).toContain('found a text file; expected a zip archive');
   });
 });

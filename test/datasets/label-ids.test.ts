@@ -75,16 +75,12 @@ describe('readLabelIds', () => {
 
   it('lists the files of the archive if it is missing', async () => {
     const { problems } = await read(anArchive().without('label_id.json').withFile('labels.json', '{}'));
-    expect(problems[0]?.found).toBe(
-      'not in the archive, which holds config.json, dev.tsv, labels.json, train.tsv',
-    );
+    expect(problems[0]?.found).toBe('not in the archive, which holds config.json, dev.tsv, labels.json, train.tsv');
   });
 
   it('refuses more labels than a model may have, and says how many', async () => {
     const labels = Object.fromEntries(Array.from({ length: 1234 }, (_, id) => [id, `label ${id}`]));
     const { problems } = await readJson(JSON.stringify(labels));
-    expect(problems).toEqual([
-      { file: 'label_id.json', found: 'found 1,234 labels', expected: 'at most 12' },
-    ]);
+    expect(problems).toEqual([{ file: 'label_id.json', found: 'found 1,234 labels', expected: 'at most 12' }]);
   });
 });

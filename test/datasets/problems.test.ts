@@ -1,15 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { counted, describeBytes, ProblemList, quoted, someOf } from '../../src/datasets/problems.js';
-import { MAX_WARNING_EXAMPLES, warnAbout } from '../../src/datasets/warnings.js';
+import {
+  counted,
+  describeBytes,
+  MAX_WARNING_EXAMPLES,
+  ProblemList,
+  quoted,
+  someOf,
+  warnAbout,
+} from '../../src/datasets/problems.js';
 
 describe('ProblemList', () => {
   it('lists the first 100 problems and counts the rest', () => {
     const problems = new ProblemList();
     for (let line = 1; line <= 250; line += 1) problems.add({ file: 'a', line, found: 'x', expected: 'y' });
     const error = problems.toError();
-    expect(error.problems.map(({ line }) => line)).toEqual(
-      Array.from({ length: 100 }, (_, index) => index + 1),
-    );
+    expect(error.problems.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
     expect(error.total).toBe(250);
     expect(error.message).toBe('a line 1: x; expected y (and 249 more)');
   });
@@ -22,12 +27,7 @@ describe('the words of problems', () => {
   });
 
   it('tell singular from plural', () => {
-    expect([0, 1, 2, 1234].map((value) => counted(value, 'row'))).toEqual([
-      '0 rows',
-      '1 row',
-      '2 rows',
-      '1,234 rows',
-    ]);
+    expect([0, 1, 2, 1234].map((value) => counted(value, 'row'))).toEqual(['0 rows', '1 row', '2 rows', '1,234 rows']);
   });
 
   it('name the first of many files', () => {

@@ -135,9 +135,7 @@ describe('readText', () => {
     truncateSync(path, MAX_TEXT_BYTES + 1);
     const problems = new ProblemList();
     expect(await readText(path, 'label_id.json', problems)).toBeUndefined();
-    expect(problems.toError().message).toBe(
-      'label_id.json: found 536,870,889 bytes; expected at most 512 MiB',
-    );
+    expect(problems.toError().message).toBe('label_id.json: found 536,870,889 bytes; expected at most 512 MiB');
   });
 
   it('reports every line that is not UTF-8', async () => {

@@ -124,9 +124,7 @@ describe('unzip', () => {
 
   it('names a truncated zip', async () => {
     const zip = await zipOf({ 'a.txt': 'A'.repeat(100) });
-    expect(await refusalOf(zip.subarray(0, zip.length - 40))).toContain(
-      'data.zip: found a truncated or damaged',
-    );
+    expect(await refusalOf(zip.subarray(0, zip.length - 40))).toContain('data.zip: found a truncated or damaged');
   });
 
   it('notices by its checksum that a file was damaged', async () => {
@@ -134,9 +132,7 @@ describe('unzip', () => {
     zip.addBuffer(Buffer.from('precious'), 'a.txt', { compress: false });
     zip.end();
     const damaged = renamed(await buffer(zip.outputStream), 'precious', 'precioux');
-    expect(await refusalOf(damaged)).toContain(
-      'data.zip, a.txt: found a truncated or damaged zip (the checksum',
-    );
+    expect(await refusalOf(damaged)).toContain('data.zip, a.txt: found a truncated or damaged zip (the checksum');
   });
 
   it('names an encrypted zip', async () => {

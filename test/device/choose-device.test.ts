@@ -87,10 +87,7 @@ describe('a device that fails', () => {
       if (trained === 1) throw new DeviceError('webgpu', 'start', 'out of memory');
       return 'a model';
     };
-    const outcome = await trainOnDevice(
-      { ...choice, warn: ({ message }) => void warnings.push(message) },
-      train,
-    );
+    const outcome = await trainOnDevice({ ...choice, warn: ({ message }) => void warnings.push(message) }, train);
     expect(outcome).toEqual({ trained: 'a model', device: 'cpu' });
     expect(warnings).toEqual([expect.stringMatching(/webgpu.*out of memory.*so the CPU computes instead/)]);
   });

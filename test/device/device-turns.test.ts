@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
-import { shareDeviceTurns, takeDeviceTurn } from '../../src/system/device-turns.js';
+import { lockDevice, shareDeviceLock } from '../../src/system/threads.js';
 
 it('belong to one at a time, in the order in which they were asked for', async () => {
   const order: string[] = [];
-  const first = await takeDeviceTurn('webgpu');
+  const first = await lockDevice('webgpu');
   const others = ['second', 'third'].map(async (name) => {
-    const done = await takeDeviceTurn('webgpu');
+    const done = await lockDevice('webgpu');
     order.push(name);
     await new Promise((resolve) => setImmediate(resolve));
     done();
@@ -18,14 +18,14 @@ it('belong to one at a time, in the order in which they were asked for', async (
 });
 
 it('are shared with threads', async () => {
-  shareDeviceTurns();
+  shareDeviceLock();
   // A thread sees the same counters as this one: nobody else's turn is under way.
   const program = `
     const { getEnvironmentData, parentPort } = require('node:worker_threads');
     const counters = new Int32Array(getEnvironmentData('orchard-nlp: turns on the device'));
     parentPort.postMessage([Atomics.load(counters, 0), Atomics.load(counters, 1)]);
   `;
-  const done = await takeDeviceTurn('webgpu');
+  const done = await lockDevice('webgpu');
   const worker = new Worker(program, { eval: true });
   onTestFinished(() => void worker.terminate());
   const [next, served] = await new Promise<number[]>((resolve) => worker.once('message', resolve));

@@ -14,10 +14,7 @@ const LEFT_TO_THE_PROCESSOR = ['rowNumbers', 'cast'];
 const TIMEOUT_MS = 600_000;
 
 /** The nodes of a case that ran on the processor. */
-async function leftNodes(
-  { feeds, build, expected }: OperationCase,
-  profile: string,
-): Promise<readonly string[]> {
+async function leftNodes({ feeds, build, expected }: OperationCase, profile: string): Promise<readonly string[]> {
   const graph = new Graph();
   const inputs = Object.entries(feeds).map(([name, { type, dims }]) => graph.input(name, type, dims));
   graph.output('y', build(graph, inputs));

@@ -2,13 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import {
-  createClassificationArchive,
-  fileStorage,
-  folderModels,
-  Trainer,
-  type TrainingEvent,
-} from 'orchard-nlp';
+import { createClassificationArchive, fileStorage, folderModels, Trainer, type TrainingEvent } from 'orchard-nlp';
 import { onTestFinished } from 'vitest';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
 import { resultOf } from '../support/outcomes.js';

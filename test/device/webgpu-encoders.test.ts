@@ -27,10 +27,7 @@ describeWebGpu('a training step on WebGPU', () => {
     async (name) => {
       const profile = join(folder, 'profile');
       const executor = onnxExecutor({ provider: 'webgpu', profile });
-      const { states, logits, gradients, worst } = await compareStep(
-        readOracle(join(recorded, name)),
-        executor,
-      );
+      const { states, logits, gradients, worst } = await compareStep(readOracle(join(recorded, name)), executor);
       expect(Math.max(states, logits)).toBeLessThan(1e-4);
       expect(gradients, `of ${worst}`).toBeLessThan(1e-3);
       const ran = await operationsByProvider(profile);

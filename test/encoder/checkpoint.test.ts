@@ -25,8 +25,7 @@ function load(tensors: Tensors, config: unknown = bertConfig) {
   };
 }
 
-const refusalOf = (tensors: Tensors, config?: unknown) =>
-  failureOf('model_folder', () => load(tensors, config));
+const refusalOf = (tensors: Tensors, config?: unknown) => failureOf('model_folder', () => load(tensors, config));
 
 const expected = new Map([...bertTensors].map(([name, { values }]) => [name, [...values]]));
 const withoutPooler = new Map([...expected].filter(([name]) => !isPooler(name)));
@@ -38,15 +37,10 @@ describe('a BERT checkpoint', () => {
     [
       'as converted from TensorFlow',
       renamed((name) =>
-        `bert.${name}`
-          .replace(/LayerNorm\.weight$/, 'LayerNorm.gamma')
-          .replace(/LayerNorm\.bias$/, 'LayerNorm.beta'),
+        `bert.${name}`.replace(/LayerNorm\.weight$/, 'LayerNorm.gamma').replace(/LayerNorm\.bias$/, 'LayerNorm.beta'),
       ),
     ],
-    [
-      'with a head beside',
-      new Map([...bertTensors, ['classifier.bias', { shape: [1], values: new Float32Array(1) }]]),
-    ],
+    ['with a head beside', new Map([...bertTensors, ['classifier.bias', { shape: [1], values: new Float32Array(1) }]])],
   ])('is read %s', (_, tensors) => {
     const { encoder, weights } = load(tensors);
     expect(weights).toEqual(expected);
@@ -61,9 +55,7 @@ describe('a BERT checkpoint', () => {
   it('is refused with the name of the tensor that it lacks', async () => {
     const name = 'encoder.layer.1.output.dense.weight';
     const error = await refusalOf(renamed((each) => (each === name ? undefined : each)));
-    expect(error.message).toBe(
-      `model.safetensors: has no tensor bert.${name} or ${name}, which config.json asks for`,
-    );
+    expect(error.message).toBe(`model.safetensors: has no tensor bert.${name} or ${name}, which config.json asks for`);
   });
 
   it('is refused with the shape that does not fit its config.json', async () => {
@@ -75,11 +67,7 @@ describe('a BERT checkpoint', () => {
 });
 
 /** As `model.state_dict()` of transformers calls the weights of each type, layer by layer; others are BERT's. */
-const ownNames: readonly (readonly [
-  type: string,
-  fields: object,
-  names: Readonly<Record<string, string>>,
-])[] = [
+const ownNames: readonly (readonly [type: string, fields: object, names: Readonly<Record<string, string>>])[] = [
   ['roberta', {}, {}],
   ['electra', {}, {}],
   [

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { modelTypes } from '../../src/encoder/index.js';
+import { encoderTypes } from '../../src/encoder/index.js';
 import { compareWithOracle, readOracle } from '../support/encoder-oracle.js';
 
 /**
@@ -27,5 +27,5 @@ describe.each(names)('%s, as transformers recorded it', (name) => {
 
 it('there is a recording of every model_type', () => {
   const types = new Set(names.map((name) => readOracle(join(recorded, name)).encoder.modelType));
-  expect([...types].sort()).toEqual([...modelTypes()].sort());
+  expect([...types].sort()).toEqual([...encoderTypes()].sort());
 });

@@ -76,9 +76,7 @@ describe('AdamW', () => {
       const { weights, gradients, firstMoments } = store.get('w');
       weights.fill(1);
       gradients.set([1, bad]);
-      const error = await failureOf('training', () =>
-        stepAdamW(store, kernels, { step: 1, learningRate: 0.1 }),
-      );
+      const error = await failureOf('training', () => stepAdamW(store, kernels, { step: 1, learningRate: 0.1 }));
       expect(error.message).toContain('gradient norm of step 1');
       expect([...weights, ...firstMoments]).toEqual([1, 1, 0, 0]);
     },

@@ -22,10 +22,7 @@ import { someNumbers } from '../support/finite-differences.js';
 
 const rows = [0, 1, 2].map((row) => ({ text: '', labelIds: [row] }));
 const labels = ['a', 'b', 'c'];
-const { head } = classificationTask(
-  { kind: 'multiclass', labels, train: rows, dev: rows, warnings: [] },
-  'mean',
-);
+const { head } = classificationTask({ kind: 'multiclass', labels, train: rows, dev: rows, warnings: [] }, 'mean');
 const windows = [
   [2, 5, 7, 8],
   [3, 5],
@@ -59,12 +56,7 @@ function someWeights(encoder: Encoder): Weights {
 }
 
 /** The gradients of one step, dropout included. @param learns which parameters, all others being frozen. */
-async function gradientsOf(
-  encoder: Encoder,
-  isAdapted: boolean,
-  weights: Weights,
-  learns: (name: string) => boolean,
-) {
+async function gradientsOf(encoder: Encoder, isAdapted: boolean, weights: Weights, learns: (name: string) => boolean) {
   const trained = isAdapted ? withAdapters(head, adapters) : head;
   const parameters = trained.parameters(encoder);
   const frozen = new Map([...weights].filter(([name]) => !learns(name)));

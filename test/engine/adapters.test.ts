@@ -18,7 +18,7 @@ import {
 import { classificationTask } from '../../src/families/classification/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { Graph, nodesFor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
-import { evaluate } from '../../src/graph/tensorflow/evaluate.js';
+import { evaluate } from '../../src/graph/tensorflow/tensorflow-executor.js';
 import { Random } from '../../src/system/random.js';
 import { gradientError, someNumbers } from '../support/finite-differences.js';
 import { loopInput, words } from '../training/loop-input.js';
@@ -36,10 +36,7 @@ const rows = Array.from({ length: 6 }, (_, row) => ({
   labelIds: [row % 3],
 }));
 const labels = ['a', 'b', 'c'];
-const task = classificationTask(
-  { kind: 'multiclass', labels, train: rows, dev: rows, warnings: [] },
-  'first',
-);
+const task = classificationTask({ kind: 'multiclass', labels, train: rows, dev: rows, warnings: [] }, 'first');
 const { head }: { head: RowHead } = task;
 const input = loopInput(task, '');
 const { encoder } = input;
@@ -153,9 +150,7 @@ describe.each([
         return [spec.name, mergedWeight(spec, adapters, weights, own)];
       }),
     );
-    const whole = new Map(
-      specs.map(({ name }) => [name, merged.get(name) ?? weights.get(name) ?? new Float32Array()]),
-    );
+    const whole = new Map(specs.map(({ name }) => [name, merged.get(name) ?? weights.get(name) ?? new Float32Array()]));
     const plain = await Evaluator.create(onnxExecutor(), head, encoder, { weights: whole });
     const expected = flatOutputs(await apart.outputs(input.dev, engine.parameterFeeds));
     const outputs = flatOutputs(await plain.outputs(input.dev, {}));
@@ -225,11 +220,7 @@ describe('what is frozen costs no gradient', () => {
   it('none of the weights beside adapters: they learn alone, with the head', () => {
     const adapted = withAdapters(head, everywhere);
     const learns = adapted.parameters(encoder).filter(({ name }) => !isFrozen(name));
-    const { gradients, rowOutputs } = buildTrainingGraph(
-      adapted,
-      encoder,
-      new Set(learns.map(({ name }) => name)),
-    );
+    const { gradients, rowOutputs } = buildTrainingGraph(adapted, encoder, new Set(learns.map(({ name }) => name)));
     expect(gradients).toHaveLength(2 * 12 + 4);
     expect(rowOutputs.size).toBe(0);
   });

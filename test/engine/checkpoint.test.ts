@@ -82,9 +82,7 @@ describe('a checkpoint', () => {
       [without, 'tensor first/b is missing'],
       [short, 'tensor second/b has 4 elements, expected 5'],
     ] as const) {
-      const error = await failureOf('training', () =>
-        restoreParameters({ state, tensors: unfit }, target.store),
-      );
+      const error = await failureOf('training', () => restoreParameters({ state, tensors: unfit }, target.store));
       expect(error.message).toContain(problem);
       expect(target.store.get('w').weights).toEqual(new Float32Array(15));
     }

@@ -44,9 +44,7 @@ describe('a linear layer that is fitted', () => {
     const biasSlopes = new Float64Array(OUTPUTS);
     for (const [row, right] of rows.classes.entries()) {
       const exponentials = Array.from({ length: OUTPUTS }, (_, output) => {
-        const features = [0, 1, 2].map(
-          (feature) => (weight[output * WIDTH + feature] ?? 0) * at(row, feature),
-        );
+        const features = [0, 1, 2].map((feature) => (weight[output * WIDTH + feature] ?? 0) * at(row, feature));
         return Math.exp(features.reduce((sum, each) => sum + each, bias[output] ?? 0));
       });
       const whole = exponentials.reduce((sum, each) => sum + each, 0);

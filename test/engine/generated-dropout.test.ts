@@ -1,13 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GeneratedDropout } from '../../src/engine/index.js';
-import {
-  type CompiledGraph,
-  Graph,
-  nodesFor,
-  onnxExecutor,
-  resolveShape,
-  type Shape,
-} from '../../src/graph/index.js';
+import { type CompiledGraph, Graph, nodesFor, onnxExecutor, resolveShape, type Shape } from '../../src/graph/index.js';
 
 /** Dropout masks that are made in the graph: against the same arithmetic in JavaScript, and as random numbers. */
 
@@ -86,8 +79,7 @@ function together(a: Uint8Array, b: Uint8Array): number {
 /** As text, which is compared faster than numbers one by one. */
 const bytesOf = ({ buffer }: Float32Array): string => Buffer.from(buffer).toString('base64');
 
-const rootMeanSquare = (values: readonly number[]): number =>
-  Math.hypot(...values) / Math.sqrt(values.length);
+const rootMeanSquare = (values: readonly number[]): number => Math.hypot(...values) / Math.sqrt(values.length);
 
 describe.each([
   ['a layer', HIDDEN],
@@ -136,9 +128,7 @@ describe.each([
     const width = Number(shape.at(-1) === 64 ? 64 : SIZES.tokens);
     const height = 256;
     const rows = Array.from({ length: height }, (_, row) => mask.slice(row * width, (row + 1) * width));
-    const columns = Array.from({ length: width }, (_, column) =>
-      Uint8Array.from(rows, (row) => row[column] ?? 0),
-    );
+    const columns = Array.from({ length: width }, (_, column) => Uint8Array.from(rows, (row) => row[column] ?? 0));
     for (const lines of [rows, columns]) {
       const found = lines.flatMap((a, at) => lines.slice(at + 1).map((b) => together(a, b)));
       expect(rootMeanSquare(found)).toBeLessThan(1.15);

@@ -26,16 +26,12 @@ describe('linearLearningRate', () => {
 
   it('stays above 0 and at or below the peak during training, whatever the lengths', () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 300 }),
-        fc.double({ min: 0, max: 1, noNaN: true }),
-        (total, fraction) => {
-          const rates = ratesOf(total, fraction);
-          expect(rates.slice(0, total).every((rate) => rate > 0 && rate <= 1)).toBe(true);
-          expect(rates.slice(total)).toEqual([0, 0]);
-          expect(Math.max(...rates)).toBe(1);
-        },
-      ),
+      fc.property(fc.integer({ min: 1, max: 300 }), fc.double({ min: 0, max: 1, noNaN: true }), (total, fraction) => {
+        const rates = ratesOf(total, fraction);
+        expect(rates.slice(0, total).every((rate) => rate > 0 && rate <= 1)).toBe(true);
+        expect(rates.slice(total)).toEqual([0, 0]);
+        expect(Math.max(...rates)).toBe(1);
+      }),
     );
   });
 });

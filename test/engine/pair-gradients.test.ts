@@ -13,7 +13,7 @@ import {
 import type { RetrievalDataset } from '../../src/families/retrieval/retrieval-dataset.js';
 import { retrievalTask } from '../../src/families/retrieval/training.js';
 import { type Graph, type GraphExecutor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
-import { evaluate } from '../../src/graph/tensorflow/evaluate.js';
+import { evaluate } from '../../src/graph/tensorflow/tensorflow-executor.js';
 import { Random } from '../../src/system/random.js';
 import type { LoopInput } from '../../src/training/training-loop.js';
 import { loopInput, words } from '../training/loop-input.js';
@@ -28,8 +28,7 @@ beforeAll(async () => {
 });
 
 const random = Random.fromSeed(11);
-const text = (length: number) =>
-  Array.from({ length }, () => words[random.integer(words.length)] ?? '').join(' ');
+const text = (length: number) => Array.from({ length }, () => words[random.integer(words.length)] ?? '').join(' ');
 
 /** Questions and passages of 1 to 12 words: too unlike in length to be encoded in one run. */
 const questions = [2, 9, 4, 1, 6].map((length, passage) => ({ question: text(length), passage }));
@@ -80,11 +79,7 @@ function watched(executor: GraphExecutor, runs: ForwardRun[]): GraphExecutor {
 }
 
 /** Loss and gradients of a batch as training computes them, run by run. */
-async function pairStep({
-  input,
-  head,
-  examples,
-}: PairTraining): Promise<{ step: Step; runs: ForwardRun[] }> {
+async function pairStep({ input, head, examples }: PairTraining): Promise<{ step: Step; runs: ForwardRun[] }> {
   const runs: ForwardRun[] = [];
   const executor = watched(onnxExecutor(), runs);
   const parameters = head.parameters(input.encoder);
@@ -102,9 +97,7 @@ async function pairStep({
   for (const spec of parameters) {
     initialize(spec, engine.store.get(spec.name).weights, () => 5 * normal.normal());
   }
-  const sums = new Map(
-    parameters.map(({ name }) => [name, new Float32Array(engine.store.get(name).weights.length)]),
-  );
+  const sums = new Map(parameters.map(({ name }) => [name, new Float32Array(engine.store.get(name).weights.length)]));
   let total = 0;
   vi.spyOn(engine.store, 'accumulateGradients').mockImplementation((weight) => {
     total += weight;

@@ -9,12 +9,7 @@ describe('ParameterStore', () => {
     const { store } = storeOf(DEFINITIONS);
     expect(store.parameters.map(({ name }) => name)).toEqual(['dense.weight', 'dense.bias', 'embedding']);
     store.parameters.forEach((parameter, index) => {
-      for (const array of [
-        parameter.weights,
-        parameter.gradients,
-        parameter.firstMoments,
-        parameter.secondMoments,
-      ]) {
+      for (const array of [parameter.weights, parameter.gradients, parameter.firstMoments, parameter.secondMoments]) {
         expect(array).toEqual(new Float32Array([15, 5, 21][index] ?? 0));
         array.fill(1);
       }

@@ -1,10 +1,4 @@
-import {
-  Arena,
-  type Kernels,
-  loadKernels,
-  type ParameterDefinition,
-  ParameterStore,
-} from '../../src/engine/index.js';
+import { Arena, type Kernels, loadKernels, type ParameterDefinition, ParameterStore } from '../../src/engine/index.js';
 
 /** A store in an arena of just its size, with its kernels. */
 export function storeOf(

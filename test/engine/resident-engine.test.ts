@@ -73,9 +73,7 @@ describe('training on tensors that stay', () => {
     const options = { ...loopInput(classes(), '').hyperparameters, tokenDropout: 0.2 };
     const changes = { frozen: { weights: frozen }, options, maxGradientNorm: 0.1 };
     const expected = await trained(await learnerOf(classes(), 0, { ...changes, executor: arena }));
-    const { losses, weights } = await trained(
-      await learnerOf(classes(), 0, { ...changes, executor: resident }),
-    );
+    const { losses, weights } = await trained(await learnerOf(classes(), 0, { ...changes, executor: resident }));
     expect([...weights.keys()]).toEqual([...all.keys()].filter((name) => !frozen.has(name)));
     expect(largestDifference(losses, expected.losses)).toBeLessThan(TOLERANCE);
     expect(distance(weights, expected.weights)).toBeLessThan(TOLERANCE_OF_WEIGHTS);
@@ -161,9 +159,7 @@ describe('a training that is resumed elsewhere', () => {
     const second = await resumed(first, () => learnerOf(classes(), 0, { executor: to }));
     losses.push(...(await lossesOf(second, 5)));
     expect(largestDifference(losses, whole.losses)).toBeLessThan(TOLERANCE);
-    expect(distance(await second.engine.store.copyWeights(), whole.weights)).toBeLessThan(
-      TOLERANCE_OF_WEIGHTS,
-    );
+    expect(distance(await second.engine.store.copyWeights(), whole.weights)).toBeLessThan(TOLERANCE_OF_WEIGHTS);
     await second.release();
   });
 });

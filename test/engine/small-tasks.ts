@@ -42,11 +42,7 @@ export const smallTasks: readonly (readonly [name: string, make: () => TrainingT
 export type LearnerChanges = Partial<Parameters<typeof createTaskLearner>[0]>;
 
 /** @param dropout of the encoder. */
-export function learnerOf(
-  task: TrainingTask,
-  dropout: number,
-  changes: LearnerChanges = {},
-): Promise<TaskLearner> {
+export function learnerOf(task: TrainingTask, dropout: number, changes: LearnerChanges = {}): Promise<TaskLearner> {
   const input = loopInput(task, '', {}, { dropout });
   const options = input.hyperparameters;
   const { batchSize, language } = options;

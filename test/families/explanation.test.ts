@@ -11,9 +11,9 @@ describe('words that are left out', () => {
       fc.property(fc.integer({ min: 0, max: 2000 }), (words) => {
         const spans = spansToLeaveOut(words);
         expect(spans.length).toBeLessThanOrEqual(MAX_LEFT_OUT);
-        expect(
-          spans.flatMap(({ first, end }) => Array.from({ length: end - first }, (_, at) => first + at)),
-        ).toEqual(Array.from({ length: words }, (_, at) => at));
+        expect(spans.flatMap(({ first, end }) => Array.from({ length: end - first }, (_, at) => first + at))).toEqual(
+          Array.from({ length: words }, (_, at) => at),
+        );
         if (words <= MAX_LEFT_OUT) expect(spans).toHaveLength(words);
       }),
     );

@@ -1,9 +1,9 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import {
-  documentedModelTypes,
   type FamilyName,
   familyNames,
   type ModelType,
+  modelTypes,
   trainingRequestSchema,
   validate,
 } from '../../src/contract/index.js';
@@ -26,7 +26,7 @@ describe('the types of models and their families', () => {
   });
 
   it('are six types in three families', () => {
-    expect(documentedModelTypes.map((type) => [type, familyOfType(type).name])).toEqual([
+    expect(modelTypes.map((type) => [type, familyOfType(type).name])).toEqual([
       ['binary-text-classification', 'Papaya'],
       ['multiclass-text-classification', 'Papaya'],
       ['multilabel-text-classification', 'Papaya'],
@@ -38,7 +38,7 @@ describe('the types of models and their families', () => {
   });
 
   it('have two types that name one task', () => {
-    const others = documentedModelTypes.filter((type) => type !== 'sequence-labeling');
+    const others = modelTypes.filter((type) => type !== 'sequence-labeling');
     expect(taskOf('sequence-labeling')).toBe('named-entity-recognition');
     expect(others.map(taskOf)).toEqual(others);
   });
@@ -71,7 +71,7 @@ describe('a training request', () => {
   it('of an unknown type is refused, naming those that can be trained', async () => {
     const [problem] = await problemsOf({ type: 'ripeness' });
     expect(problem).toContain('model_config.type');
-    for (const type of documentedModelTypes) expect(problem).toContain(`"${type}"`);
+    for (const type of modelTypes) expect(problem).toContain(`"${type}"`);
   });
 
   it('of an unknown family is refused, naming those that exist', async () => {

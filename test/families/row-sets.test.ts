@@ -23,11 +23,7 @@ describe('rows in memory', () => {
   it('that repeat an earlier one are left out, and counted', async () => {
     const good = Array.from({ length: 4 }, (_, at) => ({ text: `good ${at}`, label: 'a' }));
     const bad = Array.from({ length: 4 }, (_, at) => ({ text: `bad ${at}`, label: 'b' }));
-    const { dataset, leftOut } = await checked('binary-text-classification', [
-      ...good,
-      ...bad,
-      ...good.slice(1),
-    ]);
+    const { dataset, leftOut } = await checked('binary-text-classification', [...good, ...bad, ...good.slice(1)]);
     expect(dataset.train.length + dataset.dev.length).toBe(8);
     expect(leftOut).toMatchObject([
       {

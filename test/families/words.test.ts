@@ -83,23 +83,7 @@ describe('words of single characters', () => {
 
 describe('any text', () => {
   const unit = fc.oneof(
-    fc.constantFrom(
-      ' ',
-      '\t',
-      '\n',
-      '\u00a0',
-      '\u3000',
-      '\uFEFF',
-      '\u200d',
-      '.',
-      ',',
-      "'",
-      '’s',
-      '(',
-      '」',
-      '@',
-      '#',
-    ),
+    fc.constantFrom(' ', '\t', '\n', '\u00a0', '\u3000', '\uFEFF', '\u200d', '.', ',', "'", '’s', '(', '」', '@', '#'),
     fc.constantFrom(
       'a',
       'U.',
@@ -157,11 +141,7 @@ describe('the splitting that training words suggest', () => {
     ['marks attached to words', sentences('I saw Paris.', 'Really? Yes, I did.'), 'whitespace'],
     ['no marks, which tells nothing', sentences('i saw paris', 'yes i did'), 'punctuation'],
     ['marks within words', sentences("I don't . AT&T , 3.5 U.S. !"), 'punctuation'],
-    [
-      'single characters of a script without spaces',
-      sentences('東 京 に 行 っ た 。', 'N A S A'),
-      'characters',
-    ],
+    ['single characters of a script without spaces', sentences('東 京 に 行 っ た 。', 'N A S A'), 'characters'],
     ['words of a script without spaces', sentences('東京 に 行っ た 。'), 'punctuation'],
     [
       'a few such characters among other words',
@@ -177,15 +157,12 @@ describe('the splitting that training words suggest', () => {
 });
 
 describe('a long run of a script without spaces', () => {
-  it.each(['สวัสดีชาวโลก', '日本語の文章を単語に分ける試みです'])(
-    'has the words that its pieces have: %s',
-    (piece) => {
-      const short = splitWords(piece, 'punctuation').map(({ text }) => text);
-      const long = splitWords(piece.repeat(500), 'punctuation');
-      expect(long.map(({ text }) => text)).toEqual(Array.from({ length: 500 }, () => short).flat());
-      expect(long.at(-1)?.start).toBe(500 * piece.length - (short.at(-1)?.length ?? 0));
-    },
-  );
+  it.each(['สวัสดีชาวโลก', '日本語の文章を単語に分ける試みです'])('has the words that its pieces have: %s', (piece) => {
+    const short = splitWords(piece, 'punctuation').map(({ text }) => text);
+    const long = splitWords(piece.repeat(500), 'punctuation');
+    expect(long.map(({ text }) => text)).toEqual(Array.from({ length: 500 }, () => short).flat());
+    expect(long.at(-1)?.start).toBe(500 * piece.length - (short.at(-1)?.length ?? 0));
+  });
 
   it.each(['東京都港区麻布台', 'สวัสดีชาวโลก', 'ーーーー', '東a!'])('takes time by its length: %s', (piece) => {
     const text = piece.repeat(Math.ceil(100_000 / piece.length));

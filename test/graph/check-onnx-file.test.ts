@@ -99,11 +99,7 @@ describe('an ONNX file', () => {
       model(node(span(5, span(1, 'axis'), number(3, 2 ** 31), number(20, 2)))),
       /an operation with the setting 2147483648/,
     ],
-    [
-      'axes without end',
-      model(node(span(5, span(8, varint(1e12))))),
-      /an operation with the setting 1000000000000/,
-    ],
+    ['axes without end', model(node(span(5, span(8, varint(1e12))))), /an operation with the setting 1000000000000/],
     ['a loop or a branch', model(node(span(5, span(6)))), /loops or branches/],
     ['operations of its own', Buffer.concat([model(), span(25)]), /operations of its own/],
     ['operations of somebody else', model(node(span(7, 'com.example'))), /operations of "com.example"/],
@@ -119,9 +115,7 @@ describe('an ONNX file', () => {
 
   it('is read in little more than no time where most of it is weights', async () => {
     const weights = new Uint8Array(64 * 1024 ** 2);
-    const path = await fileWith(
-      model(tensor(number(1, weights.length), number(2, 2), span(9, Buffer.from(weights)))),
-    );
+    const path = await fileWith(model(tensor(number(1, weights.length), number(2, 2), span(9, Buffer.from(weights)))));
     const before = process.memoryUsage().arrayBuffers;
     await checkOnnxFile(path);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(weights.length);

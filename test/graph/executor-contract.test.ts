@@ -1,13 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { cpuExecutor } from '../../src/graph/index.js';
-import {
-  Graph,
-  type GraphExecutor,
-  onnxExecutor,
-  type TensorData,
-  tensorflowExecutor,
-} from '../../src/graph.js';
+import { Graph, type GraphExecutor, onnxExecutor, type TensorData, tensorflowExecutor } from '../../src/graph.js';
 import { graphExecutorContract } from '../../src/testing.js';
 import { residentOnBuffers } from '../support/resident-on-buffers.js';
 import { describeWebGpu } from '../support/software-vulkan.js';
@@ -24,8 +18,7 @@ const executors: Readonly<Record<string, () => GraphExecutor>> = {
 };
 
 describeWebGpu('onnxExecutor on WebGPU', () => {
-  for (const { name, run } of graphExecutorContract(() => onnxExecutor({ provider: 'webgpu' })))
-    it(name, run);
+  for (const { name, run } of graphExecutorContract(() => onnxExecutor({ provider: 'webgpu' }))) it(name, run);
 });
 
 for (const [executor, create] of Object.entries(executors)) {

@@ -89,9 +89,7 @@ const cases: Readonly<Record<string, Case>> = {
   'greater, which has none, beside an operand that has one': {
     inputs: [[3, 4]],
     output: [3, 4],
-    apply: one((g, x) =>
-      g.multiply(x, g.greater(g.constant([...someNumbers(12, 1, 9)], [3, 4]), g.constant([0], []))),
-    ),
+    apply: one((g, x) => g.multiply(x, g.greater(g.constant([...someNumbers(12, 1, 9)], [3, 4]), g.constant([0], [])))),
   },
   placeRows: {
     inputs: [[2, 3]],
@@ -257,11 +255,7 @@ describe('building a graph', () => {
   it.each<[string, (graph: Graph, x: Tensor) => Tensor, RegExp]>([
     ['a reshape that does not fill', (g, x) => g.reshape(x, [5]), /does not fill/],
     ['a Gemm of unequal inner dimensions', (g, x) => g.gemm(x, x), /inner dimensions 4 and 3/],
-    [
-      'a sum of shapes that do not broadcast',
-      (g, x) => g.add(x, g.constant([1, 2], [2])),
-      /do not broadcast/,
-    ],
+    ['a sum of shapes that do not broadcast', (g, x) => g.add(x, g.constant([1, 2], [2])), /do not broadcast/],
     ['a slice past the end', (g, x) => g.slice(x, 1, 2, 5), /\[3, 4\] has no 2 to 5 along axis 1/],
     ['a concatenation of unequal rows', (g, x) => g.concat([x, g.constant([1, 2], [1, 2])], 0), /do not fit/],
     ['distances that are not twice the positions', (g, x) => g.relativeToAbsolute(x), /\[3, 4\]/],

@@ -25,10 +25,7 @@ it('a model that is written piece by piece loads, and its weights are asked for 
   for (const piece of await onnxPieces(graph, watched)) pieces.push(piece);
   expect(asked).toEqual(['first', 'second']);
   writeFileSync(file, Buffer.concat(pieces));
-  const [loaded, compiled] = [
-    await onnxExecutor().load(file),
-    await onnxExecutor().compile(graph, { weights }),
-  ];
+  const [loaded, compiled] = [await onnxExecutor().load(file), await onnxExecutor().compile(graph, { weights })];
   const feeds = { x: { type: 'float32', dims: [2, 300], data: someNumbers(600, 1, 3) } } as const;
   const run = async (model: typeof compiled) => {
     const y = { type: 'float32', dims: [2, 1], data: new Float32Array(2) } as const;
@@ -37,6 +34,5 @@ it('a model that is written piece by piece loads, and its weights are asked for 
     return y.data;
   };
   const expected = await run(compiled);
-  for (const [at, value] of (await run(loaded)).entries())
-    expect(value).toBeCloseTo(expected[at] ?? Number.NaN, 3);
+  for (const [at, value] of (await run(loaded)).entries()) expect(value).toBeCloseTo(expected[at] ?? Number.NaN, 3);
 });

@@ -55,19 +55,16 @@ const ids = [
 ];
 
 describe('a table in 4 bits', () => {
-  it.each([16, 48, 256])(
-    'gives entries on sixteen steps of row and column as they were: width %i',
-    async (width) => {
-      // Every row and column has each of the sixteen integers; one row's reach from 8 to −7.
-      const table = Float32Array.from({ length: 16 * width }, (_, at) => {
-        const [row, column] = [Math.floor(at / width), at % width];
-        const integer = ((row + 5 * column) % 16) - 8;
-        return integer * (1 + (column % 7)) * (row === 3 ? -0.1 : 0.1);
-      });
-      const expected = ids.flat().flatMap((id) => [...table.subarray(id * width, (id + 1) * width)]);
-      expect(distance(await looksUp(4, table, width, ids), Float32Array.from(expected))).toBeLessThan(1e-6);
-    },
-  );
+  it.each([16, 48, 256])('gives entries on sixteen steps of row and column as they were: width %i', async (width) => {
+    // Every row and column has each of the sixteen integers; one row's reach from 8 to −7.
+    const table = Float32Array.from({ length: 16 * width }, (_, at) => {
+      const [row, column] = [Math.floor(at / width), at % width];
+      const integer = ((row + 5 * column) % 16) - 8;
+      return integer * (1 + (column % 7)) * (row === 3 ? -0.1 : 0.1);
+    });
+    const expected = ids.flat().flatMap((id) => [...table.subarray(id * width, (id + 1) * width)]);
+    expect(distance(await looksUp(4, table, width, ids), Float32Array.from(expected))).toBeLessThan(1e-6);
+  });
 
   it('gives what its bits and scales come to by hand', async () => {
     const width = 10;
@@ -117,9 +114,7 @@ describe('a table in 4 bits', () => {
     const table = normals(4 * 8).map((value, at) => (at < 8 || at % 8 === 5 ? 0 : value));
     const given = unpacked(table, 8);
     expect(given.every(Number.isFinite)).toBe(true);
-    expect(given.filter((_, at) => at < 8 || at % 8 === 5).every((value) => Math.abs(value) === 0)).toBe(
-      true,
-    );
+    expect(given.filter((_, at) => at < 8 || at % 8 === 5).every((value) => Math.abs(value) === 0)).toBe(true);
   });
 
   it('takes 8 bits if the width is odd', async () => {

@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  cpuExecutor,
-  Graph,
-  type GraphExecutor,
-  onnxExecutor,
-  type TensorData,
-} from '../../src/graph/index.js';
+import { cpuExecutor, Graph, type GraphExecutor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { Random } from '../../src/system/random.js';
 
 const random = Random.fromSeed(5);

@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  Graph,
-  linearInputs,
-  onnxExecutor,
-  type Quantization,
-  type TensorData,
-} from '../../src/graph/index.js';
+import { Graph, linearInputs, onnxExecutor, type Quantization, type TensorData } from '../../src/graph/index.js';
 import { inputRounding, integerFactor, integerRows } from '../../src/graph/onnx/integer-weights.js';
 import { Random } from '../../src/system/random.js';
 

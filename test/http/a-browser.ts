@@ -16,11 +16,7 @@ export async function aBrowser(): Promise<Browser> {
 }
 
 /** A page that is closed when the running test has finished, and must not have had an error or asked another server. */
-export async function openPage(
-  browser: Browser,
-  url: string,
-  options: BrowserContextOptions = {},
-): Promise<Page> {
+export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
   const faults: string[] = [];
@@ -46,7 +42,5 @@ const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   await page.evaluate(await readFile(axe, 'utf8'));
   const { violations }: AxeResults = await page.evaluate('axe.run()');
-  return violations.map(
-    ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' ')}`,
-  );
+  return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' ')}`);
 }

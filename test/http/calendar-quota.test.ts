@@ -95,9 +95,7 @@ describe('the counts in a storage', () => {
     later.set('2026-12-01T00:00:00Z');
     await quota.consume('acme', 10);
     await quota.close();
-    await expect(
-      calendarQuota({ ...options(storage), now: later.now }).consume('acme'),
-    ).rejects.toBeDefined();
+    await expect(calendarQuota({ ...options(storage), now: later.now }).consume('acme')).rejects.toBeDefined();
   });
 
   it('that cannot be read are an error, not a free pass', async () => {

@@ -68,37 +68,34 @@ async function aStuckDataset() {
 }
 
 describe('orchard serve', () => {
-  describe.skipIf(process.platform === 'win32').each(['worker', 'process'])(
-    'with isolation %s',
-    (isolation) => {
-      it('stops at SIGTERM with its job resumable, and takes it up at the next start', async () => {
-        const dataset = await aStuckDataset();
-        const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'basic' });
-        const environment = { ORCHARD_KEYS: JSON.stringify([stored]) };
-        const args = ['--data', temporaryDirectory(), '--allow-private-addresses', '--isolation', isolation];
-        const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+  describe.skipIf(process.platform === 'win32').each(['worker', 'process'])('with isolation %s', (isolation) => {
+    it('stops at SIGTERM with its job resumable, and takes it up at the next start', async () => {
+      const dataset = await aStuckDataset();
+      const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'basic' });
+      const environment = { ORCHARD_KEYS: JSON.stringify([stored]) };
+      const args = ['--data', temporaryDirectory(), '--allow-private-addresses', '--isolation', isolation];
+      const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
 
-        const first = await started(args, environment);
-        const firstRequest = dataset.nextRequest();
-        const created = await fetch(`${first.url}/trainer/language/training-jobs`, {
-          method: 'POST',
-          headers,
-          body: JSON.stringify({ ...aRequest, dataset_url: dataset.url }),
-        });
-        const { id } = await bodyOf(created);
-        await firstRequest;
-        expect(await stopped(first.child)).toBe(0);
-        expect(await first.log).toMatch(/"path":"\/trainer\/language\/training-jobs","status":200/);
-
-        const secondRequest = dataset.nextRequest();
-        const second = await started(args, environment);
-        await secondRequest;
-        const read = await fetch(`${second.url}/trainer/language/training-jobs/${id}`, { headers });
-        expect((await bodyOf(read)).data.status).toBe('RUNNING');
-        expect(await stopped(second.child)).toBe(0);
+      const first = await started(args, environment);
+      const firstRequest = dataset.nextRequest();
+      const created = await fetch(`${first.url}/trainer/language/training-jobs`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ ...aRequest, dataset_url: dataset.url }),
       });
-    },
-  );
+      const { id } = await bodyOf(created);
+      await firstRequest;
+      expect(await stopped(first.child)).toBe(0);
+      expect(await first.log).toMatch(/"path":"\/trainer\/language\/training-jobs","status":200/);
+
+      const secondRequest = dataset.nextRequest();
+      const second = await started(args, environment);
+      await secondRequest;
+      const read = await fetch(`${second.url}/trainer/language/training-jobs/${id}`, { headers });
+      expect((await bodyOf(read)).data.status).toBe('RUNNING');
+      expect(await stopped(second.child)).toBe(0);
+    });
+  });
 
   it('outlives a connection that asks for 3,000 files and reads none, and answers others', async () => {
     const { child, url } = await started(['--data', temporaryDirectory()]);

@@ -84,12 +84,9 @@ describe('answers that nobody takes', () => {
   });
 
   it('are kept up to a number of bytes in all; the largest go first', async () => {
-    const { url } = await aServer(
-      async (request) => new Response(request.url.endsWith('small') ? 'ok' : LARGE),
-      {
-        maxUntakenBytes: 10 * 2 ** 20,
-      },
-    );
+    const { url } = await aServer(async (request) => new Response(request.url.endsWith('small') ? 'ok' : LARGE), {
+      maxUntakenBytes: 10 * 2 ** 20,
+    });
     const open = await Promise.all(Array.from({ length: 10 }, () => rawConnection(url)));
     for (const each of open) each.write(gets('/'));
     const read = await Promise.all(open.map((each) => each.read((text) => text.endsWith(LARGE))));

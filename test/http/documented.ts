@@ -11,9 +11,7 @@ export function requireDocumented(
   limits: DocumentedLimits,
 ): void {
   const [pathname = ''] = path.split('?');
-  const operation = documentedRoutes().find(
-    (each) => each.method === method && patternOf(each.path).test(pathname),
-  );
+  const operation = documentedRoutes().find((each) => each.method === method && patternOf(each.path).test(pathname));
   if (status !== 200) errorSchema.parse(body);
   else operation?.output?.parse(body);
   if (operation === undefined || status === 200) return;

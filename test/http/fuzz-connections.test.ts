@@ -19,8 +19,7 @@ const MAX_HANG_MS = 5000;
 const MAX_GROWTH_BYTES = 700 * 2 ** 20;
 
 const catalogue = useCatalogue();
-const authenticate = (apiKey: string) =>
-  apiKey === 'right' ? ({ app_id: 'acme', tier: 'pro' } as const) : undefined;
+const authenticate = (apiKey: string) => (apiKey === 'right' ? ({ app_id: 'acme', tier: 'pro' } as const) : undefined);
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: test\r\nx-api-key: right\r\n\r\n`;
 function post(path: string, body: string, headers = ''): string {
@@ -79,10 +78,7 @@ const pieces = fc.oneof(
 const exchanges = fc.record({
   pieces: fc.array(pieces, { minLength: 1, maxLength: 4 }),
   /** How often the pieces are sent one after the other: more than a connection may have waiting, at times. */
-  times: fc.oneof(
-    { weight: 4, arbitrary: fc.constant(1) },
-    { weight: 1, arbitrary: fc.integer({ min: 2, max: 400 }) },
-  ),
+  times: fc.oneof({ weight: 4, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.integer({ min: 2, max: 400 }) }),
   client: fc.constantFrom('reads', 'reads late', 'ends', 'resets', 'leaves without a word'),
 });
 type Exchange = typeof exchanges extends fc.Arbitrary<infer Value> ? Value : never;
@@ -124,22 +120,19 @@ it('answers or ends every connection, and survives it', { timeout: 3_600_000 }, 
   const before = process.memoryUsage().rss;
   const statuses = new Map<number, number>();
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(exchanges, { minLength: CONNECTIONS, maxLength: CONNECTIONS }),
-      async (played) => {
-        const read = await Promise.all(
-          played.map((exchange) => within(MAX_HANG_MS, JSON.stringify(exchange), play(url, exchange))),
-        );
-        for (const { status, body } of read.flatMap(answersIn)) {
-          statuses.set(status, (statuses.get(status) ?? 0) + 1);
-          expect(status === 503 || status < 500).toBe(true);
-          if (status >= 400) expect(JSON.parse(body).detail[0].msg).toEqual(expect.any(String));
-        }
-        const health = await within(MAX_HANG_MS, '/health', fetch(`${url}/health`));
-        expect(health.status).toBe(200);
-        expect(process.memoryUsage().rss - before).toBeLessThan(MAX_GROWTH_BYTES);
-      },
-    ),
+    fc.asyncProperty(fc.array(exchanges, { minLength: CONNECTIONS, maxLength: CONNECTIONS }), async (played) => {
+      const read = await Promise.all(
+        played.map((exchange) => within(MAX_HANG_MS, JSON.stringify(exchange), play(url, exchange))),
+      );
+      for (const { status, body } of read.flatMap(answersIn)) {
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        expect(status === 503 || status < 500).toBe(true);
+        if (status >= 400) expect(JSON.parse(body).detail[0].msg).toEqual(expect.any(String));
+      }
+      const health = await within(MAX_HANG_MS, '/health', fetch(`${url}/health`));
+      expect(health.status).toBe(200);
+      expect(process.memoryUsage().rss - before).toBeLessThan(MAX_GROWTH_BYTES);
+    }),
     // To shrink would play connections for minutes.
     { numRuns: Math.ceil(EXCHANGES / CONNECTIONS), endOnFailure: true },
   );

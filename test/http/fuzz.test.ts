@@ -33,10 +33,7 @@ const searches = fc.oneof(
   {
     weight: 1,
     arbitrary: fc
-      .dictionary(
-        fc.constantFrom('limit', 'cursor', 'modelType', 'trainingStatus', 'x', '__proto__'),
-        fc.string(),
-      )
+      .dictionary(fc.constantFrom('limit', 'cursor', 'modelType', 'trainingStatus', 'x', '__proto__'), fc.string())
       .map((query) => `?${new URLSearchParams(query)}`),
   },
 );
@@ -54,9 +51,7 @@ const bodies = fc.oneof(
   fc.constantFrom(...rightBodies),
   fc
     .tuple(fc.constantFrom(...rightBodies), fc.jsonValue())
-    .chain(([right, value]) =>
-      fc.constantFrom(...Object.keys(right)).map((key) => ({ ...right, [key]: value })),
-    ),
+    .chain(([right, value]) => fc.constantFrom(...Object.keys(right)).map((key) => ({ ...right, [key]: value }))),
   fc.jsonValue({ maxDepth: 4 }),
 );
 const rawBodies = fc.oneof(
@@ -65,11 +60,7 @@ const rawBodies = fc.oneof(
   { weight: 1, arbitrary: fc.uint8Array({ maxLength: 200 }) },
   {
     weight: 1,
-    arbitrary: fc.constantFrom(
-      '['.repeat(100_000),
-      '{"query":'.repeat(10_000),
-      '{"__proto__":{"query":"a"}}',
-    ),
+    arbitrary: fc.constantFrom('['.repeat(100_000), '{"query":'.repeat(10_000), '{"__proto__":{"query":"a"}}'),
   },
 );
 const methods = fc.oneof(
@@ -78,13 +69,7 @@ const methods = fc.oneof(
 );
 const headers = fc.record(
   {
-    'content-type': fc.constantFrom(
-      'application/json',
-      'application/json;charset=x',
-      'text/plain',
-      'json',
-      '',
-    ),
+    'content-type': fc.constantFrom('application/json', 'application/json;charset=x', 'text/plain', 'json', ''),
     'content-length': fc.constantFrom('-1', '0', '1e9', 'many'),
     'x-request-id': fc.string({ unit: fc.constantFrom(...'ab-_=/ <é'), maxLength: 300 }),
     'transfer-encoding': fc.constant('chunked'),

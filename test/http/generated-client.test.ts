@@ -86,9 +86,7 @@ function complaints(types: string, programs: Readonly<Record<string, string>>): 
   return new Map(
     sources.map(([name]) => {
       const diagnostics = ts.getPreEmitDiagnostics(compiled, compiled.getSourceFile(pathOf(`${name}.ts`)));
-      const messages = diagnostics.map(({ messageText }) =>
-        ts.flattenDiagnosticMessageText(messageText, '\n'),
-      );
+      const messages = diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
       return [name, messages.join('\n')];
     }),
   );

@@ -19,14 +19,8 @@ const DEEP_PATH = `${'deep/'.repeat(1000)}train.tsv`;
 const archive = anArchive();
 
 const archives: [what: string, zip: () => Promise<Buffer>][] = [
-  [
-    'a file where a folder is needed',
-    async () => renamed(await zipOf({ data: '1', 'xata/b': '2' }), 'xata', 'data'),
-  ],
-  [
-    'a folder where a file is needed',
-    async () => renamed(await zipOf({ 'data/b': '1', xata: '2' }), 'xata', 'data'),
-  ],
+  ['a file where a folder is needed', async () => renamed(await zipOf({ data: '1', 'xata/b': '2' }), 'xata', 'data')],
+  ['a folder where a file is needed', async () => renamed(await zipOf({ 'data/b': '1', xata: '2' }), 'xata', 'data')],
   ['a file twice', async () => renamed(await zipOf({ 'a.txt': '1', 'b.txt': '2' }), 'b.txt', 'a.txt')],
   ['a name that is too long', () => archive.withFile(LONG_NAME, 'a').zipped()],
   ['a path that is too long', () => archive.withFile(DEEP_PATH, 'a').zipped()],
@@ -42,15 +36,9 @@ const archives: [what: string, zip: () => Promise<Buffer>][] = [
   ['rows in a folder', () => archive.without('train.tsv').withFile('train.tsv/rows', 'a').zipped()],
   ['TRAIN_FILE outside', () => archive.withConfig({ TRAIN_FILE: '../../../etc/passwd' }).zipped()],
   ['TRAIN_FILE too long', () => archive.withConfig({ TRAIN_FILE: LONG_NAME }).zipped()],
-  [
-    'DATA_DIR outside',
-    () => archive.withConfig({ DATA_DIR: '../'.repeat(50), TRAIN_FILE: 'etc/passwd' }).zipped(),
-  ],
+  ['DATA_DIR outside', () => archive.withConfig({ DATA_DIR: '../'.repeat(50), TRAIN_FILE: 'etc/passwd' }).zipped()],
   ['TRAIN_FILE with NUL', () => archive.withConfig({ TRAIN_FILE: 'a\0.tsv' }).zipped()],
-  [
-    'labels that poison',
-    () => archive.withFile('label_id.json', '{"__proto__":"a","constructor":"b"}').zipped(),
-  ],
+  ['labels that poison', () => archive.withFile('label_id.json', '{"__proto__":"a","constructor":"b"}').zipped()],
   ['deep JSON', () => archive.withFile('label_id.json', '['.repeat(100_000)).zipped()],
 ];
 

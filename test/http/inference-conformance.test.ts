@@ -10,10 +10,7 @@ const catalogue = useCatalogue();
 const query = 'the lamp was awful';
 /** Texts that a model scores differently. */
 const queriesOf = (count: number) =>
-  Array.from(
-    { length: count },
-    (_, at) => `${at % 2 === 0 ? 'the driver was kind' : '?'} ${'awful '.repeat(at)}`,
-  );
+  Array.from({ length: count }, (_, at) => `${at % 2 === 0 ? 'the driver was kind' : '?'} ${'awful '.repeat(at)}`);
 
 const metadata = { model_inference_time_ms: expect.any(Number) };
 
@@ -64,16 +61,13 @@ describe.each([
         expect(body).toEqual({ data: expect.any(Array), metadata });
         expect(body.data).toHaveLength(queries.length);
         for (const [at, query] of queries.entries()) {
-          const { data } = (await service.ask('POST', `/predictor/language/${model}`, { body: { query } }))
-            .body;
+          const { data } = (await service.ask('POST', `/predictor/language/${model}`, { body: { query } })).body;
           expect(body.data[at].labels).toEqual(data.labels);
           for (const [rank, score] of data.scores.entries()) {
             expect(body.data[at].scores[rank]).toBeCloseTo(score, 5);
           }
         }
-        expect(new Set(body.data.map(({ scores }: { scores: number[] }) => scores[0])).size).toBe(
-          queries.length,
-        );
+        expect(new Set(body.data.map(({ scores }: { scores: number[] }) => scores[0])).size).toBe(queries.length);
       }
     });
 
@@ -111,9 +105,7 @@ describe.each([
     const { ask } = await start();
     const answer = await ask('POST', `${area}/${name}`, { body });
     expect(answer.status).toBe(404);
-    expect(answer.body.detail).toEqual([
-      { loc: ['path', parameter], msg: expect.any(String), type: 'not_found' },
-    ]);
+    expect(answer.body.detail).toEqual([{ loc: ['path', parameter], msg: expect.any(String), type: 'not_found' }]);
     expect(answer.body.detail[0].msg).not.toContain(catalogue.directory);
   });
 

@@ -19,9 +19,7 @@ describe('a rate limit', () => {
     const { status, headers, body: refused } = await ask('POST', PREDICT, { body });
     expect(status).toBe(429);
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(3500);
-    expect(refused.detail).toEqual([
-      { loc: ['header', 'x-api-key'], msg: expect.any(String), type: 'rate_limit' },
-    ]);
+    expect(refused.detail).toEqual([{ loc: ['header', 'x-api-key'], msg: expect.any(String), type: 'rate_limit' }]);
     expect((await ask('POST', PREDICT, { body, as: 'basic' })).status).toBe(200);
   });
 
@@ -125,9 +123,7 @@ describe('wrong keys', () => {
     const right = await ask('POST', PREDICT, { body });
     expect(right.status).toBe(429);
     expect(Number(right.headers.get('retry-after'))).toBeGreaterThan(3500);
-    expect(right.body.detail).toEqual([
-      { loc: ['header', 'x-api-key'], msg: expect.any(String), type: 'wrong_keys' },
-    ]);
+    expect(right.body.detail).toEqual([{ loc: ['header', 'x-api-key'], msg: expect.any(String), type: 'wrong_keys' }]);
     expect((await ask('POST', PREDICT, { body, as: null })).status).toBe(401);
   });
 

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { describe, expect, it } from 'vitest';
-import { documentedModelTypes, trainingJobStatuses } from '../../src/contract/index.js';
+import { modelTypes, trainingJobStatuses } from '../../src/contract/index.js';
 import type { HandlerOptions } from '../../src/http/index.js';
 import { aService, useCatalogue } from './a-service.js';
 
@@ -18,10 +18,7 @@ async function declaredBy(handler: Partial<HandlerOptions>): Promise<Map<string,
   const found = Object.values<Record<string, { operationId: string; responses: object }>>(paths);
   return new Map(
     found.flatMap((item) =>
-      Object.values(item).map(({ operationId, responses }) => [
-        operationId,
-        Object.keys(responses).map(Number).sort(),
-      ]),
+      Object.values(item).map(({ operationId, responses }) => [operationId, Object.keys(responses).map(Number).sort()]),
     ),
   );
 }
@@ -69,8 +66,7 @@ describe('the OpenAPI document', () => {
 
   it('tells the limits and enumerations', async () => {
     const { paths } = await theDocument();
-    const bodyOf = (path: string) =>
-      paths[path].post.requestBody.content['application/json'].schema.properties;
+    const bodyOf = (path: string) => paths[path].post.requestBody.content['application/json'].schema.properties;
     expect(bodyOf('/batch-predictor/language/model/{model_id}').queries).toMatchObject({
       minItems: 1,
       maxItems: 20,
@@ -81,10 +77,9 @@ describe('the OpenAPI document', () => {
     }
     const { name, type } = bodyOf('/trainer/language/training-jobs').model_config.properties;
     expect(name).toMatchObject({ minLength: 1, maxLength: 24 });
-    expect(type.enum).toEqual(documentedModelTypes);
+    expect(type.enum).toEqual(modelTypes);
     const { parameters } = paths['/trainer/language/models'].get;
-    const schemaOf = (wanted: string) =>
-      parameters.find(({ name }: { name: string }) => name === wanted).schema;
+    const schemaOf = (wanted: string) => parameters.find(({ name }: { name: string }) => name === wanted).schema;
     expect(schemaOf('trainingStatus').enum).toEqual([...trainingJobStatuses]);
     expect(schemaOf('limit')).toMatchObject({ type: 'integer', minimum: 1, maximum: 100 });
   });

@@ -122,15 +122,9 @@ describe('an explanation', () => {
       expect(status).toBe(200);
       expect(body.data.labels).toHaveLength(3);
       expect(body.data.explained).toHaveLength(1);
-      expect(body.data.explained[0].words.map(({ word }: { word: string }) => word)).toEqual([
-        'it',
-        'works',
-        'well',
-      ]);
+      expect(body.data.explained[0].words.map(({ word }: { word: string }) => word)).toEqual(['it', 'works', 'well']);
     }
-    expect((await ask('/page/explanations', { model: `model/${id}`, query: 'x' }, 'stranger')).status).toBe(
-      404,
-    );
+    expect((await ask('/page/explanations', { model: `model/${id}`, query: 'x' }, 'stranger')).status).toBe(404);
     expect((await ask('/page/explanations', { model: 'weather', query: 'x' })).status).toBe(404);
     const unknown = { model: `model/${id}`, query: 'x', label: 'weather' };
     expect((await ask('/page/explanations', unknown)).body.detail[0].loc).toEqual(['body', 'label']);

@@ -5,15 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { documentedModelTypes, familyNameOf } from '../../src/contract/index.js';
+import { familyNameOf, modelTypes } from '../../src/contract/index.js';
 import { saveBody } from '../../src/http/body.js';
-import {
-  accountServices,
-  createHandler,
-  type Handler,
-  serve,
-  type UploadLimits,
-} from '../../src/http/index.js';
+import { accountServices, createHandler, type Handler, serve, type UploadLimits } from '../../src/http/index.js';
 import { aMemoryStorage } from '../jobs/builders.js';
 import { FakeHost, statsAfter } from '../jobs/fake-host.js';
 import { aRequest } from '../jobs/request.js';
@@ -88,19 +82,16 @@ describe('the files of the page', () => {
     for (const link of links) expect((await send('GET', link, { as: '' })).status).toBe(200);
   });
 
-  it.each(['/', '/page/page.js', '/page/style.css'])(
-    '%s is sent again only when it has changed',
-    async (path) => {
-      const { send } = await aPage();
-      const first = await send('GET', path);
-      const tag = first.headers.get('etag') ?? '';
-      expect(first.headers.get('cache-control')).toBe('no-cache');
-      const second = await send('GET', path, { headers: { 'if-none-match': tag } });
-      expect(second.status).toBe(304);
-      expect(await second.text()).toBe('');
-      expect((await send('GET', path, { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
-    },
-  );
+  it.each(['/', '/page/page.js', '/page/style.css'])('%s is sent again only when it has changed', async (path) => {
+    const { send } = await aPage();
+    const first = await send('GET', path);
+    const tag = first.headers.get('etag') ?? '';
+    expect(first.headers.get('cache-control')).toBe('no-cache');
+    const second = await send('GET', path, { headers: { 'if-none-match': tag } });
+    expect(second.status).toBe(304);
+    expect(await second.text()).toBe('');
+    expect((await send('GET', path, { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
+  });
 
   it('offer every documented type of model with its family', async () => {
     const { send } = await aPage();
@@ -110,7 +101,7 @@ describe('the files of the page', () => {
       return of('data-family') === undefined ? [] : [[of('value'), of('data-family')]];
     });
     // The same task by another name.
-    const types = documentedModelTypes.filter((type) => type !== 'sequence-labeling');
+    const types = modelTypes.filter((type) => type !== 'sequence-labeling');
     expect(offered).toEqual(types.map((type) => [type, familyNameOf[type]]));
   });
 
@@ -149,9 +140,7 @@ describe('every route of the page that asks the service', () => {
     const post = { type: 'application/json', body: '{}' };
     const response = await send(method, `${path}?colour=red`, method === 'POST' ? post : {});
     expect(response.status).toBe(422);
-    expect(JSON.parse(await response.text()).detail).toContainEqual(
-      expect.objectContaining({ loc: ['query'] }),
-    );
+    expect(JSON.parse(await response.text()).detail).toContainEqual(expect.objectContaining({ loc: ['query'] }));
   });
 
   it.each([
@@ -277,9 +266,7 @@ describe('an upload', () => {
     it('those of all accounts together are bounded too, and those under way count', async () => {
       const { put } = aBoundedPage({ maxBytes: 105 });
       void put(endless());
-      await vi.waitFor(async () =>
-        expect(await put(endless(), 'stranger')).toEqual({ status: 503, ...full }),
-      );
+      await vi.waitFor(async () => expect(await put(endless(), 'stranger')).toEqual({ status: 503, ...full }));
       expect((await put(zip.slice(), 'stranger')).status).toBe(503);
     });
 

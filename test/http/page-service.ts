@@ -4,13 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { errAsync, okAsync } from 'neverthrow';
-import {
-  type Account,
-  type InferenceResult,
-  type ModelType,
-  memoryStorage,
-  NotFoundError,
-} from 'orchard-nlp';
+import { type Account, type InferenceResult, type ModelType, memoryStorage, NotFoundError } from 'orchard-nlp';
 import { type AccountServices, accountServices, createHandler, serve } from 'orchard-nlp/http';
 import { sentimentRequest, temporaryFolder } from '../public/sentiments.js';
 import { anArchive } from '../support/archive-builder.js';

@@ -159,9 +159,7 @@ describe.skipIf(executable === undefined)(title, () => {
     expect(await place.textContent()).toBe('Apple opens a shop in Paris.');
     expect(await place.locator('mark.for').allInnerTexts()).toEqual(['Apple']);
     expect(await place.locator('mark.against').allInnerTexts()).toEqual(['Paris.']);
-    const told = page
-      .getByRole('status')
-      .filter({ hasText: 'What counts most towards the answer: “Apple”.' });
+    const told = page.getByRole('status').filter({ hasText: 'What counts most towards the answer: “Apple”.' });
     await told.waitFor({ state: 'attached' });
     await ask(page, 'emotion-detection');
     // The sentence that `ask` waits for may still be that of the answer before.
@@ -182,11 +180,7 @@ describe.skipIf(executable === undefined)(title, () => {
     const rows = first.locator('tbody tr');
     expect(await rows.count()).toBe(20);
     const cells = await rows.first().locator('th, td').allTextContents();
-    expect(cells).toEqual([
-      'train.tsv line 2, column label',
-      'found label id 7',
-      'an id of label_id.json (0 to 1)',
-    ]);
+    expect(cells).toEqual(['train.tsv line 2, column label', 'found label id 7', 'an id of label_id.json (0 to 1)']);
     const ofDev = page.getByRole('rowheader', { name: 'dev.tsv' });
     expect(await ofDev.count()).toBe(0);
     await page.getByText('5 more').click();
@@ -246,29 +240,26 @@ describe.skipIf(executable === undefined)(title, () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('job-heading');
   });
 
-  it.each(['light', 'dark'] as const)(
-    'has nothing that axe-core finds wrong, in %s colours',
-    async (colorScheme) => {
-      const start = await openPage(browser, service.url, { colorScheme });
-      expect(await accessibilityProblems(start)).toEqual([]);
-      const page = await aPage({ colorScheme });
-      for (const model of Object.keys(catalogue)) {
-        await ask(page, model, ENTITY_TEXT);
-        expect(await accessibilityProblems(page)).toEqual([]);
-      }
-      const jobs = page.getByRole('button', { name: 'Show job' });
-      await jobs.last().click(); // the first one, which has all its figures
-      await page.getByText('The figures as a table').click();
+  it.each(['light', 'dark'] as const)('has nothing that axe-core finds wrong, in %s colours', async (colorScheme) => {
+    const start = await openPage(browser, service.url, { colorScheme });
+    expect(await accessibilityProblems(start)).toEqual([]);
+    const page = await aPage({ colorScheme });
+    for (const model of Object.keys(catalogue)) {
+      await ask(page, model, ENTITY_TEXT);
       expect(await accessibilityProblems(page)).toEqual([]);
-      await page.getByText('What a file looks like').click();
-      await page.getByRole('button', { name: 'Which words influenced it?' }).click();
-      await page.locator('#explanation .words').first().waitFor();
-      expect(await accessibilityProblems(page)).toEqual([]);
-      await page.getByRole('button', { name: 'Show job wrong' }).click();
-      await page.getByText('5 more').click();
-      expect(await accessibilityProblems(page)).toEqual([]);
-    },
-  );
+    }
+    const jobs = page.getByRole('button', { name: 'Show job' });
+    await jobs.last().click(); // the first one, which has all its figures
+    await page.getByText('The figures as a table').click();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByText('What a file looks like').click();
+    await page.getByRole('button', { name: 'Which words influenced it?' }).click();
+    await page.locator('#explanation .words').first().waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Show job wrong' }).click();
+    await page.getByText('5 more').click();
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
 
   it('fits a telephone without scrolling sideways', async () => {
     const page = await aPage({ viewport: { width: 390, height: 800 } });

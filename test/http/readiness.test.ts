@@ -55,8 +55,7 @@ describe('/ready', () => {
 
 describe('a process that serves its probes alone', () => {
   const handler = probeHandler({ ready: readinessOf([fine]) });
-  const ask = (path: string, method = 'GET') =>
-    handler(new Request(`http://trainer.test${path}`, { method }));
+  const ask = (path: string, method = 'GET') => handler(new Request(`http://trainer.test${path}`, { method }));
 
   it.each(['/health', '/ready', '/metrics'])('answers %s', async (path) => {
     expect((await ask(path)).status).toBe(200);

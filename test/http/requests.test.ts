@@ -87,8 +87,7 @@ describe.each([
   it('up to the limit is read, of one byte more is a 413', async () => {
     const maxBodyBytes = 100;
     const { ask } = await aService(catalogue, { overSocket, handler: { maxBodyBytes } });
-    const ofBytes = (bytes: number) =>
-      JSON.stringify({ query: '' }).replace('""', `"${'a'.repeat(bytes - 12)}"`);
+    const ofBytes = (bytes: number) => JSON.stringify({ query: '' }).replace('""', `"${'a'.repeat(bytes - 12)}"`);
     expect(Buffer.byteLength(ofBytes(100))).toBe(100);
     expect((await ask('POST', PREDICT, { body: ofBytes(100) })).status).toBe(200);
     const answer = await ask('POST', PREDICT, { body: ofBytes(101) });
@@ -178,17 +177,15 @@ describe('a body that never ends', () => {
 });
 
 describe('a path', () => {
-  it.each([
-    '/trainer',
-    '/trainer/language/models/',
-    '/medley/language/x',
-    '/predictor/language/pre-trained/',
-  ])('that is not there, %s, is a 404', async (path) => {
-    const { ask } = await aService(catalogue);
-    const { status, body } = await ask('GET', path);
-    expect(status).toBe(404);
-    expect(body).toEqual({ detail: [{ loc: ['path'], msg: expect.any(String), type: 'not_found' }] });
-  });
+  it.each(['/trainer', '/trainer/language/models/', '/medley/language/x', '/predictor/language/pre-trained/'])(
+    'that is not there, %s, is a 404',
+    async (path) => {
+      const { ask } = await aService(catalogue);
+      const { status, body } = await ask('GET', path);
+      expect(status).toBe(404);
+      expect(body).toEqual({ detail: [{ loc: ['path'], msg: expect.any(String), type: 'not_found' }] });
+    },
+  );
 
   it.each([
     ['PUT', '/trainer/language/models', 'GET, HEAD'],

@@ -155,9 +155,7 @@ describe('the status of a training job', () => {
 describe('the medley', () => {
   const labels = ['a', 'b', 'c'] as const;
   const names = Array.from({ length: 12 }, (_, at) => `model-${at}`);
-  const many = useCatalogue((folder) =>
-    tinyCatalogue(folder, Object.fromEntries(names.map((name) => [name, labels]))),
-  );
+  const many = useCatalogue((folder) => tinyCatalogue(folder, Object.fromEntries(names.map((name) => [name, labels]))));
 
   it.each([
     ['/medley/language', { query: 'a' }],
@@ -226,6 +224,5 @@ it('a pretrained model may be asked by an account of any tier, once a request', 
   const { ask } = await aService(catalogue);
   const body = { query: 'a' };
   const path = `/predictor/language/pre-trained/${MODEL}`;
-  for (const as of ['basic', 'pro'] as const)
-    expect((await ask('POST', path, { body, as })).status).toBe(200);
+  for (const as of ['basic', 'pro'] as const) expect((await ask('POST', path, { body, as })).status).toBe(200);
 });

@@ -63,8 +63,7 @@ describe.each([
       const first = (await service.ask('GET', `${path}?limit=2`)).body;
       expect(first.data.map(idOf)).toEqual(ids.slice(0, 2));
       expect(first.pagination).toEqual({ limit: 2, has_more: true, next_cursor: expect.any(String) });
-      const second = (await service.ask('GET', `${path}?limit=2&cursor=${first.pagination.next_cursor}`))
-        .body;
+      const second = (await service.ask('GET', `${path}?limit=2&cursor=${first.pagination.next_cursor}`)).body;
       expect(second.data.map(idOf)).toEqual(ids.slice(2));
       expect(second.pagination).toEqual({ limit: 2, has_more: false, next_cursor: null });
     });
@@ -112,9 +111,7 @@ describe.each([
       for (const path of [MODELS, JOBS]) {
         const { status, body } = await ask('GET', `${path}?${filter}`);
         expect(status).toBe(422);
-        expect(body.detail).toEqual([
-          { loc: ['query', field], msg: expect.any(String), type: expect.any(String) },
-        ]);
+        expect(body.detail).toEqual([{ loc: ['query', field], msg: expect.any(String), type: expect.any(String) }]);
       }
     });
   });
@@ -161,11 +158,7 @@ describe.each([
       ['an _ in the name', model({ name: 'my_reviews' }), ['body', 'model_config', 'name']],
       ['an unknown type', model({ type: 'poetry' }), ['body', 'model_config', 'type']],
       ['an unknown family', model({ family: 'Mango' }), ['body', 'model_config', 'family']],
-      [
-        'another family than its type has',
-        model({ family: 'Grapefruit' }),
-        ['body', 'model_config', 'family'],
-      ],
+      ['another family than its type has', model({ family: 'Grapefruit' }), ['body', 'model_config', 'family']],
       ['an unknown size', model({ size: 'huge' }), ['body', 'model_config', 'size']],
       ['an unknown field', { ...aRequest, colour: 'red' }, ['body']],
       ['an unknown field of model_config', model({ colour: 'red' }), ['body', 'model_config']],
@@ -192,22 +185,18 @@ describe.each([
     it('calls a field that is absent missing', async () => {
       const { ask } = await start();
       const { body } = await ask('POST', JOBS, { body: noUrl });
-      expect(body.detail).toEqual([
-        { loc: ['body', 'dataset_url'], msg: expect.any(String), type: 'missing' },
-      ]);
+      expect(body.detail).toEqual([{ loc: ['body', 'dataset_url'], msg: expect.any(String), type: 'missing' }]);
     });
 
-    it.each([
-      'http://127.0.0.1/x.zip',
-      'http://[::1]/x.zip',
-      'http://0x7f.1/x.zip',
-      'https://169.254.169.254/latest',
-    ])('may not lead the service to %s', async (dataset_url) => {
-      const { ask } = await aService(catalogue, { overSocket, trainer: { allowPrivateAddresses: false } });
-      const { status, body } = await ask('POST', JOBS, { body: { ...aRequest, dataset_url } });
-      expect(status).toBe(422);
-      expect(body.detail[0]).toMatchObject({ loc: ['body', 'dataset_url'], type: 'private_address' });
-    });
+    it.each(['http://127.0.0.1/x.zip', 'http://[::1]/x.zip', 'http://0x7f.1/x.zip', 'https://169.254.169.254/latest'])(
+      'may not lead the service to %s',
+      async (dataset_url) => {
+        const { ask } = await aService(catalogue, { overSocket, trainer: { allowPrivateAddresses: false } });
+        const { status, body } = await ask('POST', JOBS, { body: { ...aRequest, dataset_url } });
+        expect(status).toBe(422);
+        expect(body.detail[0]).toMatchObject({ loc: ['body', 'dataset_url'], type: 'private_address' });
+      },
+    );
 
     it.each([
       'https://user:sesame@example.com/x.zip',
@@ -304,9 +293,7 @@ describe.each([
     ] as const) {
       const { status, body } = await service.ask(method, `${path}/${asked}`, { as });
       expect(status).toBe(404);
-      expect(body.detail).toEqual([
-        { loc: ['path', 'model_id'], msg: expect.any(String), type: 'not_found' },
-      ]);
+      expect(body.detail).toEqual([{ loc: ['path', 'model_id'], msg: expect.any(String), type: 'not_found' }]);
     }
     expect((await service.ask('GET', path, { as: 'stranger' })).body.data).toEqual([]);
   });

@@ -104,8 +104,7 @@ describe('a stream of queries', () => {
   it('ends with an AbortedError when it is aborted while it waits', async () => {
     const controller = new AbortController();
     const { signal } = controller;
-    const ask: Ask = () =>
-      errAsync(signal.aborted ? new AbortedError('asking') : new OverloadedError(10, 60_000));
+    const ask: Ask = () => errAsync(signal.aborted ? new AbortedError('asking') : new OverloadedError(10, 60_000));
     setTimeout(() => controller.abort(), 5);
     expect(await collected(numbers(3), ask, { signal })).toEqual(['aborted']);
   });

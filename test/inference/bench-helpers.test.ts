@@ -28,8 +28,7 @@ describe('random arrivals', () => {
   // The variance of a Poisson count is its mean; of regular arrivals it would be about 0.
   it('are as irregular as a Poisson process', () => {
     const counts = Array.from({ length: 1000 }, () => 0);
-    for (const time of times)
-      counts[Math.min(999, Math.floor(time / 100))] = (counts[Math.floor(time / 100)] ?? 0) + 1;
+    for (const time of times) counts[Math.min(999, Math.floor(time / 100))] = (counts[Math.floor(time / 100)] ?? 0) + 1;
     const mean = times.length / 1000;
     const variance = counts.reduce((sum, count) => sum + (count - mean) ** 2, 0) / 1000;
     expect(variance / mean).toBeGreaterThan(0.8);

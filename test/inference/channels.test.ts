@@ -13,10 +13,7 @@ function listenTo<Trace extends object>(name: string): Trace[] {
   return heard;
 }
 
-function subscribe<Trace extends object>(
-  name: string,
-  subscribers: Partial<TracingChannelSubscribers<Trace>>,
-): void {
+function subscribe<Trace extends object>(name: string, subscribers: Partial<TracingChannelSubscribers<Trace>>): void {
   const nothing = () => {};
   const all = { start: nothing, end: nothing, asyncStart: nothing, asyncEnd: nothing, error: nothing };
   const channel = tracingChannel<Trace, Trace>(name);
@@ -41,12 +38,7 @@ describe('tracing', () => {
     ]);
     const [queue = [], load = [], tokenize = [], run = [], decode = []] = stages;
     expect(queue.map(({ texts }) => texts)).toEqual([1, 2]);
-    expect([load, tokenize, run, decode].map((heard) => heard.map(({ texts }) => texts))).toEqual([
-      [],
-      [3],
-      [3],
-      [3],
-    ]);
+    expect([load, tokenize, run, decode].map((heard) => heard.map(({ texts }) => texts))).toEqual([[], [3], [3], [3]]);
     expect(run[0]?.requests).toEqual(requests);
     expect(run[0]?.requests[0]).toBe(requests[0]);
     const [waited, ran] = [queue[0], run[0]];

@@ -52,9 +52,7 @@ describe('a model that was asked and is deleted', () => {
 
   it('answers what was asked before, or tells that it is gone, and leaves then', async () => {
     const { id, ours, predictor, loaded } = await aPredictorWithAModel();
-    const asked = Array.from({ length: 40 }, (_, at) =>
-      predictor.predictCustom(id, `query ${at} `.repeat(50)),
-    );
+    const asked = Array.from({ length: 40 }, (_, at) => predictor.predictCustom(id, `query ${at} `.repeat(50)));
     await deleteModel(ours, id);
     asked.push(predictor.predictCustom(id, 'late'));
     const codes = (await Promise.all(asked)).map((answer) => (answer.isOk() ? 'ok' : answer.error.code));

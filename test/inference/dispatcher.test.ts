@@ -27,20 +27,16 @@ describe('requests of many callers', () => {
       texts: fc.array(fc.string({ maxLength: 300 }), { maxLength: 40 }),
     });
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(request, { maxLength: 20 }),
-        fc.integer({ min: 1, max: 3 }),
-        async (all, lanes) => {
-          const { dispatcher } = aDispatcher({ lanes });
-          const answers = await Promise.all(all.map(({ model, texts }) => dispatcher.predict(model, texts)));
-          for (const [at, { results, truncated }] of answers.entries()) {
-            const asked = all[at]?.texts ?? [];
-            expect(results.map(({ labels }) => labels[0])).toEqual(asked);
-            expect(truncated).toEqual(asked.flatMap((text, index) => (text.length > 100 ? [index] : [])));
-          }
-          await dispatcher.close();
-        },
-      ),
+      fc.asyncProperty(fc.array(request, { maxLength: 20 }), fc.integer({ min: 1, max: 3 }), async (all, lanes) => {
+        const { dispatcher } = aDispatcher({ lanes });
+        const answers = await Promise.all(all.map(({ model, texts }) => dispatcher.predict(model, texts)));
+        for (const [at, { results, truncated }] of answers.entries()) {
+          const asked = all[at]?.texts ?? [];
+          expect(results.map(({ labels }) => labels[0])).toEqual(asked);
+          expect(truncated).toEqual(asked.flatMap((text, index) => (text.length > 100 ? [index] : [])));
+        }
+        await dispatcher.close();
+      }),
       { numRuns: 50 },
     );
   });
@@ -84,9 +80,7 @@ describe('requests of many callers', () => {
     const { dispatcher, lane } = aDispatcher();
     lane.poison = 'bad';
     const requests = [['a'], ['bad'], ['b', 'c']].map((each) => dispatcher.predict(MODEL, each));
-    const labels = requests.map(async (request) =>
-      (await request).results.flatMap((result) => result.labels),
-    );
+    const labels = requests.map(async (request) => (await request).results.flatMap((result) => result.labels));
     expect(await Promise.allSettled(labels)).toMatchObject([
       { value: ['a'] },
       { reason: { message: 'poison' } },
@@ -106,8 +100,7 @@ describe('a long text', () => {
     await settled();
     const others = ['a', 'b', 'c'].map((account) => dispatcher.predict(MODEL, [account], { account }));
     const answered: string[] = [];
-    for (const other of others)
-      void other.then(({ results }) => answered.push(...results.flatMap((r) => r.labels)));
+    for (const other of others) void other.then(({ results }) => answered.push(...results.flatMap((r) => r.labels)));
     await lane.goOn();
     await lane.goOn();
     expect(answered).toEqual(['a', 'b', 'c']);
@@ -338,11 +331,7 @@ describe('a service that is asked too much', () => {
     const { dispatcher } = aDispatcher({ maxWaiting: 2, sizeOf });
     const asked = texts(5).map((text) => dispatcher.predict(MODEL, [text]));
     const outcomes = await Promise.allSettled(asked);
-    expect(outcomes.map(({ status }) => status)).toEqual([
-      'fulfilled',
-      'fulfilled',
-      ...Array(3).fill('rejected'),
-    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', ...Array(3).fill('rejected')]);
     expect(dispatcher.stats().requests).toMatchObject({ answered: 2, refused: 3, failed: 0 });
   });
 

@@ -11,8 +11,7 @@ import { failureOf } from '../support/outcomes.js';
 
 const random = Random.fromSeed(7);
 const pick = (words: readonly string[]) => words[random.integer(words.length)] ?? '';
-const fillers =
-  'on monday we went to the shop near my house and then a friend took it with us from there'.split(' ');
+const fillers = 'on monday we went to the shop near my house and then a friend took it with us from there'.split(' ');
 const verdicts = {
   good: ['wonderful', 'lovely', 'delightful', 'superb', 'excellent'],
   bad: ['awful', 'terrible', 'broken', 'dreadful', 'horrible'],
@@ -25,8 +24,7 @@ function review(label: Verdict) {
   for (const at of [2, 6, 9].slice(0, 2 + random.integer(2))) words[at] = pick(verdicts[label]);
   return { text: words.join(' '), label };
 }
-const reviews = (count: number) =>
-  Array.from({ length: count }, (_, at) => review(at % 2 === 0 ? 'good' : 'bad'));
+const reviews = (count: number) => Array.from({ length: count }, (_, at) => review(at % 2 === 0 ? 'good' : 'bad'));
 
 const catalogue = join(import.meta.dirname, '../../models/catalogue');
 const models = {
@@ -99,8 +97,7 @@ describe('the words of a classification', () => {
     const [plain] = (await service.predict(models.reviews, [text])).results;
     expect(second).toEqual(first);
     expect(first?.labels).toEqual(plain?.labels);
-    for (const [at, score] of (plain?.scores ?? []).entries())
-      expect(first?.scores[at]).toBeCloseTo(score, 2);
+    for (const [at, score] of (plain?.scores ?? []).entries()) expect(first?.scores[at]).toBeCloseTo(score, 2);
     const [bad] = first?.explained ?? [];
     const [good] = await explain(models.reviews, text, 'positive');
     expect(bad?.words.map(({ word, start }) => text.slice(start, start + word.length))).toEqual(
@@ -143,9 +140,7 @@ describe('none of these', () => {
 
   it('is refused of a model that has no threshold for it', async () => {
     const asked = () => service.predict(models.entities, ['Paris'], { noneOfThese: true });
-    expect((await failureOf('validation', asked)).message).toMatch(
-      /^noneOfThese: the model has no threshold/,
-    );
+    expect((await failureOf('validation', asked)).message).toMatch(/^noneOfThese: the model has no threshold/);
   });
 });
 

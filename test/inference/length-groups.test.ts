@@ -16,9 +16,7 @@ function costOf(groups: readonly (readonly number[])[], lengths: readonly number
 /** The cheapest cost over every way to cut the sorted lengths, by brute force. */
 function cheapest(sorted: readonly number[]): number {
   if (sorted.length === 0) return 0;
-  return Math.min(
-    ...sorted.map((longest, last) => RUN_COST + (last + 1) * longest + cheapest(sorted.slice(last + 1))),
-  );
+  return Math.min(...sorted.map((longest, last) => RUN_COST + (last + 1) * longest + cheapest(sorted.slice(last + 1))));
 }
 
 describe('lengthGroups', () => {

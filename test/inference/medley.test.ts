@@ -253,9 +253,7 @@ describe('a medley', () => {
   });
 
   it('adds up the times of its models', async () => {
-    const { metadata } = await resultOf(
-      aMedley({ inference: new BusyInference() }).predict({ query, models }),
-    );
+    const { metadata } = await resultOf(aMedley({ inference: new BusyInference() }).predict({ query, models }));
     expect(metadata).toEqual({ model_inference_time_ms: 9 });
   });
 

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { Dispatcher } from '../../src/inference/dispatcher.js';
-import { answered, answerStream, queryResponse } from '../../src/inference/index.js';
+import { answerStream, queryResponse, toResult } from '../../src/inference/index.js';
 import { onAbort } from '../../src/inference/on-abort.js';
 import { FakeLane } from './fake-lane.js';
 
@@ -41,7 +41,7 @@ describe('a signal of a stream', () => {
     const { signal } = new AbortController();
     let most = 0;
     const ask = (query: string) => {
-      const answer = answered('asking', signal, async () =>
+      const answer = toResult('asking', signal, async () =>
         queryResponse(await dispatcher.predict('/models/a', [query], { signal })),
       );
       most = Math.max(most, listenersOf(signal));

@@ -96,8 +96,7 @@ describe('a batch to a pretrained model', () => {
     const { data } = await resultOf(aPredictor().predictPretrainedBatch(MODEL, queries));
     expect(data.map(({ labels }) => labels)).toEqual(expected.map(({ labels }) => labels));
     for (const [row, { scores }] of data.entries()) {
-      for (const [at, score] of scores.entries())
-        expect(score).toBeCloseTo(expected[row]?.scores[at] ?? 0, 4);
+      for (const [at, score] of scores.entries()) expect(score).toBeCloseTo(expected[row]?.scores[at] ?? 0, 4);
     }
   });
 
@@ -134,9 +133,7 @@ describe('a pretrained model that can not answer', () => {
   it('fails with the file named where its folder is spoiled', async () => {
     const spoiled = await tinyCatalogue(join(folder, 'spoiled'), { moods: ['angry', 'calm', 'glad'] });
     await writeFile(join(spoiled, 'moods', 'config.json'), '{}');
-    const error = await errorOf(
-      aPredictor({ modelLoader: folderModels(spoiled) }).predictPretrained('moods', 'it'),
-    );
+    const error = await errorOf(aPredictor({ modelLoader: folderModels(spoiled) }).predictPretrained('moods', 'it'));
     expect(error).toMatchObject({ code: 'model_folder', file: join(spoiled, 'moods', 'config.json') });
   });
 });

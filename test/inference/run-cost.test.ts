@@ -35,8 +35,7 @@ describe('the cost of a run', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0.01, max: 100, noNaN: true }), { maxLength: 60 }), (times) => {
         const cost = new RunCost();
-        for (const [at, ms] of times.entries())
-          cost.learn(sizes[at % sizes.length] ?? { rows: 1, tokens: 1 }, ms);
+        for (const [at, ms] of times.entries()) cost.learn(sizes[at % sizes.length] ?? { rows: 1, tokens: 1 }, ms);
         expect(cost.cost({ rows: 2, tokens: 30 })).toBeGreaterThan(cost.cost({ rows: 1, tokens: 30 }));
         expect(cost.cost({ rows: 2, tokens: 31 })).toBeGreaterThan(cost.cost({ rows: 2, tokens: 30 }));
         expect(cost.cost({ rows: 1, tokens: 1 })).toBeGreaterThan(0);

@@ -9,7 +9,7 @@ import {
 } from '@huggingface/transformers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { graphResults } from '../../bench/interop/architecture-models.js';
-import { modelTypes } from '../../src/encoder/index.js';
+import { encoderTypes } from '../../src/encoder/index.js';
 import { smallConfigs } from '../encoder/small-configs.js';
 import type { BuiltHead } from '../support/built-models.js';
 import { builtModel, probes } from '../support/small-models.js';
@@ -36,7 +36,7 @@ const classes = {
 
 /** transformers.js has no class for tagging with ALBERT. */
 const isKnown = (type: string, head: BuiltHead): boolean => !(type === 'albert' && head === 'tokens');
-const cases = modelTypes().flatMap((type) =>
+const cases = encoderTypes().flatMap((type) =>
   (['first', 'mean', 'tokens'] as const).flatMap((head) => (isKnown(type, head) ? [{ type, head }] : [])),
 );
 

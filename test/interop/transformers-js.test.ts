@@ -70,8 +70,7 @@ async function expectEqualTokens(directory: string, ours: readonly TextOutputs[]
 }
 
 /** Of a binary model, whose lone logit is that of its second label. */
-const sigmoidOf = ([logit = Number.NaN]: readonly number[]) =>
-  new Map([['good', 1 / (1 + Math.exp(-logit))]]);
+const sigmoidOf = ([logit = Number.NaN]: readonly number[]) => new Map([['good', 1 / (1 + Math.exp(-logit))]]);
 
 function softmaxOf(logits: readonly number[]): Map<string, number> {
   const sum = logits.reduce((total, logit) => total + Math.exp(logit), 0);

@@ -33,9 +33,7 @@ describe('the backbone of a trainer', () => {
     await createJob(trainer);
     const { spec } = await host.nextRun();
     expect(spec.backbone).toEqual({ name: 'owner/tiny', directory: '/models/tiny', revision: 'abc' });
-    expect(asked[0]?.files).toEqual(
-      expect.arrayContaining(['config.json', 'model.safetensors', 'vocab.txt']),
-    );
+    expect(asked[0]?.files).toEqual(expect.arrayContaining(['config.json', 'model.safetensors', 'vocab.txt']));
   });
 
   it.each([
@@ -125,9 +123,7 @@ describe('the backbone of a trainer', () => {
     });
     const modelLoader = aLoader((_, { signal } = {}) => {
       begun();
-      return new Promise((_resolve, reject) =>
-        signal?.addEventListener('abort', () => reject(signal.reason)),
-      );
+      return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     });
     const { trainer, host } = aTrainer({ backbone: 'owner/tiny', modelLoader });
     const id = await createJob(trainer);

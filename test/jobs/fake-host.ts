@@ -2,12 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AbortedError, type OrchardError } from '../../src/contract/errors.js';
 import type { TrainingStats } from '../../src/contract/index.js';
-import type {
-  TrainingHost,
-  TrainingRunEvent,
-  TrainingRunOptions,
-  TrainingSpec,
-} from '../../src/training/index.js';
+import type { TrainingHost, TrainingRunEvent, TrainingRunOptions, TrainingSpec } from '../../src/training/index.js';
 
 /** Figures after this many epochs. */
 export function statsAfter(epoch: number): TrainingStats {

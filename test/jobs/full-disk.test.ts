@@ -48,8 +48,7 @@ describe.runIf(mayMount)('a full disk', () => {
     expect(await readdir(join(disk, 'models'))).not.toContain('reserve');
     await fill(disk, 'the rest');
     expect(await errorOf(trainer.createTrainingJob(aRequest))).toBeInstanceOf(StorageError);
-    for (const place of ['temporary', 'locks'])
-      expect(await readdir(join(disk, 'models', place))).toEqual([]);
+    for (const place of ['temporary', 'locks']) expect(await readdir(join(disk, 'models', place))).toEqual([]);
 
     for (const name of ['filling', 'the rest']) await rm(join(disk, name));
     const again = fileStorage(join(disk, 'models'));

@@ -75,9 +75,7 @@ describe('listing jobs and models', () => {
   it('shows an account its own alone, also where one name begins with the other', async () => {
     const storage = aMemoryStorage();
     const accounts = ['app', 'app/', 'app2'];
-    const trainers = accounts.map(
-      (app_id) => aTrainer({ storage, account: { app_id, tier: 'pro' } }).trainer,
-    );
+    const trainers = accounts.map((app_id) => aTrainer({ storage, account: { app_id, tier: 'pro' } }).trainer);
     const ids = await Promise.all(trainers.map((trainer) => createJob(trainer)));
     for (const [index, trainer] of trainers.entries()) {
       expect((await resultOf(trainer.listModels())).data.map(({ id }) => id)).toEqual([ids[index]]);
@@ -103,9 +101,6 @@ async function createJobs(trainer: Trainer, count: number): Promise<string[]> {
   return ids;
 }
 
-function createEntityJob(
-  trainer: Trainer,
-  type: 'sequence-labeling' | 'named-entity-recognition',
-): Promise<string> {
+function createEntityJob(trainer: Trainer, type: 'sequence-labeling' | 'named-entity-recognition'): Promise<string> {
   return createJob(trainer, { ...aRequest, model_config: { ...entityModel, type } });
 }

@@ -4,15 +4,7 @@ import { HEARTBEAT_MS, LEASE_MS } from '../../src/jobs/one-job-per-account.js';
 import { fileStorage } from '../../src/storage/index.js';
 import { aDirectory } from '../storage/temporary-place.js';
 import { resultOf } from '../support/outcomes.js';
-import {
-  aMemoryStorage,
-  aSuccessor,
-  aTrainer,
-  createJob,
-  nextWrite,
-  outlastLeases,
-  statusOf,
-} from './builders.js';
+import { aMemoryStorage, aSuccessor, aTrainer, createJob, nextWrite, outlastLeases, statusOf } from './builders.js';
 import { type FakeRun, statsAfter } from './fake-host.js';
 import { ManualClock } from './manual-clock.js';
 

@@ -17,19 +17,16 @@ const everyFilter: ListFilter[] = [undefined, ...trainingJobStatuses].flatMap((t
 );
 
 describe('a page of jobs', () => {
-  it.each(everyFilter)(
-    'has, page by page, those that the filter %j asks for, newest first',
-    async (filter) => {
-      const { jobs, all } = await manyJobs();
-      const found: string[] = [];
-      for (let cursor: string | null | undefined; cursor !== null; ) {
-        const page = await jobs.page({ ...filter, limit: 7, ...(cursor && { cursor }) });
-        found.push(...ids(page.data));
-        cursor = page.pagination.next_cursor;
-      }
-      expect(found).toEqual(ids(asked(all, filter)));
-    },
-  );
+  it.each(everyFilter)('has, page by page, those that the filter %j asks for, newest first', async (filter) => {
+    const { jobs, all } = await manyJobs();
+    const found: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await jobs.page({ ...filter, limit: 7, ...(cursor && { cursor }) });
+      found.push(...ids(page.data));
+      cursor = page.pagination.next_cursor;
+    }
+    expect(found).toEqual(ids(asked(all, filter)));
+  });
 
   it('reads no job that the filter does not ask for', async () => {
     const { jobs, storage } = await manyJobs();
@@ -160,8 +157,7 @@ describe('the index', () => {
     const storage = memoryStorage();
     const jobs = new JobRepository(storage, '%'.repeat(50), taskOf);
     await jobs.create(aJob(1, 'RUNNING'));
-    for (const status of ['READY', 'DELETED'] as const)
-      await jobs.update(idOf(1), (job) => moved(job, status));
+    for (const status of ['READY', 'DELETED'] as const) await jobs.update(idOf(1), (job) => moved(job, status));
     expect(ids((await jobs.page({ trainingStatus: 'DELETED' })).data)).toEqual([idOf(1)]);
   });
 });

@@ -25,14 +25,11 @@ async function aLeaseLeftBy(holder: string, aheadMs = 0): Promise<Storage> {
 }
 
 describe('the lease of a process of this machine that has ended', () => {
-  it.each([0, AN_HOUR_MS, -AN_HOUR_MS])(
-    'is free at once, although its clock was %i ms ahead',
-    async (aheadMs) => {
-      const { lease } = aLease(await aLeaseLeftBy(DEAD, aheadMs));
-      expect(await lease.acquire()).toBe(true);
-      expect(lease.jobId).toBe('the job');
-    },
-  );
+  it.each([0, AN_HOUR_MS, -AN_HOUR_MS])('is free at once, although its clock was %i ms ahead', async (aheadMs) => {
+    const { lease } = aLease(await aLeaseLeftBy(DEAD, aheadMs));
+    expect(await lease.acquire()).toBe(true);
+    expect(lease.jobId).toBe('the job');
+  });
 });
 
 describe('the lease of a worker that is not seen', () => {

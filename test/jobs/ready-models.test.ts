@@ -62,9 +62,7 @@ describe('a READY model', () => {
     await deleteModel(theirs, id);
     clock.jump(600);
     expect(models.directoryOf(id)).toBe(directory);
-    await vi.waitFor(() =>
-      expect((async () => models.directoryOf(id))()).rejects.toMatchObject({ code: 'not_found' }),
-    );
+    await vi.waitFor(() => expect((async () => models.directoryOf(id))()).rejects.toMatchObject({ code: 'not_found' }));
   });
 
   it('is not looked up again because another job was written', async () => {

@@ -34,8 +34,7 @@ describe('a training job', () => {
 
   it('tells the batch size that was asked for, and then the one that its training takes', async () => {
     const { trainer, host } = aTrainer();
-    const batchSizeOf = async (id: string) =>
-      (await resultOf(trainer.getTrainingJob(id))).training_stats.batch_size;
+    const batchSizeOf = async (id: string) => (await resultOf(trainer.getTrainingJob(id))).training_stats.batch_size;
     const id = await createJob(trainer);
     const run = await host.nextRun();
     const asked = await createJob(trainer, { ...aRequest, training_config: { batch_size: 4 } });
@@ -205,14 +204,11 @@ describe('creating a training job', () => {
     ]);
   });
 
-  it.each(['ftp://example.com/a.zip', 'reviews.zip', 'http://'])(
-    'refuses the dataset_url %s',
-    async (dataset_url) => {
-      const { trainer } = aTrainer();
-      const error = await errorOf(trainer.createTrainingJob({ ...aRequest, dataset_url }));
-      expect(error).toMatchObject({ code: 'validation', problems: [{ loc: ['dataset_url'] }] });
-    },
-  );
+  it.each(['ftp://example.com/a.zip', 'reviews.zip', 'http://'])('refuses the dataset_url %s', async (dataset_url) => {
+    const { trainer } = aTrainer();
+    const error = await errorOf(trainer.createTrainingJob({ ...aRequest, dataset_url }));
+    expect(error).toMatchObject({ code: 'validation', problems: [{ loc: ['dataset_url'] }] });
+  });
 
   it('takes a file URL only where they are allowed', async () => {
     const request = { ...aRequest, dataset_url: 'file:///data/reviews.zip' };
@@ -230,9 +226,7 @@ describe('creating a training job', () => {
     await resultOf(trainer.createTrainingJob(request, { allowFileUrl: true }));
     expect((await host.nextRun()).spec.allowFileUrls).toBe(true);
     const other = aTrainer({ allowFileUrls: true }).trainer;
-    expect((await errorOf(other.createTrainingJob(request, { allowFileUrl: false }))).code).toBe(
-      'validation',
-    );
+    expect((await errorOf(other.createTrainingJob(request, { allowFileUrl: false }))).code).toBe('validation');
   });
 
   it('needs the pro tier for question answering', async () => {

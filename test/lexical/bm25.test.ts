@@ -10,9 +10,7 @@ const B = 0.75;
 const PLAIN = { stem: false, k1: K1, b: B };
 
 /** Texts over few words, so that words are shared and come more than once. */
-const text = fc
-  .array(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: 12 })
-  .map((words) => words.join(' '));
+const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: 12 }).map((words) => words.join(' '));
 const passages = fc.array(text, { maxLength: 12 });
 
 /** BM25 as it is written down, without an index. */
@@ -127,8 +125,7 @@ describe('a stored Bm25Index', () => {
     const bytes = Bm25Index.fromPassages(['a b', 'b c'], PLAIN).encode();
     const { integers, metadata: sound } = decodeSafetensors(bytes, 'sound');
     const tensors = new Map(integers);
-    for (const [name, values] of Object.entries(changes))
-      tensors.set(name, { shape: [values.length], values });
+    for (const [name, values] of Object.entries(changes)) tensors.set(name, { shape: [values.length], values });
     return encodeSafetensors(tensors, metadata ? { bm25: JSON.stringify(metadata) } : sound);
   }
 

@@ -2,13 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { LinearExpert, trainLinearExpert } from '../../src/lexical/index.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
 import { SVM_C, svmMemory as svmMemorySteps } from '../../src/lexical/train-linear-expert.js';
-import {
-  decodeSafetensors,
-  encodeSafetensors,
-  type IntegerTensor,
-  type NamedTensor,
-} from '../../src/models/index.js';
-import { allAtOnce } from '../../src/system/pauses.js';
+import { decodeSafetensors, encodeSafetensors, type IntegerTensor, type NamedTensor } from '../../src/models/index.js';
+import { runToEnd } from '../../src/system/pauses.js';
 import { Random } from '../../src/system/random.js';
 import { atOnce } from '../support/at-once.js';
 import { failureOf } from '../support/outcomes.js';
@@ -33,11 +28,7 @@ function reviews(count: number, seed = 1) {
 
 const options = { lowercase: true, seed: 1 };
 
-function trainOn(
-  rows: ReturnType<typeof reviews>,
-  active: (row: (typeof rows)[number]) => number[],
-  outputs: number,
-) {
+function trainOn(rows: ReturnType<typeof reviews>, active: (row: (typeof rows)[number]) => number[], outputs: number) {
   return trainLinearExpert(
     rows.map(({ text }) => text),
     rows.map(active),
@@ -58,16 +49,10 @@ describe('the linear expert', () => {
         return margins.indexOf(Math.max(...margins)) === subject;
       }),
     ).toBe(true);
-    const labels = await trainOn(
-      rows,
-      ({ praise, subject }) => (praise ? [0, subject + 1] : [subject + 1]),
-      4,
-    );
+    const labels = await trainOn(rows, ({ praise, subject }) => (praise ? [0, subject + 1] : [subject + 1]), 4);
     expect(
       held.every(({ text, praise, subject }) => {
-        const on = [...labels.read(text).margins.keys()].filter(
-          (label) => (labels.read(text).margins[label] ?? 0) > 0,
-        );
+        const on = [...labels.read(text).margins.keys()].filter((label) => (labels.read(text).margins[label] ?? 0) > 0);
         return on.join() === (praise ? [0, subject + 1] : [subject + 1]).join();
       }),
     ).toBe(true);
@@ -104,15 +89,13 @@ describe('the linear expert', () => {
 
   it('stops soon after the signal', async () => {
     const signal = AbortSignal.abort();
-    await failureOf('aborted', () =>
-      trainLinearExpert(['a', 'b'], [[0], []], { ...options, outputs: 1, signal }),
-    );
+    await failureOf('aborted', () => trainLinearExpert(['a', 'b'], [[0], []], { ...options, outputs: 1, signal }));
   });
 });
 
 describe('dual coordinate descent', () => {
   const rows = reviews(40, 5);
-  const tfIdf = allAtOnce(
+  const tfIdf = runToEnd(
     TfIdf.fit(
       rows.map(({ text }) => text),
       { lowercase: true, words: true, characters: null },
@@ -120,11 +103,7 @@ describe('dual coordinate descent', () => {
     ),
   );
   /** ½‖w‖² + C·Σ max(0, 1 − y·w·x)², over the vectors that the solver itself reads. */
-  function objective(
-    weights: Float64Array,
-    vectors: readonly Map<number, number>[],
-    signs: readonly number[],
-  ): number {
+  function objective(weights: Float64Array, vectors: readonly Map<number, number>[], signs: readonly number[]): number {
     const square = weights.reduce((sum, weight) => sum + weight ** 2, 0);
     return vectors.reduce((sum, vector, row) => {
       const margin = [...vector].reduce((total, [id, value]) => total + value * (weights[id] ?? 0), 0);
@@ -140,10 +119,7 @@ describe('dual coordinate descent', () => {
       classWeights: [],
     });
     for (let pass = 0; pass < 200; pass += 1) kernels.svmPass(problem, order);
-    const solved = Float64Array.from(
-      { length: tfIdf.size + 1 },
-      (_, id) => problem.weights[id * problem.outputs] ?? 0,
-    );
+    const solved = Float64Array.from({ length: tfIdf.size + 1 }, (_, id) => problem.weights[id * problem.outputs] ?? 0);
     const vectors = rows.map((_, row) => {
       const span = [...problem.ids.keys()].slice(problem.starts[row], problem.starts[row + 1]);
       return new Map(span.map((at) => [problem.ids[at] ?? 0, problem.values[at] ?? 0]));
@@ -157,11 +133,7 @@ describe('dual coordinate descent', () => {
 });
 
 /** The slow and simple way to the same minimum. */
-function descend(
-  vectors: readonly Map<number, number>[],
-  signs: readonly number[],
-  size: number,
-): Float64Array {
+function descend(vectors: readonly Map<number, number>[], signs: readonly number[], size: number): Float64Array {
   const weights = new Float64Array(size);
   for (let step = 0; step < 4000; step += 1) {
     const gradient = weights.slice();
@@ -181,8 +153,7 @@ describe('the file of an expert', () => {
     const rows = reviews(60);
     const trained = await trainOn(rows, ({ subject }) => [subject], 3);
     const read = LinearExpert.decode(trained.encode(), 'lexical.safetensors');
-    for (const { text } of reviews(20, 3))
-      expect(read.read(text).margins).toEqual(trained.read(text).margins);
+    for (const { text } of reviews(20, 3)) expect(read.read(text).margins).toEqual(trained.read(text).margins);
   });
 
   it('keeps the option of word triples, which long texts have', async () => {
@@ -205,9 +176,7 @@ describe('the file of an expert', () => {
     const bytes = trained.encode();
     const wrong = { nothing: new Uint8Array(0), 'cut off': bytes.subarray(0, bytes.length - 5) };
     for (const [name, content] of Object.entries(wrong)) {
-      const error = await failureOf('model_folder', () =>
-        LinearExpert.decode(content, 'folder/lexical.safetensors'),
-      );
+      const error = await failureOf('model_folder', () => LinearExpert.decode(content, 'folder/lexical.safetensors'));
       expect(error.message, name).toContain('folder/lexical.safetensors');
     }
   });

@@ -52,10 +52,7 @@ describe('n-grams of characters', () => {
     // " ab ": " a", "ab", "b ", " ab", "ab "
     expect(hashesOf('ab', characters)).toHaveLength(5);
     // "ab" and "cd" side by side share nothing with their neighbour.
-    expect(hashesOf('ab cd', characters)).toEqual([
-      ...hashesOf('ab', characters),
-      ...hashesOf('cd', characters),
-    ]);
+    expect(hashesOf('ab cd', characters)).toEqual([...hashesOf('ab', characters), ...hashesOf('cd', characters)]);
   });
 
   it('treat every kind and number of spaces alike', () => {
@@ -72,15 +69,11 @@ describe('any text', () => {
   it('has hashes that depend on nothing but itself, however long the texts before it were', () => {
     const hasher = new NGramHasher({ ...characters, words: true });
     fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary', maxLength: 3000 }),
-        fc.string({ maxLength: 40 }),
-        (before, text) => {
-          hasher.hash(before);
-          const { hashes, end } = hasher.hash(text);
-          expect([...hashes.subarray(0, end)]).toEqual(hashesOf(text, hasher.options));
-        },
-      ),
+      fc.property(fc.string({ unit: 'binary', maxLength: 3000 }), fc.string({ maxLength: 40 }), (before, text) => {
+        hasher.hash(before);
+        const { hashes, end } = hasher.hash(text);
+        expect([...hashes.subarray(0, end)]).toEqual(hashesOf(text, hasher.options));
+      }),
     );
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
 import { termWeights as termWeightsSteps } from '../../src/lexical/train-linear-expert.js';
-import { allAtOnce } from '../../src/system/pauses.js';
+import { runToEnd } from '../../src/system/pauses.js';
 import { atOnce } from '../support/at-once.js';
 
 const termWeights = atOnce(termWeightsSteps);
@@ -10,7 +10,7 @@ describe('termWeights, by hand', () => {
   // "good" in 2 of 2 texts with the label and 0 of 2 without; "film" in 1 of 2 and 1 of 2.
   const texts = ['good film', 'good', 'bad film', 'bad'];
   const words = { lowercase: true, words: true, characters: null } as const;
-  const tfIdf = allAtOnce(TfIdf.fit(texts, words, 100));
+  const tfIdf = runToEnd(TfIdf.fit(texts, words, 100));
   const weights = termWeights(tfIdf, texts, [[0], [0], [], []], 1);
   const weightOf = (word: string) => weights[tfIdf.vector(word).ids[0] ?? -1];
 

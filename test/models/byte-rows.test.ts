@@ -18,11 +18,7 @@ const matrix = (shape: readonly number[], ...values: number[]): NamedTensor => (
 const decoded = (bytes: Uint8Array) => decodeWeights(bytes, 'model.safetensors');
 
 /** A file of the format, written by hand. */
-function file(
-  bytes: IntegerTensor,
-  scales: NamedTensor | undefined,
-  format = 'orchard-byte-rows',
-): Uint8Array {
+function file(bytes: IntegerTensor, scales: NamedTensor | undefined, format = 'orchard-byte-rows'): Uint8Array {
   const tensors = new Map<string, NamedTensor | IntegerTensor>([['w', bytes]]);
   if (scales) tensors.set('w.scale', scales);
   return encodeSafetensors(tensors, { format });
@@ -62,9 +58,7 @@ describe('weights stored as bytes', () => {
   it('keep a row of zeros, even if numbers are too small for a scale', () => {
     const weights = new Map([['w', matrix([3, 2], 0, -0, 1, 2, 1e-40, -1e-39)]]);
     const values = decoded(encodeByteRows(weights)).get('w')?.values ?? [];
-    expect([...values].map((value) => Math.abs(value)).filter((_, at) => at < 2 || at > 3)).toEqual([
-      0, 0, 0, 0,
-    ]);
+    expect([...values].map((value) => Math.abs(value)).filter((_, at) => at < 2 || at > 3)).toEqual([0, 0, 0, 0]);
     expect(values[3]).toBeCloseTo(2, 6);
   });
 

@@ -11,9 +11,7 @@ describe('listedMistakes', () => {
       score: at % 2,
     }));
     const listed = listedMistakes(many);
-    expect(listed.map(({ text }) => Number(text))).toEqual(
-      Array.from({ length: MAX_MISTAKES }, (_, at) => 2 * at + 1),
-    );
+    expect(listed.map(({ text }) => Number(text))).toEqual(Array.from({ length: MAX_MISTAKES }, (_, at) => 2 * at + 1));
   });
 
   it('cuts long texts between characters, never within one', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromFloat16Bits, toFloat16Bits } from '../../src/models/float16.js';
+import { fromFloat16Bits, toFloat16Bits } from '../../src/models/safetensors.js';
 
 describe('float16', () => {
   it.each([
@@ -34,9 +34,9 @@ describe('float16', () => {
     fc.assert(
       fc.property(fc.float({ min: -60_000, max: 60_000, noNaN: true }), (value) => {
         const bound = Math.max(Math.abs(value) / 2048, 2 ** -25);
-        expect(
-          Math.abs((fromFloat16Bits(Uint16Array.of(toFloat16Bits(value)))[0] ?? 0) - value),
-        ).toBeLessThanOrEqual(bound);
+        expect(Math.abs((fromFloat16Bits(Uint16Array.of(toFloat16Bits(value)))[0] ?? 0) - value)).toBeLessThanOrEqual(
+          bound,
+        );
       }),
     );
   });

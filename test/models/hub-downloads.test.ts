@@ -196,11 +196,9 @@ describe('concurrent calls', () => {
     const setting = await aHub();
     const script = fileURLToPath(new URL('processes/load-model.ts', import.meta.url));
     const runs = [1, 2].map(() => {
-      const child = spawn(
-        process.execPath,
-        ['--import', 'tsx', script, setting.hub.endpoint, setting.cache, MODEL],
-        { stdio: ['ignore', 'pipe', 'inherit'] },
-      );
+      const child = spawn(process.execPath, ['--import', 'tsx', script, setting.hub.endpoint, setting.cache, MODEL], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       return json(child.stdout);
     });
     const [one, two] = await Promise.all(runs);

@@ -129,9 +129,7 @@ describe('the token', () => {
   it('is not needed', async () => {
     const setting = await aHub();
     await setting.load({ hub: { fetch: (url, init) => fetch(url, init) } });
-    expect(new Set(setting.hub.visits.map(({ authorization }) => authorization))).toEqual(
-      new Set([undefined]),
-    );
+    expect(new Set(setting.hub.visits.map(({ authorization }) => authorization))).toEqual(new Set([undefined]));
   });
 });
 
@@ -149,9 +147,7 @@ describe('redirects', () => {
 
   it('lead to http and https only', async () => {
     const setting = await aHub();
-    setting.hub.interfere((_, response) =>
-      Boolean(response.writeHead(302, { location: 'file:///etc/passwd' }).end()),
-    );
+    setting.hub.interfere((_, response) => Boolean(response.writeHead(302, { location: 'file:///etc/passwd' }).end()));
     expect((await failureOf(setting.load())).message).toContain('not an http or https URL');
   });
 });

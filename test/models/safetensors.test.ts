@@ -156,10 +156,7 @@ describe('safetensors', () => {
       'bytes that 5,000 tensors share',
       file(
         Object.fromEntries(
-          Array.from({ length: 5_000 }, (_, at) => [
-            `x${at}`,
-            { dtype: 'I8', shape: [8], data_offsets: [0, 8] },
-          ]),
+          Array.from({ length: 5_000 }, (_, at) => [`x${at}`, { dtype: 'I8', shape: [8], data_offsets: [0, 8] }]),
         ),
         new Uint8Array(8),
       ),

@@ -38,10 +38,7 @@ beforeAll(async () => {
   catalogue = await tinyCatalogue(folder, { fruits: ['apple', 'pear', 'plum'] });
   elsewhere = join(folder, 'elsewhere');
   for (const name of ['onnxruntime-node', 'onnxruntime-common']) {
-    await cp(
-      join(root, 'node_modules', name, 'package.json'),
-      join(elsewhere, 'node_modules', name, 'package.json'),
-    );
+    await cp(join(root, 'node_modules', name, 'package.json'), join(elsewhere, 'node_modules', name, 'package.json'));
     await cp(join(root, 'node_modules', name, 'dist'), join(elsewhere, 'node_modules', name, 'dist'), {
       recursive: true,
     });
@@ -89,13 +86,7 @@ describe('an application bundled by esbuild', () => {
     const app = join(outdir, 'app.cjs');
     const told = await printed(app);
     expect(told).toMatch(/^installation inference-worker\.js: this file of orchard-nlp is not there/);
-    for (const part of [
-      outdir,
-      'external',
-      'orchard-nlp/inference-worker',
-      'ORCHARD_FILES',
-      'docs/bundlers.md',
-    ])
+    for (const part of [outdir, 'external', 'orchard-nlp/inference-worker', 'ORCHARD_FILES', 'docs/bundlers.md'])
       expect(told).toContain(part);
     // chunks of dist import what the package depends on
     const files = join(application, 'node_modules', 'orchard-nlp', 'dist');

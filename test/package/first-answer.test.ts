@@ -11,9 +11,7 @@ const dist = fileURLToPath(new URL('../../dist', import.meta.url));
 function sourcesOf(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return new Set();
   seen.add(file);
-  const imports = readFileSync(join(dist, file), 'utf8').matchAll(
-    /^(?:im|ex)port\b[^'"]*["']\.\/([^"']+)["']/gm,
-  );
+  const imports = readFileSync(join(dist, file), 'utf8').matchAll(/^(?:im|ex)port\b[^'"]*["']\.\/([^"']+)["']/gm);
   return new Set([
     ...ownSources(join(dist, `${file}.map`)),
     ...[...imports].flatMap(([, name = '']) => [...sourcesOf(name, seen)]),

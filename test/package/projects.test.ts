@@ -57,8 +57,7 @@ describe('examples/projects', () => {
     const ended = once(server, 'exit').then(([code]) => `ended with ${code}`);
     const url = await Promise.race([address, ended]);
     expect(url).toMatch(/^http:/);
-    const ask = async (text: string) =>
-      (await fetch(`${url}/classify?text=${encodeURIComponent(text)}`)).json();
+    const ask = async (text: string) => (await fetch(`${url}/classify?text=${encodeURIComponent(text)}`)).json();
     expect(await ask('I was charged twice for the same invoice')).toMatchObject({ label: 'billing' });
     expect(await ask('The parcel never arrived')).toMatchObject({ label: 'delivery', kind: 'labels' });
     expect(await (await fetch(`${url}/classify`)).json()).toEqual({ error: 'give ?text=…' });

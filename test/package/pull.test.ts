@@ -15,8 +15,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rm(application, { recursive: true }));
 
-const told = (result: string) =>
-  `(${result}).match((value) => value, ({ code, message }) => code + ' ' + message)`;
+const told = (result: string) => `(${result}).match((value) => value, ({ code, message }) => code + ' ' + message)`;
 const SCRIPT = `
 import { memoryStorage, Predictor, pullModel, verifyModel } from 'orchard-nlp';
 const predictor = new Predictor({ storage: memoryStorage() });
@@ -36,9 +35,7 @@ it('says what brings a model, brings it, and answers', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: application, env });
   const [absent, without, bytes, problems, answer] = stdout.split('\n');
   expect(absent).toMatch(/^not_found .*npx orchard models pull sentiment-classification/);
-  expect(without).toMatch(
-    /^validation from: say where the files of orchard-nlp-models are: .*ORCHARD_MODELS_FROM/,
-  );
+  expect(without).toMatch(/^validation from: say where the files of orchard-nlp-models are: .*ORCHARD_MODELS_FROM/);
   expect(Number(bytes)).toBeGreaterThan(6e6);
   expect([problems, answer]).toEqual(['0', 'positive']);
   const kept = await readdir(join(application, 'cache', 'orchard-nlp', 'models', '0.1.0', 'catalogue'));

@@ -34,13 +34,7 @@ const ASK = `
     console.log(answer._unsafeUnwrap().data.labels.toSorted().join(' '));
     await predictor.close();
   });`;
-const ENTRIES = [
-  'orchard-nlp',
-  'orchard-nlp/testing',
-  'orchard-nlp/http',
-  'orchard-nlp/graph',
-  'orchard-nlp/postgres',
-];
+const ENTRIES = ['orchard-nlp', 'orchard-nlp/testing', 'orchard-nlp/http', 'orchard-nlp/graph', 'orchard-nlp/postgres'];
 
 describe(`on ${node}`, () => {
   it('answers in a CommonJS application', async () => {
@@ -64,9 +58,7 @@ describe(`on ${node}`, () => {
 
   it("answers in a process with V8's options", async () => {
     const script = `const { folderModels, memoryStorage, Predictor } = require('orchard-nlp');${ASK}`;
-    expect(await printed('asks.js', script, ['--max-old-space-size=512', '--expose-gc'])).toBe(
-      'apple pear plum\n',
-    );
+    expect(await printed('asks.js', script, ['--max-old-space-size=512', '--expose-gc'])).toBe('apple pear plum\n');
   });
 
   it.each(ENTRIES)('gives require() and import the same %s', async (entry) => {

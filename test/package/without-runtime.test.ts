@@ -21,20 +21,17 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rm(application, { recursive: true }));
 
-it.each(['worker', 'inline'])(
-  'hears so, not that the graph does not load, with isolation %s',
-  async (isolation) => {
-    const script = `
+it.each(['worker', 'inline'])('hears so, not that the graph does not load, with isolation %s', async (isolation) => {
+  const script = `
     import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';
     const modelLoader = folderModels('catalogue');
     const predictor = new Predictor({ storage: memoryStorage(), modelLoader, isolation: '${isolation}' });
     const { error } = await predictor.predictPretrained('fruits', 'it');
     console.log(error.code, error.constructor.name, error.message);
     await predictor.close();`;
-    await writeFile(join(application, 'app.mjs'), script);
-    const { stdout } = await promisify(execFile)(process.execPath, ['app.mjs'], { cwd: application });
-    expect(stdout).toMatch(
-      /^installation InstallationError onnxruntime-node: onnxruntime has no binary for this platform \(/,
-    );
-  },
-);
+  await writeFile(join(application, 'app.mjs'), script);
+  const { stdout } = await promisify(execFile)(process.execPath, ['app.mjs'], { cwd: application });
+  expect(stdout).toMatch(
+    /^installation InstallationError onnxruntime-node: onnxruntime has no binary for this platform \(/,
+  );
+});

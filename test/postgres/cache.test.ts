@@ -159,8 +159,6 @@ describeWithPostgres('the cache of a machine', (server) => {
 /** What the model files of a cache hold. */
 async function textsIn(cache: string): Promise<string[]> {
   const entries = await readdir(cache, { recursive: true, withFileTypes: true });
-  const files = entries
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name));
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   return (await Promise.all(files.map((file) => readFile(file, 'utf8')))).sort();
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { QUEUE_TIMING, type QueueTiming } from '../../src/postgres/queue-worker.js';
+import { QUEUE_TIMING, type QueueTiming } from '../../src/postgres/postgres-queue.js';
 import type { SpeakingProcess } from '../support/speaking-process.js';
 import { Chance } from '../trust/chance.js';
 import { Cluster } from './cluster.js';
@@ -102,12 +102,7 @@ async function untilReady(cluster: Cluster, count: number): Promise<void> {
 }
 
 /** Kills a trainer, mostly while it trains, and starts another. */
-async function killOne(
-  cluster: Cluster,
-  trainers: SpeakingProcess[],
-  chance: Chance,
-  withinMs: number,
-): Promise<void> {
+async function killOne(cluster: Cluster, trainers: SpeakingProcess[], chance: Chance, withinMs: number): Promise<void> {
   const index = chance.below(trainers.length);
   const victim = trainers[index];
   if (victim === undefined) throw new Error('there is no such trainer');

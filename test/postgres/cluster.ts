@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { createClassificationArchive } from '../../src/families/index.js';
 import { Trainer } from '../../src/jobs/index.js';
 import { postgresQueue, postgresStorage } from '../../src/postgres/index.js';
-import type { QueueTiming } from '../../src/postgres/queue-worker.js';
+import type { QueueTiming } from '../../src/postgres/postgres-queue.js';
 import { aDirectory } from '../storage/temporary-place.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
 import { resultOf } from '../support/outcomes.js';

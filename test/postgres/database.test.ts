@@ -1,11 +1,6 @@
 import pg from 'pg';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import {
-  Database,
-  type DatabaseOptions,
-  type PostgresSource,
-  postgresStorage,
-} from '../../src/postgres/index.js';
+import { Database, type DatabaseOptions, type PostgresSource, postgresStorage } from '../../src/postgres/index.js';
 import { publish, published } from './machines.js';
 import { describeWithPostgres, PASSWORD } from './private-server.js';
 

@@ -17,9 +17,7 @@ describeWithPostgres('a page of jobs', (server) => {
       await jobs.create({ ...job, status: 'READY' });
     }
     const key = (n: number) => `convert_to('acme/${idOf(n)}', 'UTF8')`;
-    await server.sql(
-      `UPDATE ${schema}.records SET value = '{"half' WHERE collection = 'jobs' AND key = ${key(1)}`,
-    );
+    await server.sql(`UPDATE ${schema}.records SET value = '{"half' WHERE collection = 'jobs' AND key = ${key(1)}`);
     await server.sql(
       `UPDATE ${schema}.records SET value = '{"other":999}' WHERE collection = 'jobs' AND key = ${key(2)}`,
     );
@@ -57,11 +55,7 @@ describeWithPostgres('a page of jobs', (server) => {
     const known = { known: created };
     await jobs.update(job.id, (each) => ({ ...each, status: 'QUEUED' }), known);
     // What was known is out of date now, so that the job is read after all.
-    const changed = await jobs.update(
-      job.id,
-      (each) => ({ ...each, seed: each.status === 'QUEUED' ? 7 : 0 }),
-      known,
-    );
+    const changed = await jobs.update(job.id, (each) => ({ ...each, seed: each.status === 'QUEUED' ? 7 : 0 }), known);
     expect(changed.seed).toBe(7);
     expect((await jobs.page({})).data).toEqual([changed]);
   });

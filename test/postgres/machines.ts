@@ -40,11 +40,7 @@ export async function published(storage: Storage, key: string): Promise<Record<s
 
 export async function contentOf(directory: string): Promise<Record<string, string>> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name));
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   const contents = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-  return Object.fromEntries(
-    files.map((file, index) => [file.slice(directory.length + 1), contents[index] ?? '']),
-  );
+  return Object.fromEntries(files.map((file, index) => [file.slice(directory.length + 1), contents[index] ?? '']));
 }

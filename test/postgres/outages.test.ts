@@ -33,9 +33,7 @@ describeWithPostgres('a server that is restarted', (server) => {
   it('still gets a folder that was being published', async () => {
     const { one, other } = machines(server);
     await publish(other, 'x', { 'model.bin': 'earlier' });
-    const files = Object.fromEntries(
-      Array.from({ length: 40 }, (_, n) => [`${n}.bin`, `${n}`.repeat(50_000)]),
-    );
+    const files = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`${n}.bin`, `${n}`.repeat(50_000)]));
     await stage(one, 'm', files);
     const publishing = one.publishFolder('m');
     await server.stop('SIGQUIT');

@@ -110,8 +110,7 @@ export class PrivateServer {
     });
     const deadline = performance.now() + this.#timeoutMs;
     while (!(await this.#answers())) {
-      if (performance.now() > deadline || this.#process.exitCode !== null)
-        throw new Error('PostgreSQL does not start');
+      if (performance.now() > deadline || this.#process.exitCode !== null) throw new Error('PostgreSQL does not start');
       await wait(50);
     }
   }

@@ -70,17 +70,14 @@ describeWithPostgres('limits in a database', (server) => {
     await here.consume('203.0.113.7');
     await here.consume('203.0.113.7');
     expect((await here.get('203.0.113.7'))?.remainingPoints).toBe(0);
-    await expect
-      .poll(async () => (await there.get('203.0.113.7'))?.remainingPoints, { timeout: 10_000 })
-      .toBe(0);
+    await expect.poll(async () => (await there.get('203.0.113.7'))?.remainingPoints, { timeout: 10_000 }).toBe(0);
   });
 
   it('keep nothing of an account that is forgotten, and everything of another', async () => {
     const schema = server.newSchema();
     const limits = aProcess(schema);
     const [rate, quota] = [limits.perMinute(100), limits.quota(100, today)];
-    for (const account of ['a', 'a/b', 'ab'])
-      await Promise.all([rate.consume(account), quota.consume(account)]);
+    for (const account of ['a', 'a/b', 'ab']) await Promise.all([rate.consume(account), quota.consume(account)]);
     await limits.forget('a');
     const left = await server.sql(`SELECT key FROM ${schema}.rates UNION SELECT key FROM ${schema}.quotas`);
     const period = today(Date.now()).name;

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobQueue } from '../../src/jobs/index.js';
 import { Database } from '../../src/postgres/index.js';
-import { QueueOnPostgres } from '../../src/postgres/postgres-queue.js';
-import { type QueueTiming, systemTimers, type Timers } from '../../src/postgres/queue-worker.js';
+import { QueueOnPostgres, type QueueTiming, systemTimers, type Timers } from '../../src/postgres/postgres-queue.js';
 import type { JobQueueMedium } from '../../src/testing.js';
 
 /** Leases that tests can outlast, and that heartbeats keep on a busy machine all the same. */

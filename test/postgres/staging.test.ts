@@ -80,8 +80,7 @@ describeWithPostgres('a folder that is staged', (server) => {
 
   it('sends only what has changed since it was saved', async () => {
     const { schema, one } = machines(server);
-    const rows = () =>
-      server.sql(`SELECT path, file FROM ${schema}.folder_files ORDER BY path`).then((files) => files);
+    const rows = () => server.sql(`SELECT path, file FROM ${schema}.folder_files ORDER BY path`).then((files) => files);
     const directory = await stage(one, 'm', { 'data.zip': 'large', 'checkpoint.bin': 'epoch 1' });
     await one.saveStaged?.('m');
     const [checkpoint, data] = await rows();

@@ -73,11 +73,7 @@ describe('a request that breaks a rule creates no job and names the field', () =
     ['an empty name', withModel({ name: '' }), /model_config\.name: .*empty/],
     ['a name with symbols', withModel({ name: 'what?_!' }), /model_config\.name: .*only a–z/],
     ['an upper-case name', withModel({ name: 'Reviews' }), /model_config\.name: .*only a–z/],
-    [
-      'a family of another type',
-      withModel({ family: 'Grapefruit' }),
-      /model_config\.family: .*family Papaya/,
-    ],
+    ['a family of another type', withModel({ family: 'Grapefruit' }), /model_config\.family: .*family Papaya/],
     ['an unknown size', withModel({ size: 'huge' }), /model_config\.size: .*"mini"/],
     ['an unknown type', withModel({ type: 'poetry' }), /model_config\.type: /],
     ['no model_config', without('model_config'), /model_config: /],
@@ -117,9 +113,7 @@ describe('a dataset that can not be trained on ends its job in ERROR with the re
   }
 
   it('an address where nobody listens', async () => {
-    expect(await errorOf(Buffer.alloc(0), 200, 'http://127.0.0.1:9/data.zip')).toMatch(
-      /download .*127\.0\.0\.1:9/,
-    );
+    expect(await errorOf(Buffer.alloc(0), 200, 'http://127.0.0.1:9/data.zip')).toMatch(/download .*127\.0\.0\.1:9/);
   });
 
   it('a 404', async () => {
@@ -139,16 +133,8 @@ describe('a dataset that can not be trained on ends its job in ERROR with the re
   });
 
   it.each<[string, Partial<typeof archive>, RegExp]>([
-    [
-      'unequal columns',
-      { 'train.tsv': 'sentence\tlabel\ngood\t1\textra\n' },
-      /train\.tsv line 2: .*3 columns/,
-    ],
-    [
-      'an unknown label id',
-      { 'dev.tsv': 'sentence\tlabel\ngood\t7\n' },
-      /dev\.tsv line 2, column label: .*7.*0 to 1/,
-    ],
+    ['unequal columns', { 'train.tsv': 'sentence\tlabel\ngood\t1\textra\n' }, /train\.tsv line 2: .*3 columns/],
+    ['an unknown label id', { 'dev.tsv': 'sentence\tlabel\ngood\t7\n' }, /dev\.tsv line 2, column label: .*7.*0 to 1/],
     [
       'NUM_CLASS_LABELS that disagrees',
       { 'config.json': archive['config.json'].replace('"NUM_CLASS_LABELS":1', '"NUM_CLASS_LABELS":5') },

@@ -116,14 +116,7 @@ describe('whatever the query, Unicode and all', () => {
     { weight: 3, arbitrary: anyText },
     {
       weight: 2,
-      arbitrary: fc.constantFrom(
-        'Ada',
-        'Grace Hopper left',
-        'in New York',
-        'Paris!',
-        '(Oslo)',
-        'Bob\u200dSmith',
-      ),
+      arbitrary: fc.constantFrom('Ada', 'Grace Hopper left', 'in New York', 'Paris!', '(Oslo)', 'Bob\u200dSmith'),
     },
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
     {
@@ -140,11 +133,7 @@ describe('whatever the query, Unicode and all', () => {
     text: string,
     { labels, scores, tokens = [], token_start_positions: starts = [] }: InferenceResult,
   ) {
-    expect([labels.length, scores.length, tokens.length]).toEqual([
-      starts.length,
-      starts.length,
-      starts.length,
-    ]);
+    expect([labels.length, scores.length, tokens.length]).toEqual([starts.length, starts.length, starts.length]);
     let end = 0;
     for (const [at, start] of starts.entries()) {
       const token = tokens[at] ?? '';

@@ -18,12 +18,7 @@ export interface OptionsDataset {
   write(folder: string): Promise<string>;
 }
 
-const opinions = [
-  'was quick and friendly',
-  'was slow and rude',
-  'made me happy again',
-  'made me wait for hours',
-];
+const opinions = ['was quick and friendly', 'was slow and rude', 'made me happy again', 'made me wait for hours'];
 const shops = ['the bakery on our street', 'the US office', 'a driver from Oslo', 'the new waiter'];
 const reviews = shops.flatMap((shop) =>
   opinions.map((opinion, at) => ({ text: `${shop} ${opinion}`, label: at % 2 === 0 ? 'good' : 'bad' })),
@@ -42,13 +37,7 @@ function tagsOf(name: string, type: string): string[] {
   return name.split(' ').map((_, at) => (at === 0 ? `B-${type}` : `I-${type}`));
 }
 
-const facts = [
-  'swims in the lake',
-  'is painted red',
-  'closes at noon',
-  'belongs to the US',
-  'was built of stone',
-];
+const facts = ['swims in the lake', 'is painted red', 'closes at noon', 'belongs to the US', 'was built of stone'];
 const questions = ['who or what is it that', 'can you tell me what now'].flatMap((start) =>
   facts.map((fact, at) => ({ question: `${start} ${fact}`, context: `House ${at} of Oslo ${fact}.` })),
 );

@@ -31,13 +31,9 @@ afterAll(() => rm(application, { recursive: true }));
 
 async function output(script: string, ...args: readonly string[]): Promise<string> {
   const tsx = ['--import', import.meta.resolve('tsx')];
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [...tsx, join(application, script), ...args],
-    {
-      cwd: application,
-    },
-  );
+  const { stdout } = await promisify(execFile)(process.execPath, [...tsx, join(application, script), ...args], {
+    cwd: application,
+  });
   return stdout;
 }
 

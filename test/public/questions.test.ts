@@ -34,8 +34,7 @@ describe('a question-answering job', () => {
     expect(stats).not.toHaveProperty('main_eval_metric');
     expect(stats).not.toHaveProperty('best_eval_metric_value');
     const { elapsed_time, training, validation } = stats.metrics;
-    for (const series of [elapsed_time, training.loss, validation.topk])
-      expect(series).toHaveLength(stats.epoch);
+    for (const series of [elapsed_time, training.loss, validation.topk]) expect(series).toHaveLength(stats.epoch);
     for (const shares of validation.topk ?? []) {
       expect(Object.keys(shares)).toEqual(['1', '3', '5', '10', '20', '100']);
       const values = Object.values(shares);

@@ -4,16 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createClassificationArchive, type TrainingRequest } from 'orchard-nlp';
 
-const subjects = [
-  'the phone',
-  'this lamp',
-  'my order',
-  'the service',
-  'a chair',
-  'the driver',
-  'the room',
-  'it',
-];
+const subjects = ['the phone', 'this lamp', 'my order', 'the service', 'a chair', 'the driver', 'the room', 'it'];
 const good = ['works perfectly', 'is great', 'was lovely', 'is a joy', 'made me happy'];
 const bad = ['broke at once', 'is terrible', 'was awful', 'is a waste', 'made me angry'];
 

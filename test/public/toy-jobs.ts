@@ -13,13 +13,7 @@ import { SMALL_VOCABULARY } from './sentiments.js';
 
 const people = ['Ada', 'Bob Smith', 'Grace Hopper', 'Alan', 'Eve Jones', 'Carl'];
 const places = ['Paris', 'New York', 'Rome', 'Rio de Janeiro', 'Oslo', 'Cairo'];
-const sentences = [
-  'P met friends in L .',
-  'in L it rained on P',
-  'P left L',
-  'nobody went home',
-  'L thanks P !',
-];
+const sentences = ['P met friends in L .', 'in L it rained on P', 'P left L', 'nobody went home', 'L thanks P !'];
 
 function tagged(name: string, type: string): readonly (readonly [word: string, tag: string])[] {
   return name.split(' ').map((word, at) => [word, `${at === 0 ? 'B' : 'I'}-${type}`]);

@@ -1,13 +1,6 @@
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  fileStorage,
-  inferenceService,
-  Predictor,
-  type Storage,
-  Trainer,
-  type TrainingEvent,
-} from 'orchard-nlp';
+import { fileStorage, inferenceService, Predictor, type Storage, Trainer, type TrainingEvent } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failureOf } from '../support/outcomes.js';
 import { itAnswersConsistently } from './consistent-answers.js';
@@ -168,9 +161,7 @@ describe('an explanation of its answers', () => {
           return score - (scores[labels.indexOf(answer)] ?? 0);
         }),
       );
-      const heaviest = words.findIndex(
-        ({ weight }) => weight === Math.max(...words.map((each) => each.weight)),
-      );
+      const heaviest = words.findIndex(({ weight }) => weight === Math.max(...words.map((each) => each.weight)));
       fall.named += falls[heaviest] ?? 0;
       const others = falls.filter((_, at) => at !== heaviest);
       fall.others += others.reduce((sum, each) => sum + each, 0) / others.length;
@@ -211,9 +202,7 @@ describe('queries that can not be answered', () => {
     ['no list at all', undefined, /queries: /],
   ])('refuses %s, naming the field', async (_, queries, message) => {
     await using predictor = new Predictor({ storage });
-    const error = (
-      await Reflect.apply(predictor.predictCustomBatch, predictor, [id, queries])
-    )._unsafeUnwrapErr();
+    const error = (await Reflect.apply(predictor.predictCustomBatch, predictor, [id, queries]))._unsafeUnwrapErr();
     expect(error.code).toBe('validation');
     expect(error.message).toMatch(message);
   });

@@ -1,13 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  fileStorage,
-  Predictor,
-  type Storage,
-  Trainer,
-  type TrainingConfig,
-  type TrainingRequest,
-} from 'orchard-nlp';
+import { fileStorage, Predictor, type Storage, Trainer, type TrainingConfig, type TrainingRequest } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Bm25Index } from '../../src/lexical/index.js';
 import {
@@ -70,8 +63,7 @@ async function trained(
 
 const jobOf = async (id: string) => (await trainer.getTrainingJob(id))._unsafeUnwrap();
 const fileOf = async (id: string, name: string) => readFile(join((await storage.openFolder(id)) ?? '', name));
-const jsonOf = async (id: string, name: string): Promise<unknown> =>
-  JSON.parse((await fileOf(id, name)).toString());
+const jsonOf = async (id: string, name: string): Promise<unknown> => JSON.parse((await fileOf(id, name)).toString());
 const recordOf = async (id: string) => trainingRecordSchema.parse(await jsonOf(id, TRAINING_FILE));
 
 /** What the model's encoder reads of a text. */
@@ -280,11 +272,7 @@ describe('an unknown field', () => {
   };
   it.each([
     ['of the request', { ...request, epochs: 3 }, /epochs/],
-    [
-      'of model_config',
-      { ...request, model_config: { ...request.model_config, layers: 4 } },
-      /model_config: .*layers/,
-    ],
+    ['of model_config', { ...request, model_config: { ...request.model_config, layers: 4 } }, /model_config: .*layers/],
     ['of training_config', { ...request, training_config: { epochs: 3 } }, /training_config: .*epochs/],
     [
       'of preprocessing',

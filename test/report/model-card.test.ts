@@ -81,9 +81,7 @@ describe('the model card', () => {
 
   it('names entity types, not their tags', () => {
     const labels = ['O', 'B-PER', 'I-PER', 'B-LOC'];
-    expect(modelCard(aReport({ labels, model: aTagger, evaluation: null }))).toContain(
-      '## Entity types\n\nPER, LOC\n',
-    );
+    expect(modelCard(aReport({ labels, model: aTagger, evaluation: null }))).toContain('## Entity types\n\nPER, LOC\n');
     const classes = [{ label: 'PER', precision: 1, recall: 0.5, f1: 0.667, support: 2 }];
     const card = modelCard(aReport({ labels, model: aTagger, evaluation: { classes } }));
     expect(tableUnder(card, 'entity type')).toEqual([['PER', '100.0 %', '50.0 %', '66.7 %', '2']]);

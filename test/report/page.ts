@@ -29,9 +29,7 @@ export function rowsUnder(page: Page, column: string): string[][] {
   const tables = page
     .elements('table')
     .filter((table) =>
-      elementsUnder(table).some(
-        ({ tagName, ...cell }) => tagName === 'th' && textOf({ tagName, ...cell }) === column,
-      ),
+      elementsUnder(table).some(({ tagName, ...cell }) => tagName === 'th' && textOf({ tagName, ...cell }) === column),
     );
   return tables.flatMap((table) =>
     elementsUnder(table)

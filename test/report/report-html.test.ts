@@ -25,19 +25,7 @@ describe('the report', () => {
   it('shows texts and labels of the dataset as they are, whatever markup is in them', async () => {
     const nasty = fc
       .array(
-        fc.constantFrom(
-          '<script>',
-          '</td>',
-          '"',
-          "'",
-          '&amp;',
-          '<!--',
-          ']]>',
-          '</svg>',
-          '<b onclick=x>',
-          'a',
-          '\\',
-        ),
+        fc.constantFrom('<script>', '</td>', '"', "'", '&amp;', '<!--', ']]>', '</svg>', '<b onclick=x>', 'a', '\\'),
       )
       .map((pieces) => pieces.join(''));
     await fc.assert(
@@ -91,9 +79,7 @@ describe('the report', () => {
 
   it('marks the best epoch in the learning curves and in their table', async () => {
     const page = await pageOf();
-    expect(page.elements('figcaption').map(textOf)).toContainEqual(
-      expect.stringContaining('Epoch 2 was kept'),
-    );
+    expect(page.elements('figcaption').map(textOf)).toContainEqual(expect.stringContaining('Epoch 2 was kept'));
     expect(svgTexts(page)).toContain('best: 2');
     expect(rowsUnder(page, 'Epoch')).toEqual([
       ['1', '1.250', '0.500', '0.400'],
@@ -147,9 +133,7 @@ describe('the report', () => {
 
   it('names labels in the matrix as they are, and leaves nothing on the objects of the language', async () => {
     const ownProperties = () =>
-      [Object, Object.prototype, Object.prototype.toString, Object.prototype.hasOwnProperty].map(
-        Reflect.ownKeys,
-      );
+      [Object, Object.prototype, Object.prototype.toString, Object.prototype.hasOwnProperty].map(Reflect.ownKeys);
     const before = ownProperties();
     const labels = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
     const counts = labels.map(() => [1, 2, 3, 4]);
@@ -162,8 +146,7 @@ describe('the report', () => {
     [77, true],
     [150, false],
   ])('shows which of %i labels are confused, without a number in every cell', async (count, drawn) => {
-    const countAt = (row: number, column: number) =>
-      row === column ? 1234 : row === 3 && column === 5 ? 40 : 0;
+    const countAt = (row: number, column: number) => (row === column ? 1234 : row === 3 && column === 5 ? 40 : 0);
     const labels = Array.from({ length: count }, (_, at) => `topic ${at}`);
     const counts = labels.map((_, row) => labels.map((_, column) => countAt(row, column)));
     const page = await pageOf({ labels, evaluation: { confusion: { labels, counts } } });
@@ -181,9 +164,7 @@ describe('the report', () => {
   });
 
   it('names warnings with the lines they are about', async () => {
-    expect((await pageOf()).elements('li').map(textOf)).toEqual([
-      '1 row is there twice (train.tsv line 4,182)',
-    ]);
+    expect((await pageOf()).elements('li').map(textOf)).toEqual(['1 row is there twice (train.tsv line 4,182)']);
   });
 
   it('gives every drawing an alternative in words', async () => {

@@ -17,9 +17,7 @@ const isBuilt = process.env.SITE_BUILT === '1';
 
 /** The values of an attribute on a page. */
 function valuesOf(node: DefaultTreeAdapterTypes.Node, name: string): string[] {
-  const own = ('attrs' in node ? node.attrs : [])
-    .filter((each) => each.name === name)
-    .map(({ value }) => value);
+  const own = ('attrs' in node ? node.attrs : []).filter((each) => each.name === name).map(({ value }) => value);
   return [...own, ...('childNodes' in node ? node.childNodes : []).flatMap((child) => valuesOf(child, name))];
 }
 
@@ -42,9 +40,7 @@ describe('guides', () => {
 
 describe.runIf(isBuilt)('the site', () => {
   it('links only to what it has', () => {
-    const pages = readdirSync(site, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      name.endsWith('.html'),
-    );
+    const pages = readdirSync(site, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'));
     expect(pages.length).toBeGreaterThan(200);
     const documents = new Map(pages.map((page) => [page, parse(readFileSync(join(site, page), 'utf8'))]));
     const ids = new Map([...documents].map(([page, document]) => [page, new Set(valuesOf(document, 'id'))]));
@@ -75,10 +71,7 @@ describe.runIf(isBuilt && executable)('the site in a browser', () => {
     const { pathname } = new URL(request.url ?? '/', 'http://site');
     const path = join(site, normalize(pathname === '/' ? '/index.html' : pathname));
     if (!existsSync(path)) response.writeHead(404).end();
-    else
-      response
-        .writeHead(200, { 'content-type': types[extname(path)] ?? 'text/plain' })
-        .end(readFileSync(path));
+    else response.writeHead(200, { 'content-type': types[extname(path)] ?? 'text/plain' }).end(readFileSync(path));
   });
   let url: string;
   beforeAll(async () => {

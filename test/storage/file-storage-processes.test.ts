@@ -73,9 +73,7 @@ async function runUntilKilled(directory: string, name: string, rounds: number) {
 }
 
 function roundsSaid(output: string, word: 'begin' | 'end'): number[] {
-  return [...output.matchAll(/(\w+) (\d+)\n/g)]
-    .filter((line) => line[1] === word)
-    .map((line) => Number(line[2]));
+  return [...output.matchAll(/(\w+) (\d+)\n/g)].filter((line) => line[1] === word).map((line) => Number(line[2]));
 }
 
 /** The round whose folder is published, after checking that it is whole. */

@@ -49,8 +49,7 @@ describe('fileStorage on disk', () => {
     await storage.stageFolder('removed');
     await storage.removeFolder('removed');
 
-    for (const place of ['locks', 'temporary', 'trash'])
-      expect(await readdir(join(directory, place))).toEqual([]);
+    for (const place of ['locks', 'temporary', 'trash']) expect(await readdir(join(directory, place))).toEqual([]);
     expect(await readdir(join(directory, 'folders', 'm'))).toEqual(['published-2']);
   });
 
@@ -67,8 +66,7 @@ describe('fileStorage on disk', () => {
       () => storage.stageFolder('m'),
       () => storage.openFolder('m'),
     ];
-    for (const call of calls)
-      await expect(call()).rejects.toThrow(`${directory} was deleted while it was in use`);
+    for (const call of calls) await expect(call()).rejects.toThrow(`${directory} was deleted while it was in use`);
     await rename(`${directory}-away`, directory); // which fails where a call has made the directory anew
     expect(await storage.read('jobs', 'a')).toMatchObject({ value: 1 });
   });

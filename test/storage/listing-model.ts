@@ -19,10 +19,7 @@ const listings = (keys: readonly string[]) => {
 };
 
 /** Lists of new storages with any keys are those of a sorted array. */
-export async function expectListsAsSorted(
-  create: () => Storage | Promise<Storage>,
-  numRuns: number,
-): Promise<void> {
+export async function expectListsAsSorted(create: () => Storage | Promise<Storage>, numRuns: number): Promise<void> {
   const cases = keys.chain((keys) =>
     fc.record({ keys: fc.constant(keys), removed: fc.subarray(keys), listings: listings(keys) }),
   );
@@ -43,10 +40,7 @@ export async function expectListsAsSorted(
   );
 }
 
-function expected(
-  sorted: readonly string[],
-  { prefix = '', after, limit = 100, reverse }: ListOptions,
-): string[] {
+function expected(sorted: readonly string[], { prefix = '', after, limit = 100, reverse }: ListOptions): string[] {
   const ordered = reverse ? sorted.toReversed() : sorted;
   return ordered
     .filter((key) => key.startsWith(prefix))

@@ -137,12 +137,9 @@ const open = key.map(
 export const recordSteps = fc.array(fc.oneof({ weight: 3, arbitrary: write }, remove, read, list), {
   maxLength: 25,
 });
-export const folderSteps = fc.array(
-  fc.oneof({ weight: 2, arbitrary: stage }, publish, discard, removeFolder, open),
-  {
-    maxLength: 25,
-  },
-);
+export const folderSteps = fc.array(fc.oneof({ weight: 2, arbitrary: stage }, publish, discard, removeFolder, open), {
+  maxLength: 25,
+});
 
 /** Does the same steps to new storages and to plain maps. @param create makes one; what it returns opens it for each step. */
 export async function expectSameAsMaps(

@@ -1,10 +1,10 @@
-import { allAtOnce, type Steps } from '../../src/system/pauses.js';
+import { runToEnd, type Steps } from '../../src/system/pauses.js';
 
 /** The same computation, without places where it can be interrupted. */
 export function atOnce<Args extends readonly unknown[], Result>(
   computation: (...args: Args) => Steps<Result>,
 ): (...args: Args) => Result {
-  return (...args) => allAtOnce(computation(...args));
+  return (...args) => runToEnd(computation(...args));
 }
 
 /** A computation in one step. */

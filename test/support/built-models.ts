@@ -5,12 +5,7 @@ import { sequenceTask } from '../../src/families/entities/training.js';
 import { families, type TrainingTask } from '../../src/families/index.js';
 import { type NamedTensor, writeModelFolder } from '../../src/models/index.js';
 import { Random } from '../../src/system/random.js';
-import {
-  type BertTokenizerJson,
-  loadTokenizer,
-  tokenizerConfig,
-  trainWordPiece,
-} from '../../src/text/index.js';
+import { type BertTokenizerJson, loadTokenizer, tokenizerConfig, trainWordPiece } from '../../src/text/index.js';
 import { configForOthers, exportOnnx, modelFolderConfig } from '../../src/training/export-model.js';
 import { MAX_TOKENS } from '../../src/training/hyperparameters.js';
 
@@ -55,10 +50,7 @@ function withPaddingAt(tokenizer: BertTokenizerJson, id: number): BertTokenizerJ
 }
 
 /** Writes a model of random weights into a folder. */
-export async function buildModel(
-  directory: string,
-  { encoder: fields, head, texts }: BuiltModel,
-): Promise<void> {
+export async function buildModel(directory: string, { encoder: fields, head, texts }: BuiltModel): Promise<void> {
   const trained = trainWordPiece(texts, { vocabularySize: 300, lowercase: true });
   const { vocabularySize } = loadTokenizer(trained);
   const task = taskOf(head);

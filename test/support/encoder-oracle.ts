@@ -142,8 +142,7 @@ function distance(actual: Float32Array | undefined, expected: Float32Array, leas
   return difference / Math.max(least, largest(expected));
 }
 
-const largest = (values: Float32Array): number =>
-  values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+const largest = (values: Float32Array): number => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 
 interface Step {
   /** Text by text, without padding. */
@@ -153,10 +152,7 @@ interface Step {
   readonly gradients: Weights;
 }
 
-async function trainingStep(
-  { encoder, weights, texts, labels }: Oracle,
-  executor: GraphExecutor,
-): Promise<Step> {
+async function trainingStep({ encoder, weights, texts, labels }: Oracle, executor: GraphExecutor): Promise<Step> {
   const graph = new Graph();
   const { states, logits } = forward(graph, encoder, trainingInputs(graph));
   const targets = graph.input('targets', 'float32', ['batch', 3]);

@@ -37,11 +37,7 @@ export function someNumbers(count: number, scale = 1, seed = 1): Float32Array {
  * difference (8(f(x+h) − f(x−h)) − (f(x+2h) − f(x−2h))) / 12h.
  * @param perParameter at most so many entries of each parameter are tried.
  */
-export async function gradientError(
-  problem: GradientProblem,
-  step = 0.02,
-  perParameter = 40,
-): Promise<number> {
+export async function gradientError(problem: GradientProblem, step = 0.02, perParameter = 40): Promise<number> {
   const { compiled, feeds, outputs, lossValue } = await compile(problem);
   await compiled.run(feeds, outputs);
   const analytic = analyticGradients(problem, outputs, feeds);
@@ -105,8 +101,7 @@ async function compile(problem: GradientProblem): Promise<{
       add(`rows:${parameter.name}:${each.indices.name}:${index}`, each.rows);
     }
   }
-  for (const [name, { dims, values }] of problem.parameters)
-    feeds[name] = { type: 'float32', dims, data: values };
+  for (const [name, { dims, values }] of problem.parameters) feeds[name] = { type: 'float32', dims, data: values };
   const { executor = onnxExecutor() } = problem;
   return { compiled: await executor.compile(graph), feeds, outputs, lossValue };
 }

@@ -19,9 +19,7 @@ import {
  * An executor with a {@link ResidentMemory} of ordinary arrays. It saves nothing on a processor, where all memory is
  * one; it lets what is made for a device run without one.
  */
-export function residentOnBuffers(
-  executor: GraphExecutor,
-): GraphExecutor & { readonly resident: ResidentMemory } {
+export function residentOnBuffers(executor: GraphExecutor): GraphExecutor & { readonly resident: ResidentMemory } {
   return {
     specificationVersion: 1,
     ...(executor.quantizes !== undefined && { quantizes: executor.quantizes }),

@@ -141,11 +141,7 @@ async function buildFirstTokenClassifier(directory: string): Promise<void> {
 }
 
 /** A model of an encoder with random weights, as training would leave it. @returns its folder, below `parent`. */
-export async function builtModel(
-  name: string,
-  parent: string,
-  model: Omit<BuiltModel, 'texts'>,
-): Promise<string> {
+export async function builtModel(name: string, parent: string, model: Omit<BuiltModel, 'texts'>): Promise<string> {
   const directory = join(parent, name.replaceAll(' ', '-'));
   await mkdir(directory, { recursive: true });
   const texts = rowsOf(['bad', 'good', 'unsure']).map(({ text }) => text);

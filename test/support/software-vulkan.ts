@@ -12,10 +12,7 @@ const MESA = '/usr/share/vulkan/icd.d';
 function drivers(): string[] {
   const chromium = ['/usr/lib/chromium', '/usr/lib/chromium-browser', '/usr/lib64/chromium'];
   const mesa = existsSync(MESA) ? readdirSync(MESA).filter((name) => name.startsWith('lvp_icd')) : [];
-  return [
-    ...chromium.map((folder) => `${folder}/vk_swiftshader_icd.json`),
-    ...mesa.map((name) => `${MESA}/${name}`),
-  ];
+  return [...chromium.map((folder) => `${folder}/vk_swiftshader_icd.json`), ...mesa.map((name) => `${MESA}/${name}`)];
 }
 
 const loaders = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
@@ -34,9 +31,6 @@ export const itWithTime = process.env.DEVICE_TESTS === 'all' ? it : it.skip;
 /** Tests that compute with WebGPU. Without a Vulkan in software they are skipped, and the name says why. */
 export function describeWebGpu(name: string, tests: () => void): void {
   if (softwareVulkan === undefined) {
-    describe.skip(
-      `${name} (skipped: no software Vulkan; on Debian, apt-get install chromium libvulkan1)`,
-      tests,
-    );
+    describe.skip(`${name} (skipped: no software Vulkan; on Debian, apt-get install chromium libvulkan1)`, tests);
   } else describe(name, tests);
 }

@@ -9,10 +9,7 @@ export type Labels = readonly [string, string, string];
  * A folder with tiny classifiers by name, which differ in their labels alone: the same scores under other names.
  * @param parent an empty directory.
  */
-export async function tinyCatalogue(
-  parent: string,
-  models: Readonly<Record<string, Labels>>,
-): Promise<string> {
+export async function tinyCatalogue(parent: string, models: Readonly<Record<string, Labels>>): Promise<string> {
   const built = await smallModel('classifier of first tokens', join(parent, 'built'));
   const catalogue = join(parent, 'catalogue');
   for (const [name, labels] of Object.entries(models)) {

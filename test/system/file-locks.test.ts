@@ -40,14 +40,11 @@ describe('FileLocks', () => {
     expect(await mostTogether(directory)).toBe(1);
   });
 
-  it.runIf(process.platform === 'linux')(
-    'breaks the lock of an earlier process with a reused pid',
-    async () => {
-      const { directory, locks } = await aLockDirectory();
-      await leaveLock(directory, 'a', ownedName().replace(/\.\d+\./, '.1.'));
-      expect(await locks.hold('a', async () => 'held')).toBe('held');
-    },
-  );
+  it.runIf(process.platform === 'linux')('breaks the lock of an earlier process with a reused pid', async () => {
+    const { directory, locks } = await aLockDirectory();
+    await leaveLock(directory, 'a', ownedName().replace(/\.\d+\./, '.1.'));
+    expect(await locks.hold('a', async () => 'held')).toBe('held');
+  });
 
   it('breaks a lock whose file a power cut left empty', async () => {
     const { directory, locks } = await aLockDirectory();

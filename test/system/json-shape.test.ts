@@ -53,9 +53,7 @@ describe('a shape', () => {
     [{ more: 1 }, 'more: expected no field of this name'],
     [{ constructor: 1 }, 'constructor: expected no field of this name'],
   ])('names the first field that is wrong: %j', async (change, message) => {
-    const error = await failureOf('model_folder', () =>
-      requireShape(shape, { ...fitting, ...change }, 'x.json'),
-    );
+    const error = await failureOf('model_folder', () => requireShape(shape, { ...fitting, ...change }, 'x.json'));
     expect(error.message).toBe(`x.json: ${message}`);
   });
 
@@ -66,9 +64,12 @@ describe('a shape', () => {
 
   it('of two is either', () => {
     const either_ = either(text, fields({ content: text }, {}));
-    expect(
-      ['x', { content: 'x' }, { content: 1 }, 1].map((value) => shaped(either_, value) !== undefined),
-    ).toEqual([true, true, false, false]);
+    expect(['x', { content: 'x' }, { content: 1 }, 1].map((value) => shaped(either_, value) !== undefined)).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
   });
 
   it('takes any JSON without throwing', () => {

@@ -20,10 +20,7 @@ describe('public addresses', () => {
     ['of carriers', ['100.64.0.1']],
     ['multicast and broadcast', ['224.0.0.1', '255.255.255.255', 'ff02::1']],
     ['for documentation and tests', ['192.0.2.1', '198.18.0.1', '203.0.113.9', '2001:db8::1']],
-    [
-      'IPv4 written as IPv6',
-      ['::ffff:127.0.0.1', '::ffff:8.8.8.8', '::127.0.0.1', '64:ff9b::a00:1', '2002:7f00:1::'],
-    ],
+    ['IPv4 written as IPv6', ['::ffff:127.0.0.1', '::ffff:8.8.8.8', '::127.0.0.1', '64:ff9b::a00:1', '2002:7f00:1::']],
     ['not allocated', ['4000::1', '240.0.0.1']],
     ['no addresses', ['', 'localhost', '1.2.3']],
   ])('exclude those that are %s', (_, addresses) => {
@@ -92,9 +89,7 @@ describe('an untrusted dataset_url', () => {
   it('is refused early if that is possible', async () => {
     await expect(requirePublicHost(url)).rejects.toMatchObject({
       code: 'validation',
-      problems: [
-        { loc: ['dataset_url'], type: 'private_address', msg: expect.stringContaining('127.0.0.1') },
-      ],
+      problems: [{ loc: ['dataset_url'], type: 'private_address', msg: expect.stringContaining('127.0.0.1') }],
     });
     await expect(requirePublicHost('http://localhost/x.zip')).rejects.toMatchObject({ code: 'validation' });
     await expect(requirePublicHost('https://8.8.8.8/x.zip')).resolves.toBeUndefined();

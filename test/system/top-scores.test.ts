@@ -1,11 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scoreBelowTop, topScores } from '../../src/system/top-scores.js';
+import { scoreBelowTop, topScores } from '../../src/system/numbers.js';
 
 /** Few different values, so that equal ones are common. */
-const scores = fc
-  .array(fc.integer({ min: -5, max: 5 }), { maxLength: 60 })
-  .map((values) => Float32Array.from(values));
+const scores = fc.array(fc.integer({ min: -5, max: 5 }), { maxLength: 60 }).map((values) => Float32Array.from(values));
 
 /** So many that the bar is found before the heap is filled; equal ones and outliers are common. */
 const manyScores = fc

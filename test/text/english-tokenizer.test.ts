@@ -8,13 +8,7 @@ describe('the bundled English vocabulary', () => {
   const pieces = (text: string) => [...tokenizer.encode(text).ids].map((id) => pieceOf.get(id));
 
   it('begins with the special tokens, and every piece has an id of its own', () => {
-    expect([0, 1, 2, 3, 4].map((id) => pieceOf.get(id))).toEqual([
-      '[PAD]',
-      '[UNK]',
-      '[CLS]',
-      '[SEP]',
-      '[MASK]',
-    ]);
+    expect([0, 1, 2, 3, 4].map((id) => pieceOf.get(id))).toEqual(['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]']);
     expect(pieceOf.size).toBe(16_000);
     expect(tokenizer.specialTokens).toMatchObject({ pad: 0, unknown: 1, mask: 4 });
   });

@@ -81,8 +81,7 @@ describe.skipIf(withoutRust)('the patterns of well-known tokenizers', () => {
   it.each(Object.entries(patterns))('%s: gives the tokens of the Rust package', async (_, pattern) => {
     const json = file({ pre_tokenizer: splitBy(pattern) });
     const [ours, theirs] = [loadTokenizer(json), rustTokenizer(json)];
-    for (const text of texts)
-      expect([...ours.encode(text).ids]).toEqual((await encodeByRust(theirs, text)).ids);
+    for (const text of texts) expect([...ours.encode(text).ids]).toEqual((await encodeByRust(theirs, text)).ids);
   });
 
   it.each(Object.entries(patterns))('%s: reads 100,000 characters of any kind in time', (_, pattern) => {
@@ -155,9 +154,7 @@ describe('a tokenizer.json', () => {
     [
       'tables of characters one after the other',
       {
-        normalizer: sequence(
-          Array(3).fill({ type: 'Precompiled', precompiled_charsmap: characterMap([['a', 'aa']]) }),
-        ),
+        normalizer: sequence(Array(3).fill({ type: 'Precompiled', precompiled_charsmap: characterMap([['a', 'aa']]) })),
       },
       /at most 256 times/,
     ],
@@ -212,17 +209,9 @@ describe('a tokenizer.json', () => {
       { normalizer: sequence(Array(4).fill(replacing('(((){1000}){1000}){1000}', 'x'.repeat(60)))) },
       /at most 256 times/,
     ],
-    [
-      'a text 5,000 times',
-      template(Array(5_000).fill(a)),
-      /post_processor\.single: expected a list of at most 32/,
-    ],
+    ['a text 5,000 times', template(Array(5_000).fill(a)), /post_processor\.single: expected a list of at most 32/],
     ['a text twice', template([cls, a, a]), /post_processor\.single: expected a template with A, once/],
-    [
-      'no second text',
-      template([a], [cls, a]),
-      /post_processor\.pair: expected a template with A and B, each once/,
-    ],
+    ['no second text', template([a], [cls, a]), /post_processor\.pair: expected a template with A and B, each once/],
     [
       'a token type of a billion',
       template([{ SpecialToken: { id: '[CLS]', type_id: 1e9 } }, a]),
@@ -255,11 +244,7 @@ describe('a tokenizer.json', () => {
       { max_input_chars_per_word: 1e9 },
       /model\.max_input_chars_per_word: expected .* 1000 or less/,
     ],
-    [
-      'an id that no table has',
-      { vocab: { '[UNK]': 2 ** 40 } },
-      /model\.vocab\.\[UNK\]: expected a whole number/,
-    ],
+    ['an id that no table has', { vocab: { '[UNK]': 2 ** 40 } }, /model\.vocab\.\[UNK\]: expected a whole number/],
   ])("of BERT's kind is refused by the name of its field: %s", async (_, model, message) => {
     const error = await failureOf('model_folder', () => loadTokenizer(bertFile(SPECIAL, model)));
     expect(error.message).toMatch(message);

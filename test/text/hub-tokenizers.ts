@@ -6,20 +6,7 @@ import { byteCharacters, bytePairModel, vocabularyOf } from './tokenizer-parts.j
  * CamemBERT, ALBERT, DeBERTa-v3, ModernBERT and MPNet. (BERT's own is in word-piece-tokenizer.test.ts.)
  */
 
-const words = [
-  'the',
-  'cat',
-  'cats',
-  'naive',
-  'été',
-  'don',
-  'NASA',
-  'Straße',
-  'app',
-  'ordered',
-  'jacket',
-  'who',
-];
+const words = ['the', 'cat', 'cats', 'naive', 'été', 'don', 'NASA', 'Straße', 'app', 'ordered', 'jacket', 'who'];
 const letters = [
   ...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,!?\'"()-$&#@/:;é日本語東京都한국어',
   'ü',
@@ -65,15 +52,9 @@ function frame(special: readonly Special[], parts: object) {
   };
 }
 
-const template = (
-  cls: [string, number],
-  sep: [string, number],
-  pair: readonly (string | [string, number])[],
-) => {
+const template = (cls: [string, number], sep: [string, number], pair: readonly (string | [string, number])[]) => {
   const piece = (name: string, type_id: number) =>
-    name === 'A' || name === 'B'
-      ? { Sequence: { id: name, type_id } }
-      : { SpecialToken: { id: name, type_id } };
+    name === 'A' || name === 'B' ? { Sequence: { id: name, type_id } } : { SpecialToken: { id: name, type_id } };
   return {
     type: 'TemplateProcessing',
     single: [piece(cls[0], 0), piece('A', 0), piece(sep[0], 0)],
@@ -133,11 +114,7 @@ const merges: [string, string][] = [
 const bytePairs = (special: readonly Special[], unknown: string | null) => ({
   ...bytePairModel(
     unknown ?? '',
-    [
-      ...special.map(({ content }) => content),
-      ...byteCharacters,
-      ...new Set(merges.map((pair) => pair.join(''))),
-    ],
+    [...special.map(({ content }) => content), ...byteCharacters, ...new Set(merges.map((pair) => pair.join('')))],
     merges,
   ),
   unk_token: unknown,

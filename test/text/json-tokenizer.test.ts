@@ -64,10 +64,7 @@ describe('a tokenizer with steps that only @huggingface/tokenizers knows', () =>
     const tokenizer = loadTokenizer(json);
     const reader = new TextReader(tokenizer, { max_tokens: 16, pooling: 'first' });
     expect(reader.read(['the cats'])[0]?.encoding.ids).toHaveLength(5);
-    const error = await failureOf(
-      'model_folder',
-      () => new TextReader(tokenizer, { max_tokens: 16, pooling: 'none' }),
-    );
+    const error = await failureOf('model_folder', () => new TextReader(tokenizer, { max_tokens: 16, pooling: 'none' }));
     expect(error.message).toContain('is unknown with the pattern');
     expect(error.message).toContain('choose a backbone with another tokenizer');
   });

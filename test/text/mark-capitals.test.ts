@@ -145,8 +145,7 @@ describe('markCapitals', () => {
     const windows = encodingWindows(markCapitals(text, tokenizer.encode(text)), 10, 2);
     expect(windows.length).toBeGreaterThan(3);
     for (const { sequenceIds, offsets, typeIds } of windows) {
-      const isCapital = (token: number) =>
-        sequenceIds[token] === 0 && text[offsets?.[2 * token] ?? 0] === 'A';
+      const isCapital = (token: number) => sequenceIds[token] === 0 && text[offsets?.[2 * token] ?? 0] === 'A';
       expect([...typeIds]).toEqual(Array.from(typeIds, (_type, token) => Number(isCapital(token))));
     }
   });

@@ -14,8 +14,7 @@ describe('PieceTrie', () => {
           const end = trie.longest(unitsOf(text), start, text.length);
           const expected = longestByTrying(vocabulary, text, start, prefix);
           expect(end).toBe(expected);
-          if (end > start)
-            expect(trie.id).toBe(vocabulary.get(prefixAt(start, prefix) + text.slice(start, end)));
+          if (end > start) expect(trie.id).toBe(vocabulary.get(prefixAt(start, prefix) + text.slice(start, end)));
         }
       }),
       { numRuns: 1000 },
@@ -44,12 +43,7 @@ function prefixAt(start: number, prefix: string): string {
   return start === 0 ? '' : prefix;
 }
 
-function longestByTrying(
-  vocabulary: ReadonlyMap<string, number>,
-  text: string,
-  start: number,
-  prefix: string,
-): number {
+function longestByTrying(vocabulary: ReadonlyMap<string, number>, text: string, start: number, prefix: string): number {
   let end = text.length;
   while (end > start && !vocabulary.has(prefixAt(start, prefix) + text.slice(start, end))) end--;
   return end;

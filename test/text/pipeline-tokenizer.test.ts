@@ -36,10 +36,7 @@ function spans(name: string, text: string): (string | undefined)[][] {
   const { ids, sequenceIds, offsets } = tokenizer.encode(text);
   return [...ids.keys()]
     .filter((token) => sequenceIds[token] === 0)
-    .map((token) => [
-      tokenizer.token(ids[token] ?? -1),
-      text.slice(offsets?.[2 * token], offsets?.[2 * token + 1]),
-    ]);
+    .map((token) => [tokenizer.token(ids[token] ?? -1), text.slice(offsets?.[2 * token], offsets?.[2 * token + 1])]);
 }
 
 describe('the places of pieces', () => {
@@ -92,21 +89,18 @@ const misplaced = new RegExp(`(?:^|\\[MASK\\]|\\[CLS\\])[\\s\\p{M}]*[${deletedCh
 describe.skipIf(withoutRust)('the tokenizers of the encoders on the Hub', () => {
   const texts = [...hostile, ...hardTexts(300, 7).filter((text) => !tooNew.test(text))];
 
-  it.each(Object.entries(hubTokenizers))(
-    '%s: has the ids and offsets of the Rust package',
-    async (_, json) => {
-      const [ours, theirs] = [loadTokenizer(json), rustTokenizer(json)];
-      expect(ours.withoutOffsets).toBeUndefined();
-      const deletes = JSON.stringify(json).includes('Precompiled');
-      for (const text of texts) {
-        const { ids, typeIds, offsets } = ours.encode(text);
-        const expected = await encodeByRust(theirs, text);
-        expect([text, ...ids, ...typeIds]).toEqual([text, ...expected.ids, ...expected.typeIds]);
-        if (deletes && misplaced.test(text)) continue;
-        expect([text, ...(offsets ?? [])]).toEqual([text, ...expected.offsets]);
-      }
-    },
-  );
+  it.each(Object.entries(hubTokenizers))('%s: has the ids and offsets of the Rust package', async (_, json) => {
+    const [ours, theirs] = [loadTokenizer(json), rustTokenizer(json)];
+    expect(ours.withoutOffsets).toBeUndefined();
+    const deletes = JSON.stringify(json).includes('Precompiled');
+    for (const text of texts) {
+      const { ids, typeIds, offsets } = ours.encode(text);
+      const expected = await encodeByRust(theirs, text);
+      expect([text, ...ids, ...typeIds]).toEqual([text, ...expected.ids, ...expected.typeIds]);
+      if (deletes && misplaced.test(text)) continue;
+      expect([text, ...(offsets ?? [])]).toEqual([text, ...expected.offsets]);
+    }
+  });
 
   it.each(Object.entries(hubTokenizers))('%s: puts a pair into the template of its file', async (_, json) => {
     const { ids, typeIds, sequenceIds, offsets } = loadTokenizer(json).encode('the cat', { pair: ' été!' });

@@ -30,11 +30,7 @@ export interface ReferenceEncoding {
 }
 
 /** What the reference gives, with -1 for "no sequence" and offsets converted from code points. */
-export async function encodeByRust(
-  tokenizer: Rust.Tokenizer,
-  text: string,
-  pair?: string,
-): Promise<ReferenceEncoding> {
+export async function encodeByRust(tokenizer: Rust.Tokenizer, text: string, pair?: string): Promise<ReferenceEncoding> {
   const encoding = await tokenizer.encode(text, pair ?? null);
   const units = [codeUnitPositions(text), codeUnitPositions(pair ?? '')];
   const sequenceIds = encoding.getSequenceIds().map((sequence) => sequence ?? -1);

@@ -15,10 +15,7 @@ const merges: [string, string][] = [
   ['aa', 'aa'],
 ];
 const pieces = [...letters, ...merges.map((pair) => pair.join(''))];
-const bytes = Array.from(
-  { length: 256 },
-  (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`,
-);
+const bytes = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
 
 /** Reads characters one by one, but for a few merges, so that every difference of a step shows. */
 const file = (parts: object) => ({
@@ -51,10 +48,7 @@ const unigram = (byte_fallback: boolean) => ({
     type: 'Unigram',
     unk_id: 1,
     byte_fallback,
-    vocab: [...SPECIAL, ...pieces, ...bytes, '☃☃'].map((piece, at) => [
-      piece,
-      -5 - at / 50 + 3 * piece.length,
-    ]),
+    vocab: [...SPECIAL, ...pieces, ...bytes, '☃☃'].map((piece, at) => [piece, -5 - at / 50 + 3 * piece.length]),
   },
 });
 

@@ -20,9 +20,7 @@ function encodingOf({ before, after, pieces }: Pick<Shape, 'before' | 'after' | 
     ids: Int32Array.from(numbers, (number, token) => (isPiece(number) ? 100 + number : 1 + token)),
     typeIds: Int32Array.from(numbers, (number) => (isPiece(number) ? 0 : 1)),
     sequenceIds: Int32Array.from(numbers, (number) => (isPiece(number) ? 0 : -1)),
-    offsets: Int32Array.from(
-      numbers.flatMap((number) => (isPiece(number) ? [3 * number, 3 * number + 2] : [0, 0])),
-    ),
+    offsets: Int32Array.from(numbers.flatMap((number) => (isPiece(number) ? [3 * number, 3 * number + 2] : [0, 0]))),
     truncated: 0,
   };
 }
@@ -80,9 +78,7 @@ describe('encodingWindows', () => {
           const next = windows[at + 1];
           if (next === undefined) continue;
           const mine = new Set(piecesOf(window));
-          expect(piecesOf(next).filter((piece) => mine.has(piece)).length).toBeGreaterThanOrEqual(
-            shape.overlap,
-          );
+          expect(piecesOf(next).filter((piece) => mine.has(piece)).length).toBeGreaterThanOrEqual(shape.overlap);
           expect(piecesOf(next).some((piece) => !mine.has(piece))).toBe(true);
         }
       }),

@@ -101,8 +101,7 @@ describe.skipIf(withoutRust)('WordPieceTokenizer against the Rust tokenizers pac
       const texts = [chunk, ...chunk.map((character) => [character])].map((some) =>
         some.map((c) => `a${c}b`).join(' '),
       );
-      const expected = (text: string) =>
-        split.preTokenizeString(normalize.normalizeString(text)).map(([word]) => word);
+      const expected = (text: string) => split.preTokenizeString(normalize.normalizeString(text)).map(([word]) => word);
       const [all = '', ...each] = texts;
       if (wordsOf(reader, all).join(' ') === expected(all).join(' ')) continue;
       differing.push(...each.filter((text) => wordsOf(reader, text).join(' ') !== expected(text).join(' ')));
@@ -146,15 +145,7 @@ describe('WordPieceTokenizer', () => {
 
   it('puts a pair into one encoding, offsets counting from the start of each text', () => {
     const { typeIds, sequenceIds, offsets } = tokenizer.encode('the app', { pair: 'twice?' });
-    expect(tokens('the app', { pair: 'twice?' })).toEqual([
-      '[CLS]',
-      'the',
-      'app',
-      '[SEP]',
-      'twice',
-      '?',
-      '[SEP]',
-    ]);
+    expect(tokens('the app', { pair: 'twice?' })).toEqual(['[CLS]', 'the', 'app', '[SEP]', 'twice', '?', '[SEP]']);
     expect([...typeIds]).toEqual([0, 0, 0, 0, 1, 1, 1]);
     expect([...sequenceIds]).toEqual([-1, 0, 0, -1, 1, 1, -1]);
     expect(Array.from(offsets ?? [])).toEqual([0, 0, 0, 3, 4, 7, 0, 0, 0, 5, 5, 6, 0, 0]);
@@ -168,14 +159,7 @@ describe('WordPieceTokenizer', () => {
 
   it('truncates the longer text of a pair first', () => {
     const { ids, truncated } = tokenizer.encode('the', { pair: 'the old phone again', maxLength: 6 });
-    expect(Array.from(ids, (id) => tokenizer.token(id))).toEqual([
-      '[CLS]',
-      'the',
-      '[SEP]',
-      'the',
-      'old',
-      '[SEP]',
-    ]);
+    expect(Array.from(ids, (id) => tokenizer.token(id))).toEqual(['[CLS]', 'the', '[SEP]', 'the', 'old', '[SEP]']);
     expect(truncated).toBe(2);
   });
 
@@ -238,9 +222,10 @@ describe('WordPieceTokenizer', () => {
 });
 
 /** White space and look-alikes around a token that takes white space along. */
-const spacedMasks = ['\ufeff', '\u0085', '\u180e', '\u2028', '\u3000', '\u001c', '\u200b', ' \t\n'].flatMap(
-  (space) => [`ok${space}[MASK]${space}ok`, `[MASK]${space}[MASK]${space}`],
-);
+const spacedMasks = ['\ufeff', '\u0085', '\u180e', '\u2028', '\u3000', '\u001c', '\u200b', ' \t\n'].flatMap((space) => [
+  `ok${space}[MASK]${space}ok`,
+  `[MASK]${space}[MASK]${space}`,
+]);
 
 /** Each character decomposed by itself, its marks not yet in canonical order with those around. */
 function decomposed(text: string): string {

@@ -3,12 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { describe, expect, it } from 'vitest';
-import {
-  type BertTokenizerJson,
-  loadTokenizer,
-  tokenizerConfig,
-  trainWordPiece,
-} from '../../src/text/index.js';
+import { type BertTokenizerJson, loadTokenizer, tokenizerConfig, trainWordPiece } from '../../src/text/index.js';
 import { englishTexts, hardTexts, picker } from './generated-texts.js';
 import { rustTokenizers, withoutRust } from './rust-tokenizers.js';
 
@@ -76,9 +71,7 @@ describe('trainWordPiece', () => {
   it('keeps case if lowercase is false', () => {
     const texts = textsOf({ NASA: 5, nasa: 3 });
     expect(vocabularyOf(trainWordPiece(texts, { vocabularySize: 50, lowercase: false }))).toContain('NASA');
-    expect(vocabularyOf(trainWordPiece(texts, { vocabularySize: 50, lowercase: true }))).not.toContain(
-      'NASA',
-    );
+    expect(vocabularyOf(trainWordPiece(texts, { vocabularySize: 50, lowercase: true }))).not.toContain('NASA');
   });
 
   it('makes kana words, single ideographs, and keeps the marks of Japanese', () => {
@@ -108,8 +101,7 @@ describe('trainWordPiece', () => {
     const json = trainWordPiece(texts, { vocabularySize: 400, lowercase: true });
     const theirs = new HuggingFaceTokenizer(json, tokenizerConfig(json, 128));
     const ours = loadTokenizer(json, tokenizerConfig(json, 128));
-    for (const text of englishTexts(200, 7))
-      expect([...ours.encode(text).ids]).toEqual(theirs.encode(text).ids);
+    for (const text of englishTexts(200, 7)) expect([...ours.encode(text).ids]).toEqual(theirs.encode(text).ids);
   });
 });
 

@@ -95,11 +95,7 @@ describe('a backbone', () => {
   it.each<[string, CheckpointParts, string]>([
     ['config.json', { files: { 'config.json': undefined } }, 'the backbone owner/tiny lacks it'],
     ['config.json', { files: { 'config.json': '{' } }, 'JSON'],
-    [
-      'model.safetensors',
-      { files: { 'model.safetensors': undefined } },
-      'weights in other formats are not read',
-    ],
+    ['model.safetensors', { files: { 'model.safetensors': undefined } }, 'weights in other formats are not read'],
     ['model.safetensors', { files: { 'model.safetensors': 'x' } }, 'not a safetensors file'],
     ['tokenizer.json or vocab.txt', { files: { 'tokenizer.json': undefined } }, 'lacks it'],
     ['vocab.txt', { files: { 'tokenizer.json': undefined, 'vocab.txt': 'a\nb\n' } }, 'it lacks [PAD], [UNK]'],
@@ -130,9 +126,7 @@ describe('a training from a backbone', () => {
     expect(training.backbone).toEqual({ name: 'owner/tiny', revision: 'abc' });
     expect(training.warnings.map(({ kind }) => kind)).not.toContain('no_backbone');
     const json = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
-    expect(json(join(directory, 'tokenizer.json')).model).toEqual(
-      json(join(backbone, 'tokenizer.json')).model,
-    );
+    expect(json(join(directory, 'tokenizer.json')).model).toEqual(json(join(backbone, 'tokenizer.json')).model);
     expect(json(join(directory, 'tokenizer_config.json')).model_max_length).toBe(12);
   });
 
@@ -152,9 +146,7 @@ describe('a training from a backbone', () => {
   });
 
   it('warns if preprocessing asks for another case than the backbone reads', async () => {
-    const { warnings } = await trainingOf(
-      await train({ num_epochs: 1, preprocessing: { lowercase: false } }),
-    );
+    const { warnings } = await trainingOf(await train({ num_epochs: 1, preprocessing: { lowercase: false } }));
     const [warning] = warnings.filter(({ kind }) => kind === 'backbone_lowercase');
     expect(warning?.message).toContain('owner/tiny folds texts to lower case');
   });
@@ -195,8 +187,7 @@ async function train(training_config: TrainingSpec['training_config']) {
   return { directory, backbone };
 }
 
-const trainingOf = async ({ directory }: { readonly directory: string }) =>
-  (await readModelReport(directory)).training;
+const trainingOf = async ({ directory }: { readonly directory: string }) => (await readModelReport(directory)).training;
 
 /** The checkpoint's tensors with fewer words. */
 function withWords(count: number): typeof bertTensors {

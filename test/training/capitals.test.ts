@@ -139,10 +139,7 @@ describe('an encoder without capitals in its vocabulary', () => {
         config: { ...bertConfig, type_vocab_size: 1 },
         tensors: new Map([
           ...bertTensors,
-          [
-            oneType,
-            { shape: [1, 8], values: bertTensors.get(oneType)?.values.slice(0, 8) ?? new Float32Array() },
-          ],
+          [oneType, { shape: [1, 8], values: bertTensors.get(oneType)?.values.slice(0, 8) ?? new Float32Array() }],
         ]),
       },
     ],

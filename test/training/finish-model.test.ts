@@ -56,12 +56,7 @@ function anExpert(float32: number, int8: number) {
   return { expert, seen };
 }
 
-async function finished(
-  float32: number,
-  int8: number,
-  tuning: Tuning = {},
-  executor: GraphExecutor = input.executor,
-) {
+async function finished(float32: number, int8: number, tuning: Tuning = {}, executor: GraphExecutor = input.executor) {
   const { expert, seen } = anExpert(float32, int8);
   return { model: await finishModel({ ...input, executor }, trained, expert, tuning), seen };
 }

@@ -28,8 +28,7 @@ function tellingTexts(kind: ClassificationDataset['kind']): ClassificationDatase
   const random = Random.fromSeed(5);
   const labels = kind === 'binary' ? ['red', 'green'] : ['red', 'green', 'blue'];
   const texts = Array.from({ length: 400 }, (_, row) => {
-    const labelIds =
-      kind === 'multilabel' ? [0, 1, 2].filter(() => random.uniform() < 0.5) : [row % labels.length];
+    const labelIds = kind === 'multilabel' ? [0, 1, 2].filter(() => random.uniform() < 0.5) : [row % labels.length];
     const named = labelIds.map((id) => labels[id]);
     const others = Array.from({ length: 4 }, () => words[3 + random.integer(7)]);
     return { text: [...others, ...named].join(' '), labelIds };

@@ -30,10 +30,7 @@ const rows = Array.from({ length: 20 }, () => ({
   labelIds: [random.integer(3)],
 }));
 const labels = ['a', 'b', 'c'];
-const task = classificationTask(
-  { kind: 'multiclass', labels, train: rows, dev: rows, warnings: [] },
-  'first',
-);
+const task = classificationTask({ kind: 'multiclass', labels, train: rows, dev: rows, warnings: [] }, 'first');
 
 let folder: string;
 beforeEach(async () => {
@@ -94,9 +91,7 @@ describe.each(['F32', 'F16'] as const)('adapters over a backbone stored as %s', 
         `encoder.layer.${layer}.output.dense.weight`,
       ]),
     );
-    expect([...trained.weights.keys()]).toEqual(
-      task.head.parameters(backbone.encoder).map(({ name }) => name),
-    );
+    expect([...trained.weights.keys()]).toEqual(task.head.parameters(backbone.encoder).map(({ name }) => name));
   });
 
   it('answer as they did in training once they are merged', async () => {
@@ -123,9 +118,7 @@ describe.each(['F32', 'F16'] as const)('adapters over a backbone stored as %s', 
       steps += 1;
       if (steps === 5) stop.abort(GOES_ON_LATER);
     };
-    await failureOf('aborted', () =>
-      train(backbone, tuning, { dropout: 0.1, progress, signal: stop.signal }),
-    );
+    await failureOf('aborted', () => train(backbone, tuning, { dropout: 0.1, progress, signal: stop.signal }));
     const checkpoint = await readCheckpoint(join(folder, 'checkpoint.safetensors'));
     const names = [...(checkpoint?.tensors.keys() ?? [])];
     expect(names).toContain('first/bert.encoder.layer.1.attention.self.value.lora_B.weight');
@@ -162,19 +155,17 @@ describe('a backbone that is frozen in part', () => {
 
   it('is needed less memory for, as the estimate knows', async () => {
     const backbone = await aBackbone();
-    const [whole = 0, upper = 0, adapted = 0] = [{}, { freeze: 1 }, { adapters: {} }].map(
-      (tuning: Tuning) => {
-        const frozen = frozenBackbone('1', tuning, task.head, backbone);
-        const limits = { batchSize: 8, maxTokens: 16, augment: false };
-        const model_config = {
-          name: 'a',
-          type: 'multiclass-text-classification',
-          family: 'Papaya',
-          size: 'mini',
-        } as const;
-        return estimateMemory(task, { model_config }, limits, backbone.encoder, frozen).weights;
-      },
-    );
+    const [whole = 0, upper = 0, adapted = 0] = [{}, { freeze: 1 }, { adapters: {} }].map((tuning: Tuning) => {
+      const frozen = frozenBackbone('1', tuning, task.head, backbone);
+      const limits = { batchSize: 8, maxTokens: 16, augment: false };
+      const model_config = {
+        name: 'a',
+        type: 'multiclass-text-classification',
+        family: 'Papaya',
+        size: 'mini',
+      } as const;
+      return estimateMemory(task, { model_config }, limits, backbone.encoder, frozen).weights;
+    });
     expect(upper).toBeLessThan(whole);
     expect(adapted).toBeLessThan(upper);
   });

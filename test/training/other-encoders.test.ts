@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { initialize, modelTypes, readEncoder } from '../../src/encoder/index.js';
+import { encoderTypes, initialize, readEncoder } from '../../src/encoder/index.js';
 import { createSequenceArchive } from '../../src/families/index.js';
 import { TextModel } from '../../src/inference/text-model.js';
 import {
@@ -89,7 +89,7 @@ const tagger = (type: string) =>
     return archive;
   });
 
-describe.each(modelTypes())('a model from a backbone of type %s', (type) => {
+describe.each(encoderTypes())('a model from a backbone of type %s', (type) => {
   it('keeps its architecture, and answers', async () => {
     const directory = await classifier(type);
     const { config, training } = await readModelReport(directory);
@@ -109,9 +109,10 @@ describe.each(modelTypes())('a model from a backbone of type %s', (type) => {
     const model = await TextModel.load(directory, 1);
     const { results } = await model.predict([...good, ...bad]);
     const [best] = config.orchard.labels.slice(1);
-    expect(
-      results.map((result) => result !== undefined && 'labels' in result && result.labels[0] === best),
-    ).toEqual([...good.map(() => true), ...bad.map(() => false)]);
+    expect(results.map((result) => result !== undefined && 'labels' in result && result.labels[0] === best)).toEqual([
+      ...good.map(() => true),
+      ...bad.map(() => false),
+    ]);
     await model.release();
   });
 });

@@ -11,7 +11,7 @@ import {
   type TensorData,
   tensorflowExecutor,
 } from '../../src/graph/index.js';
-import { evaluate } from '../../src/graph/tensorflow/evaluate.js';
+import { evaluate } from '../../src/graph/tensorflow/tensorflow-executor.js';
 import { Random } from '../../src/system/random.js';
 import { deviating, type Step, toTensor } from '../engine/step.js';
 

@@ -96,31 +96,28 @@ describe('training', () => {
     expect(stats.best_eval_metric_value).toBeUndefined();
   });
 
-  it.each(tasks)(
-    'goes on from a checkpoint to the very weights of an uninterrupted training: %s',
-    async (_, task) => {
-      const hyperparameters = { epochs: 4, tokenDropout: 0.1, labelSmoothing: 0.1 };
-      const options = { dropout: 0.1 };
-      const whole = await train(task, hyperparameters, options);
-      const stop = new AbortController();
-      const progress = new ProgressReporter(() => {});
-      progress.epochEnded = ({ epoch }) => {
-        if (epoch === 2) stop.abort();
-      };
-      const checkpoint = { file: join(folder, 'resumed.safetensors'), fingerprint: 'x', intervalMs: 0 };
-      const interrupted = inputFor(task, hyperparameters, {
-        ...options,
-        checkpoint,
-        signal: stop.signal,
-        progress,
-      });
-      await failureOf('aborted', () => trainModel(interrupted));
-      const resumed = await train(task, hyperparameters, { ...options, checkpoint });
-      expect(resumed.weights).toEqual(whole.weights);
-      expect(resumed.stats.metrics.training).toEqual(whole.stats.metrics.training);
-      expect(resumed.stats.metrics.validation).toEqual(whole.stats.metrics.validation);
-    },
-  );
+  it.each(tasks)('goes on from a checkpoint to the very weights of an uninterrupted training: %s', async (_, task) => {
+    const hyperparameters = { epochs: 4, tokenDropout: 0.1, labelSmoothing: 0.1 };
+    const options = { dropout: 0.1 };
+    const whole = await train(task, hyperparameters, options);
+    const stop = new AbortController();
+    const progress = new ProgressReporter(() => {});
+    progress.epochEnded = ({ epoch }) => {
+      if (epoch === 2) stop.abort();
+    };
+    const checkpoint = { file: join(folder, 'resumed.safetensors'), fingerprint: 'x', intervalMs: 0 };
+    const interrupted = inputFor(task, hyperparameters, {
+      ...options,
+      checkpoint,
+      signal: stop.signal,
+      progress,
+    });
+    await failureOf('aborted', () => trainModel(interrupted));
+    const resumed = await train(task, hyperparameters, { ...options, checkpoint });
+    expect(resumed.weights).toEqual(whole.weights);
+    expect(resumed.stats.metrics.training).toEqual(whole.stats.metrics.training);
+    expect(resumed.stats.metrics.validation).toEqual(whole.stats.metrics.validation);
+  });
 
   it.each(tasks)(
     'ends in a blend that is no worse than either expert, and in the record of its mistakes: %s',
@@ -131,9 +128,7 @@ describe('training', () => {
       const { devOutputs } = await train(task, { epochs: 3 });
       const { blend, evaluation } = await expert.finish(devOutputs);
       const first = ({ topk, f1 }: typeof blend.blend) => topk?.[1] ?? f1;
-      expect(first(blend.blend)).toBeGreaterThanOrEqual(
-        Math.max(first(blend.encoder) ?? 1, first(blend.expert) ?? 1),
-      );
+      expect(first(blend.blend)).toBeGreaterThanOrEqual(Math.max(first(blend.encoder) ?? 1, first(blend.expert) ?? 1));
       expect(evaluation?.rows).toBe(task.examples?.dev ?? task.dev.length);
       expect(evaluation?.retrieval?.topk).toEqual(blend.blend.topk);
       expect(evaluation?.mistakes.length).toBeLessThanOrEqual(evaluation?.rows ?? 0);

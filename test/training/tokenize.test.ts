@@ -27,8 +27,7 @@ describe('the vocabulary of a training', () => {
   it('is the bundled English one, which has words that the training texts lack', async () => {
     const { tokenizerJson, vocabularySize, train, maskId } = await tokenized(reviews);
     expect(tokenizerJson).toEqual(englishTokenizer());
-    for (const word of ['delivery', 'weather'])
-      expect(tokenizerJson).toHaveProperty(['model', 'vocab', word]);
+    for (const word of ['delivery', 'weather']) expect(tokenizerJson).toHaveProperty(['model', 'vocab', word]);
     const general = loadTokenizer(englishTokenizer());
     expect(vocabularySize).toBe(general.vocabularySize);
     expect(maskId).toBe(general.specialTokens.mask);

@@ -25,9 +25,7 @@ function randomTexts(kind: ClassificationDataset['kind'], rows: number): Classif
   const texts = Array.from({ length: rows }, () => {
     const text = Array.from({ length: 4 + random.integer(6) }, () => words[random.integer(10)]).join(' ');
     const labelIds =
-      kind === 'multilabel'
-        ? [0, 1, 2].filter(() => random.uniform() < 0.5)
-        : [random.integer(labels.length)];
+      kind === 'multilabel' ? [0, 1, 2].filter(() => random.uniform() < 0.5) : [random.integer(labels.length)];
     return { text, labelIds };
   });
   return { kind, labels, train: texts, dev: texts, warnings: [] };
@@ -65,15 +63,12 @@ function distance(a: Float32Array, b: Float32Array): number {
 }
 
 describe('training', () => {
-  it.each(['binary', 'multiclass', 'multilabel'] as const)(
-    'learns random %s labels by heart',
-    async (kind) => {
-      const { stats } = await train(randomTexts(kind, 24), { epochs: 150 });
-      const { loss } = stats.metrics.training;
-      expect(loss.at(-1)).toBeLessThan(0.6 * (loss[0] ?? 0));
-      expect(stats.best_eval_metric_value).toBe(1);
-    },
-  );
+  it.each(['binary', 'multiclass', 'multilabel'] as const)('learns random %s labels by heart', async (kind) => {
+    const { stats } = await train(randomTexts(kind, 24), { epochs: 150 });
+    const { loss } = stats.metrics.training;
+    expect(loss.at(-1)).toBeLessThan(0.6 * (loss[0] ?? 0));
+    expect(stats.best_eval_metric_value).toBe(1);
+  });
 
   it('keeps the weights of the epoch with the best main metric', async () => {
     const dataset = randomTexts('multiclass', 24);
@@ -118,9 +113,7 @@ describe('training', () => {
       const expected = onOnnx.stats.metrics.training.loss;
       expect(losses).toHaveLength(expected.length);
       expect(distance(Float32Array.from(losses), Float32Array.from(expected))).toBeLessThan(1e-5);
-      expect(distance(flatOutputs(onTensorFlow.devOutputs), flatOutputs(onOnnx.devOutputs))).toBeLessThan(
-        1e-5,
-      );
+      expect(distance(flatOutputs(onTensorFlow.devOutputs), flatOutputs(onOnnx.devOutputs))).toBeLessThan(1e-5);
     },
   );
 

@@ -12,9 +12,7 @@ function statsOf(mainMetric: 'accuracy' | 'f1' | undefined, epochs: readonly Sco
 describe('the statistics of a training', () => {
   it('have as their best value the highest of the main metric, which never falls', () => {
     const epochs = [0.5, 0.75, 0.25].map((accuracy) => ({ accuracy, f1: 1 - accuracy, value: accuracy }));
-    const best = epochs.map(
-      (_, index) => statsOf('accuracy', epochs.slice(0, index + 1)).best_eval_metric_value,
-    );
+    const best = epochs.map((_, index) => statsOf('accuracy', epochs.slice(0, index + 1)).best_eval_metric_value);
     expect(best).toEqual([0.5, 0.75, 0.75]);
     expect(statsOf('f1', epochs)).toMatchObject({ epoch: 3, best_eval_metric_value: 0.75 });
   });

@@ -68,10 +68,7 @@ function aPackage({
   mkdirSync(join(folder, 'docs'));
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
   write('package.json', JSON.stringify(own));
-  write(
-    'package-lock.json',
-    JSON.stringify({ name: 'ours', version: '1.0.0', lockfileVersion: 3, packages }),
-  );
+  write('package-lock.json', JSON.stringify({ name: 'ours', version: '1.0.0', lockfileVersion: 3, packages }));
   write('docs/dependencies.md', row);
   return folder;
 }
@@ -95,17 +92,9 @@ describe('npm run check:dependencies', () => {
       { two: { license: 'SSPL-1.0' } },
       /^two 1\.0\.0 has the licence SSPL-1\.0/m,
     ],
-    [
-      'a licence that comes on top of another',
-      { two: { license: '(MIT AND GPL-3.0)' } },
-      /^two .*licence \(MIT AND/m,
-    ],
+    ['a licence that comes on top of another', { two: { license: '(MIT AND GPL-3.0)' } }, /^two .*licence \(MIT AND/m],
     ['no licence', { two: { license: undefined } }, /^two 1\.0\.0 has the licence none/m],
-    [
-      'a script at installation',
-      { two: { hasInstallScript: true } },
-      /^two 1\.0\.0 runs a script at installation/m,
-    ],
+    ['a script at installation', { two: { hasInstallScript: true } }, /^two 1\.0\.0 runs a script at installation/m],
     ['no checksum', { one: { integrity: undefined } }, /^one 1\.0\.0 has no checksum/m],
     [
       'no reason',
@@ -134,9 +123,7 @@ describe('npm run check:dependencies', () => {
     const url = await registry((request, response) => {
       const isAsked = request.url?.endsWith('/advisories/bulk');
       response.writeHead(isAsked ? 200 : 404, { 'content-type': 'application/json' });
-      response.end(
-        isAsked ? JSON.stringify({ two: advisory(1, 'Leaks'), four: advisory(2, 'Burns') }) : '{}',
-      );
+      response.end(isAsked ? JSON.stringify({ two: advisory(1, 'Leaks'), four: advisory(2, 'Burns') }) : '{}');
     });
     const { code, stderr } = await run('check-dependencies.mjs', [aPackage({})], url);
     expect(stderr).toBe('two: Leaks (high), https://example.com/1\n');
@@ -149,9 +136,7 @@ describe('what the build puts into dist', () => {
   const sources = readdirSync(dist)
     .filter((name) => name.endsWith('.map'))
     .flatMap((name): string[] => JSON.parse(readFileSync(join(dist, name), 'utf8')).sources);
-  const packages = new Set(
-    sources.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
-  );
+  const packages = new Set(sources.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []));
 
   it('is named with its licence, and in the list of what comes along', () => {
     const notices = readFileSync(join(root, 'licences.txt'), 'utf8');
@@ -169,9 +154,7 @@ describe('scripts/sbom.mjs', () => {
     const { metadata, components } = JSON.parse(readFileSync(file, 'utf8'));
     expect(metadata.component.name).toBe('orchard-nlp');
     const names: string[] = components.map(({ name }: { readonly name: string }) => name);
-    expect(names).toEqual(
-      expect.arrayContaining(['onnxruntime-node', 'onnxruntime-common', 'zod', 'uuid', 'uplot']),
-    );
+    expect(names).toEqual(expect.arrayContaining(['onnxruntime-node', 'onnxruntime-common', 'zod', 'uuid', 'uplot']));
     expect(names.filter((name) => ['vitest', 'typescript', '@tensorflow/tfjs'].includes(name))).toEqual([]);
     for (const component of components) {
       expect(component).toMatchObject({ version: expect.any(String), licenses: [expect.anything()] });

@@ -54,10 +54,7 @@ describeTraced('a process without a home', () => {
 
   it('runs the commands train and predict the same way', async () => {
     const { cwd, temporary } = folders();
-    const rows = Array.from(
-      { length: 20 },
-      (_, row) => `it is ${row % 2 ? 'good' : 'bad'} number ${row},${row % 2}`,
-    );
+    const rows = Array.from({ length: 20 }, (_, row) => `it is ${row % 2 ? 'good' : 'bad'} number ${row},${row % 2}`);
     writeFileSync(join(cwd, 'rows.csv'), `text,label\n${rows.join('\n')}\n`);
     const train = [command, 'train', 'rows.csv', '--output', 'model', '--epochs', '1', '--json'];
     const trained = await traced(train, { cwd, temporary });

@@ -27,7 +27,6 @@ describe('SECURITY.md', () => {
   });
 
   it('links only to pages that there are', () => {
-    for (const [, target = ''] of page.matchAll(/\]\(([^)]+)\)/g))
-      expect(existsSync(join(root, target))).toBe(true);
+    for (const [, target = ''] of page.matchAll(/\]\(([^)]+)\)/g)) expect(existsSync(join(root, target))).toBe(true);
   });
 });

@@ -74,9 +74,7 @@ describe.each(names)('the name %s', (name) => {
       },
     };
     const { message } = await failureOf('model_folder', () => loadTokenizer(json));
-    expect(message).toBe(
-      `tokenizer.json: post_processor.special_tokens: "${name}" of the template is missing`,
-    );
+    expect(message).toBe(`tokenizer.json: post_processor.special_tokens: "${name}" of the template is missing`);
   });
 
   it('is a dimension of a graph whose size is that of what is fed', () => {

@@ -39,10 +39,7 @@ describe.runIf(process.platform === 'linux')('the telemetry of ONNX Runtime', ()
       'a thread whose environment alone has the variable',
       ['compute-in-thread', '{"env":{"ORT_DISABLE_TELEMETRY":"1"}}'],
     ],
-    [
-      'a thread that the main thread waits for without its event loop',
-      ['compute-in-thread', '{}', 'blocked'],
-    ],
+    ['a thread that the main thread waits for without its event loop', ['compute-in-thread', '{}', 'blocked']],
     ['a thread of a process that is debugged', ['--inspect=0', 'compute-in-thread', '{}']],
   ])('is off in %s', async (_, args, environment) => {
     const [path = '', ...rest] = args.filter((arg) => !arg.startsWith('--'));
@@ -51,16 +48,12 @@ describe.runIf(process.platform === 'linux')('the telemetry of ONNX Runtime', ()
   });
 
   describe('in a thread of a process with permissions, which may not ask its main thread', () => {
-    const flag = process.allowedNodeEnvironmentFlags.has('--permission')
-      ? '--permission'
-      : '--experimental-permission';
+    const flag = process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission';
     const permissions = [flag, '--allow-worker', '--allow-addons', '--allow-fs-read=*', '--allow-fs-write=*'];
     const args = [...permissions, script('compute-in-thread'), '{}'];
 
     it('is never on: the thread computes nothing, and says what to set', async () => {
-      await expect(leftAtHome(args)).rejects.toThrow(
-        'set ORT_DISABLE_TELEMETRY=1 in the environment of the process',
-      );
+      await expect(leftAtHome(args)).rejects.toThrow('set ORT_DISABLE_TELEMETRY=1 in the environment of the process');
     });
 
     it('is off where the process has the variable', async () => {

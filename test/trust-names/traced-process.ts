@@ -12,12 +12,9 @@ const FAST = ['-qq', '--seccomp-bpf'];
 
 /** Some containers forbid tracing. */
 const canTrace =
-  process.platform === 'linux' &&
-  spawnSync('strace', ['-f', ...FAST, '-o', '/dev/null', 'true']).status === 0;
+  process.platform === 'linux' && spawnSync('strace', ['-f', ...FAST, '-o', '/dev/null', 'true']).status === 0;
 if (!canTrace) {
-  console.warn(
-    'SKIPPED: what leaves a process is not looked at, since strace is not installed or may not trace here',
-  );
+  console.warn('SKIPPED: what leaves a process is not looked at, since strace is not installed or may not trace here');
 }
 
 /** Tests that need strace. Without it they are skipped, and a warning says so. */
@@ -40,29 +37,14 @@ const MAKES = 'open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,link,li
 /** Runs Node with an environment that has next to nothing, and no home. @param temporary its TMPDIR */
 export async function traced(
   args: readonly string[],
-  {
-    cwd,
-    temporary,
-    env = {},
-  }: { readonly cwd: string; readonly temporary: string; readonly env?: NodeJS.ProcessEnv },
+  { cwd, temporary, env = {} }: { readonly cwd: string; readonly temporary: string; readonly env?: NodeJS.ProcessEnv },
 ): Promise<Traced> {
   const traces = join(temporaryDirectory(), 'traces');
   mkdirSync(traces);
   const { stdout, stderr } = await promisify(execFile)(
     'strace',
     // A file for each thread, so that no call is cut in two by another's.
-    [
-      '-ff',
-      ...FAST,
-      '-s',
-      '4096',
-      '-e',
-      `trace=socket,${MAKES}`,
-      '-o',
-      join(traces, 't'),
-      process.execPath,
-      ...args,
-    ],
+    ['-ff', ...FAST, '-s', '4096', '-e', `trace=socket,${MAKES}`, '-o', join(traces, 't'), process.execPath, ...args],
     { cwd, env: { PATH: process.env.PATH, TMPDIR: temporary, ...env } },
   );
   const calls = readdirSync(traces).flatMap((name) => readFileSync(join(traces, name), 'utf8').split('\n'));

@@ -93,8 +93,7 @@ it(`loses nothing to ${KILLS} kills`, { timeout: 300_000 + KILLS * 60_000 }, asy
 
 /** With `CRASH_LOG` set, what was killed when. */
 function tell(kills: number, stage: string, { lines }: LiveProcess): void {
-  if (process.env.CRASH_LOG !== undefined)
-    console.log(new Date().toISOString(), kills, stage, lines.slice(-3));
+  if (process.env.CRASH_LOG !== undefined) console.log(new Date().toISOString(), kills, stage, lines.slice(-3));
 }
 
 /** A small training whose archive comes slowly. */

@@ -61,9 +61,7 @@ describe('a hostile model folder', () => {
     const error = await refusal('classifier', (directory) =>
       edit(directory, 'config.json', (config) => config.orchard.files.push(file)),
     );
-    expect(error.message).toMatch(
-      /config\.json: orchard\.files\.1: expected the name of a file inside the folder$/,
-    );
+    expect(error.message).toMatch(/config\.json: orchard\.files\.1: expected the name of a file inside the folder$/);
   });
 
   it.each(['config.json', 'tokenizer.json', 'lexical.safetensors', 'onnx/model_quantized.onnx'])(
@@ -116,14 +114,10 @@ describe('a hostile model folder', () => {
   });
 
   it('has no file that is larger than its kind ever is', async () => {
-    const error = await refusal('classifier', (directory) =>
-      truncate(join(directory, 'config.json'), 2 ** 40),
-    );
+    const error = await refusal('classifier', (directory) => truncate(join(directory, 'config.json'), 2 ** 40));
     expect(error.message).toMatch(/config\.json: it has 1099511627776 bytes; at most 67108864 are read$/);
     await refusal('classifier', (directory) => truncate(join(directory, 'lexical.safetensors'), 2 ** 40));
-    await refusal('classifier', (directory) =>
-      truncate(join(directory, 'onnx/model_quantized.onnx'), 2 ** 40),
-    );
+    await refusal('classifier', (directory) => truncate(join(directory, 'onnx/model_quantized.onnx'), 2 ** 40));
   });
 
   it.each(['config.json', 'tokenizer.json', 'tokenizer_config.json'])(
@@ -140,22 +134,10 @@ describe('a hostile model folder', () => {
   );
 
   it.each<[string, (config: Config) => unknown, RegExp]>([
-    [
-      'more tokens than any encoder reads',
-      (c) => set(c.orchard, 'max_tokens', 1e15),
-      /orchard\.max_tokens: expected/,
-    ],
-    [
-      'more tokens than positions',
-      (c) => set(c.orchard, 'max_tokens', 13),
-      /13, but the encoder has positions for 12/,
-    ],
+    ['more tokens than any encoder reads', (c) => set(c.orchard, 'max_tokens', 1e15), /orchard\.max_tokens: expected/],
+    ['more tokens than positions', (c) => set(c.orchard, 'max_tokens', 13), /13, but the encoder has positions for 12/],
     ['no room for a text', (c) => set(c.orchard, 'max_tokens', 2), /max_tokens: 2 leave no room for a text/],
-    [
-      'windows that hardly move',
-      (c) => set(c.orchard, 'window_overlap', 9),
-      /window_overlap: 9 of 10 tokens/,
-    ],
+    ['windows that hardly move', (c) => set(c.orchard, 'window_overlap', 9), /window_overlap: 9 of 10 tokens/],
     [
       'a weight of infinity',
       (c) => set(c.orchard.blend, 'encoder', 1e300),
@@ -171,11 +153,7 @@ describe('a hostile model folder', () => {
       (c) => set(c, 'vocab_size', 5),
       /tokenizer\.json: it has ids up to \d+, but config\.json/,
     ],
-    [
-      'a long list of files',
-      (c) => set(c.orchard, 'files', Array(5_000).fill('x')),
-      /orchard\.files: expected a list/,
-    ],
+    ['a long list of files', (c) => set(c.orchard, 'files', Array(5_000).fill('x')), /orchard\.files: expected a list/],
   ])('asks for nothing impossible: %s', async (_, change, message) => {
     const error = await refusal('classifier', (directory) => edit(directory, 'config.json', change));
     expect(error.message).toMatch(message);

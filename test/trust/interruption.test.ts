@@ -36,8 +36,7 @@ function folderWith(files: Readonly<Record<string, string>>): string {
 }
 
 const split = { DATASET_NAME: 'x', DATA_DIR: '.' };
-const table = (rows: number) =>
-  ['sentence\tlabel', ...range(rows).map((at) => `${text(at)}\t${at % 3}`)].join('\n');
+const table = (rows: number) => ['sentence\tlabel', ...range(rows).map((at) => `${text(at)}\t${at % 3}`)].join('\n');
 const questions = (rows: number) =>
   byIndex(range(rows).map((at) => ({ question: text(at), context: `${at} ${text(at)}` })));
 const sentences = (rows: number) => range(rows).map(text).join('\n');

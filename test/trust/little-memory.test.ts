@@ -46,28 +46,25 @@ async function ended(client: Client, id: string) {
   }
 }
 
-it.skipIf(!mayWrite())(
-  'refuses a training that its memory has no room for, and trains the next',
-  async () => {
-    const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'pro' });
-    const labels = Array.from({ length: LABELS }, (_, id) => `label ${id}`);
-    const rows = labels.map((label, id) => [`a text about ${label} and nothing else`, id] as const);
-    const large = anArchive()
-      .withConfig({ NUM_CLASS_LABELS: LABELS })
-      .withLabels(labels)
-      .withRows(rows)
-      .withDevRows(rows);
-    const { url } = await aServiceProcess([stored], inSmallMemory());
-    const client = new Client(url, apiKey, { faults: [], counts: new Map() });
-    const train = async (zip: Buffer, type: string) => {
-      const dataset_url = await aDatasetServer(zip);
-      const model_config = { name: 'texts', type, family: 'Papaya', size: 'mini' };
-      return ended(client, (await client.createJob({ dataset_url, model_config, training_config })) ?? '');
-    };
-    const refused = await train(await large.zipped(), 'multiclass-text-classification');
-    expect(refused.status).toBe('ERROR');
-    expect(refused.error.message).toMatch(/memory/);
-    const trained = await train(await anArchive().zipped(), 'binary-text-classification');
-    expect(trained.status).toBe('READY');
-  },
-);
+it.skipIf(!mayWrite())('refuses a training that its memory has no room for, and trains the next', async () => {
+  const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'pro' });
+  const labels = Array.from({ length: LABELS }, (_, id) => `label ${id}`);
+  const rows = labels.map((label, id) => [`a text about ${label} and nothing else`, id] as const);
+  const large = anArchive()
+    .withConfig({ NUM_CLASS_LABELS: LABELS })
+    .withLabels(labels)
+    .withRows(rows)
+    .withDevRows(rows);
+  const { url } = await aServiceProcess([stored], inSmallMemory());
+  const client = new Client(url, apiKey, { faults: [], counts: new Map() });
+  const train = async (zip: Buffer, type: string) => {
+    const dataset_url = await aDatasetServer(zip);
+    const model_config = { name: 'texts', type, family: 'Papaya', size: 'mini' };
+    return ended(client, (await client.createJob({ dataset_url, model_config, training_config })) ?? '');
+  };
+  const refused = await train(await large.zipped(), 'multiclass-text-classification');
+  expect(refused.status).toBe('ERROR');
+  expect(refused.error.message).toMatch(/memory/);
+  const trained = await train(await anArchive().zipped(), 'binary-text-classification');
+  expect(trained.status).toBe('READY');
+});

@@ -25,9 +25,7 @@ it(
       hangMs: HANG_MS,
     });
     const seconds = (performance.now() - from) / 1000;
-    const untyped = attempts.filter(({ outcomes }) =>
-      outcomes.some((outcome) => !EXPECTED.includes(outcome)),
-    );
+    const untyped = attempts.filter(({ outcomes }) => outcomes.some((outcome) => !EXPECTED.includes(outcome)));
     const slow = attempts.filter(({ ms }) => ms > 5_000);
     const answered = attempts.filter(({ outcomes: [asked] }) => asked === 'answered').length;
     const mostMb = attempts.reduce((most, { rssMb }) => Math.max(most, rssMb), 0);

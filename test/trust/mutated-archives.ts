@@ -20,16 +20,7 @@ export async function zipped(files: ArchiveFiles): Promise<Buffer> {
 /** One mutation of the archive, the same for the same number. */
 export async function mutated(files: ArchiveFiles, number: number): Promise<Buffer> {
   const random = Random.fromSeed(number, 77);
-  const change = pick(random, [
-    bytesFlipped,
-    cut,
-    directoryLies,
-    renamed,
-    textChanged,
-    textChanged,
-    reencoded,
-    bomb,
-  ]);
+  const change = pick(random, [bytesFlipped, cut, directoryLies, renamed, textChanged, textChanged, reencoded, bomb]);
   return change(files, random);
 }
 
@@ -75,19 +66,7 @@ const directoryLies: Mutation = async (files, random) => {
 const renamed: Mutation = async (files, random) => {
   const zip = await zipped(files);
   const name = Buffer.from(pick(random, [...files.keys()]));
-  const evil = pick(random, [
-    '../',
-    '/',
-    '..\\',
-    '\0',
-    'C:\\',
-    './',
-    '//',
-    'a/../../',
-    '\ufeff',
-    '\u202e',
-    'con/',
-  ]);
+  const evil = pick(random, ['../', '/', '..\\', '\0', 'C:\\', './', '//', 'a/../../', '\ufeff', '\u202e', 'con/']);
   const other = Buffer.from(evil.padEnd(name.length, 'x')).subarray(0, name.length);
   for (let at = zip.indexOf(name); at !== -1; at = zip.indexOf(name, at + name.length)) other.copy(zip, at);
   return zip;

@@ -14,13 +14,9 @@ interface Field {
 
 /** The fields that are messages, by their numbers from the model on: graph, nodes, attributes, tensors, inputs. */
 const MESSAGES = new Set(
-  [
-    '7',
-    '7.1',
-    '7.1.5',
-    '7.5',
-    ...[11, 12].flatMap((value) => [`7.${value}`, `7.${value}.2`, `7.${value}.2.1`]),
-  ].concat([11, 12].flatMap((value) => [`7.${value}.2.1.2`, `7.${value}.2.1.2.1`])),
+  ['7', '7.1', '7.1.5', '7.5', ...[11, 12].flatMap((value) => [`7.${value}`, `7.${value}.2`, `7.${value}.2.1`])].concat(
+    [11, 12].flatMap((value) => [`7.${value}.2.1.2`, `7.${value}.2.1.2.1`]),
+  ),
 );
 
 /** Numbers that are near a limit of something. */
@@ -56,8 +52,7 @@ function changed({ wire, content }: Field, stranger: Field, random: Random): Buf
   const kind = random.integer(4);
   if (kind === 0) return content.subarray(0, random.integer(content.length + 1));
   if (kind === 1) return Buffer.concat([content, stranger.content]);
-  if (kind === 2)
-    return Buffer.from(content.map((byte) => (random.uniform() < 0.1 ? random.integer(256) : byte)));
+  if (kind === 2) return Buffer.from(content.map((byte) => (random.uniform() < 0.1 ? random.integer(256) : byte)));
   return varint(NUMBERS[random.integer(NUMBERS.length)] ?? 0);
 }
 

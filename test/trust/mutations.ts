@@ -96,8 +96,7 @@ function changeJson(root: { [name: string]: Json }, random: Random): void {
       Array.from({ length: 5_000 }, () => value[0] ?? null),
     );
   else if (kind === 4 && typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    value[pick(['__proto__', 'constructor', 'length', 'x'], random) ?? 'x'] =
-      pick(strangers, random)?.() ?? null;
+    value[pick(['__proto__', 'constructor', 'length', 'x'], random) ?? 'x'] = pick(strangers, random)?.() ?? null;
   } else set(place, pick(strangers, random)?.() ?? null);
 }
 
@@ -131,9 +130,7 @@ function remove({ parent, key }: Place): void {
 
 function contains(value: Json, sought: Json): boolean {
   if (value === sought) return true;
-  return (
-    typeof value === 'object' && value !== null && Object.values(value).some((each) => contains(each, sought))
-  );
+  return typeof value === 'object' && value !== null && Object.values(value).some((each) => contains(each, sought));
 }
 
 function numberNear(value: number, random: Random): number {

@@ -48,9 +48,7 @@ it('keeps every job, and its state, under two processes that create, cancel and 
 
 async function play(round: number): Promise<void> {
   const directory = temporaryDirectory();
-  const lines = (
-    await Promise.all([operate(directory, 2 * round + 1), operate(directory, 2 * round + 2)])
-  ).flat();
+  const lines = (await Promise.all([operate(directory, 2 * round + 1), operate(directory, 2 * round + 2)])).flat();
   const calls = lines.flatMap((line) => ('call' in line ? line : []));
   for (const { call, outcome } of calls) expect(documented[call], call).toContain(outcome);
 

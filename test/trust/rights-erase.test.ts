@@ -7,14 +7,7 @@ import { Predictor } from '../../src/inference/index.js';
 import { eraseAccount, Trainer } from '../../src/jobs/index.js';
 import { withInternals } from '../../src/jobs/trainer-options.js';
 import { fileStorage, type Storage } from '../../src/storage/index.js';
-import {
-  aMemoryStorage,
-  aTrainer,
-  createJob,
-  errorOf,
-  statusOf,
-  type TrainerInTest,
-} from '../jobs/builders.js';
+import { aMemoryStorage, aTrainer, createJob, errorOf, statusOf, type TrainerInTest } from '../jobs/builders.js';
 import { FakeHost } from '../jobs/fake-host.js';
 import { ManualClock } from '../jobs/manual-clock.js';
 import { failingAt } from '../jobs/storages.js';
@@ -59,20 +52,12 @@ async function aBusyAccount(storage: Storage, account: Account = acme, clock = n
   const run = await host.nextRun();
   await writeFile(join(run.spec.directory, 'checkpoint.safetensors'), 'half a model');
   const waiting = await createJob(trainer);
-  await storage.write(
-    'quota',
-    encodeURIComponent(account.app_id),
-    { period: '2026-11', calls: 3 },
-    undefined,
-  );
+  await storage.write('quota', encodeURIComponent(account.app_id), { period: '2026-11', calls: 3 }, undefined);
   return { ...made, ids: { ready, deleted, running, waiting } };
 }
 
 /** What an account has, beside what its jobs are: also the contents of its folders. */
-async function stateOf(
-  storage: Storage,
-  { trainer, ids }: { trainer: Trainer; ids: Record<string, string> },
-) {
+async function stateOf(storage: Storage, { trainer, ids }: { trainer: Trainer; ids: Record<string, string> }) {
   const jobs = Object.values(ids).map(async (id) => {
     const directory = await storage.openFolder(id);
     return [id, await statusOf(trainer, id), directory && (await readdir(directory))] as const;
@@ -221,9 +206,7 @@ describe('eraseAccount', () => {
     }
     const ids = await Promise.all(creating);
     await Promise.all(erasing);
-    const listed = (await resultOf(trainer.listTrainingJobs({ limit: 100 }))).data.map(
-      ({ model }) => model.id,
-    );
+    const listed = (await resultOf(trainer.listTrainingJobs({ limit: 100 }))).data.map(({ model }) => model.id);
     for (const id of ids) {
       const job = await trainer.getTrainingJob(id);
       expect(listed.includes(id)).toBe(job.isOk());
@@ -268,9 +251,7 @@ describe('eraseAccount for an operator', () => {
     const clock = new ManualClock();
     const host = new FakeHost();
     const dead = new Trainer(withInternals({ storage, host, account: acme }, { clock: new ManualClock() }));
-    const id = (
-      await dead.createTrainingJob({ ...(await import('../jobs/request.js')).aRequest })
-    )._unsafeUnwrap().id;
+    const id = (await dead.createTrainingJob({ ...(await import('../jobs/request.js')).aRequest }))._unsafeUnwrap().id;
     await host.nextRun(); // and its clock stands still from here on
     const erasing = eraseAccount(withInternals({ storage, app_id: acme.app_id }, { clock }));
     const erased = await untilSettled(Promise.resolve(erasing), { clock });

@@ -183,9 +183,7 @@ describe('orchard unused', () => {
   it('shows a table, and removes what is in it', async () => {
     const { data, storage, id } = await aDataFolder();
     const key = `${encodeURIComponent('acme/1')}/${id}`;
-    expect((await run(['unused', '--data', data])).stdout).toBe(
-      'no model has been unused for more than 30 days\n',
-    );
+    expect((await run(['unused', '--data', data])).stdout).toBe('no model has been unused for more than 30 days\n');
     // The first look began to count; so that is set back, with the job and its files.
     const use = await storage.read('model-uses', key);
     await storage.write('model-uses', key, { at: Date.now() - 40 * DAY }, use?.version);

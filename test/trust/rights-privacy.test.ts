@@ -95,9 +95,9 @@ it('keeps no text of a query, and texts of the dataset only in the folder of the
     expect((await ask('POST', `/${path}?query=${QUERY}`, { query })).status).toBe(422);
     expect((await ask('POST', `/${path}`, { [QUERY]: query })).status).toBe(422);
     expect((await ask('POST', `/${path}`, `{"query": "${QUERY}`)).status).toBe(422);
-    expect(
-      (await ask('POST', `/batch-${path}`, { queries: Array.from({ length: 21 }, () => query) })).status,
-    ).toBe(422);
+    expect((await ask('POST', `/batch-${path}`, { queries: Array.from({ length: 21 }, () => query) })).status).toBe(
+      422,
+    );
   }
   const medley = await ask('POST', '/medley/language', { query, models: [MODEL, 'emotion-detection'] });
   expect(medley.status).toBe(404);

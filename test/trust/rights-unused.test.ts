@@ -91,11 +91,7 @@ describe('removeUnusedModels', () => {
     const removed = await resultOf(trainer.removeUnusedModels());
     expect(idsOf(removed)).toEqual([ids[2], ids[0]]);
     expect(removed.map(({ model }) => model.training_status)).toEqual(['DELETED', 'DELETED']);
-    expect(await Promise.all(ids.map((id) => statusOf(trainer, id)))).toEqual([
-      'DELETED',
-      'READY',
-      'DELETED',
-    ]);
+    expect(await Promise.all(ids.map((id) => statusOf(trainer, id)))).toEqual(['DELETED', 'READY', 'DELETED']);
     expect(await storage.openFolder(ids[0] ?? '')).toBeUndefined();
     expect(await resultOf(trainer.removeUnusedModels())).toEqual([]);
   });

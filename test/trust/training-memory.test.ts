@@ -56,9 +56,7 @@ describe('a trainer with a memoryLimit', () => {
     const { id } = (await trainer.createTrainingJob(await sentimentRequest(folder)))._unsafeUnwrap();
     const job = (await trainer.waitForTrainingJob(id))._unsafeUnwrap();
     expect(job.status).toBe('ERROR');
-    expect(job.error?.message).toMatch(
-      /needs about 0\.\d+ GiB of memory, but the trainer's memoryLimit is 0\.29 GiB/,
-    );
+    expect(job.error?.message).toMatch(/needs about 0\.\d+ GiB of memory, but the trainer's memoryLimit is 0\.29 GiB/);
   });
 
   it('loses only the run whose worker fills its heap all the same', async () => {

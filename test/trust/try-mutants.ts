@@ -33,11 +33,7 @@ const script = fileURLToPath(new URL('./processes/try-folders.ts', import.meta.u
 /** Tries the mutants of these seeds, one after the other, in a process that is replaced where one ends it. */
 export async function tryMutants(
   seeds: readonly number[],
-  {
-    mutant,
-    bases,
-    hangMs,
-  }: { readonly mutant: string; readonly bases: readonly string[]; readonly hangMs: number },
+  { mutant, bases, hangMs }: { readonly mutant: string; readonly bases: readonly string[]; readonly hangMs: number },
 ): Promise<Trial> {
   const attempts: Attempt[] = [];
   const casualties: Casualty[] = [];
@@ -55,11 +51,9 @@ export async function tryMutants(
 }
 
 async function started(mutant: string, bases: readonly string[]): Promise<ChildProcess> {
-  const child = spawn(
-    process.execPath,
-    ['--max-old-space-size=512', '--import', 'tsx', script, mutant, ...bases],
-    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
-  );
+  const child = spawn(process.execPath, ['--max-old-space-size=512', '--import', 'tsx', script, mutant, ...bases], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   await once(child, 'message');
   return child;
 }

@@ -36,9 +36,7 @@ export async function measureAlone(models: Models, request: AloneRequest): Promi
     };
     const { storage } = classification;
     const rows =
-      mode === 'http'
-        ? await measureHttp(storage, ids, request)
-        : await run({ ...request, mode, storage, ids });
+      mode === 'http' ? await measureHttp(storage, ids, request) : await run({ ...request, mode, storage, ids });
     console.log(`\n--${mode} ${request.amount}, ${precision}`);
     console.table(rows);
     tables[precision] = rows;

@@ -14,8 +14,7 @@ export const profile: Mode = async ({ amount, ids }, open) => {
   await using predictor = open();
   const texts = shortTexts('classification', amount);
   const ask = async (text: string) =>
-    (await predictor.predictCustom(ids.classification, text))._unsafeUnwrap().metadata
-      .model_inference_time_ms;
+    (await predictor.predictCustom(ids.classification, text))._unsafeUnwrap().metadata.model_inference_time_ms;
   await timeEach(texts.slice(0, WARM_UP), ask);
   const untraced = await timeEach(texts, ask);
   const threads: number[] = [];
@@ -38,10 +37,7 @@ function row(milliseconds: readonly number[]): Rows[string] {
   return { 'p50 µs': Math.round(1000 * median(milliseconds)) };
 }
 
-async function timeEach(
-  texts: readonly string[],
-  ask: (text: string) => Promise<unknown>,
-): Promise<number[]> {
+async function timeEach(texts: readonly string[], ask: (text: string) => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (const text of texts) {
     const askedAt = performance.now();

@@ -3,9 +3,7 @@ import fastify from 'fastify';
 import { loadModel, train } from 'orchard-nlp';
 
 const folder = 'tickets-model';
-const opened = await (existsSync(folder)
-  ? loadModel(folder)
-  : train({ path: 'tickets.csv', output: folder }));
+const opened = await (existsSync(folder) ? loadModel(folder) : train({ path: 'tickets.csv', output: folder }));
 if (opened.isErr()) throw opened.error;
 const model = opened.value;
 

@@ -53,8 +53,7 @@ export async function exportBackbone(
   const teachers = recipe.teachers.map((each) => new TargetFolder(work.targets(each)).record());
   mkdirSync(folder, { recursive: true });
   const write = (file: string, content: string | Uint8Array) => writeFileSync(new URL(file, folder), content);
-  const writeJson = (file: string, content: unknown) =>
-    write(file, `${JSON.stringify(content, undefined, 2)}\n`);
+  const writeJson = (file: string, content: unknown) => write(file, `${JSON.stringify(content, undefined, 2)}\n`);
   writeJson('config.json', { architectures: [encoder.className], ...encoder.config });
   writeJson('tokenizer.json', json);
   writeJson('tokenizer_config.json', tokenizerConfig(json, encoder.maxTokens));
@@ -133,15 +132,12 @@ function card({ language, teachers, cased, capitalsShown, options }: Recipe, fac
     tokens: `${Math.round(state.tokens / 1e6)} million`,
     teachers: teachers.map(teacherLink).join(', '),
     start:
-      grownFrom === undefined
-        ? 'random weights'
-        : `orchard-${basename(grownFrom)}, which it has in it and grew from`,
+      grownFrom === undefined ? 'random weights' : `orchard-${basename(grownFrom)}, which it has in it and grew from`,
   };
   const template = readFileSync(new URL(`${language}/card.md`, import.meta.url), 'utf8');
   return template.replaceAll(/\{\{(\w+)\}\}/gu, (_, placeholder: string) => {
     const fact = words[placeholder];
-    if (fact === undefined)
-      throw new Error(`${language}/card.md: no fact for the placeholder {{${placeholder}}}`);
+    if (fact === undefined) throw new Error(`${language}/card.md: no fact for the placeholder {{${placeholder}}}`);
     return fact;
   });
 }

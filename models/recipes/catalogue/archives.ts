@@ -1,8 +1,4 @@
-import {
-  createClassificationArchive,
-  createRetrievalArchive,
-  createSequenceArchive,
-} from '../../../src/index.js';
+import { createClassificationArchive, createRetrievalArchive, createSequenceArchive } from '../../../src/index.js';
 import { MeasuredTexts, readTrainingRows, type SourceCounts } from './leaks.js';
 import type { TrainingData } from './model-facts.js';
 import type { ClassifierRecipe, LabelledText, Recipe, SearchRecipe, Source, TaggerRecipe } from './recipe.js';
@@ -77,9 +73,7 @@ async function writeSearchArchive(
   { datasets, path, seed }: ArchiveTarget,
 ): Promise<TrainingData> {
   const searches = await Promise.all(tests.map((test) => test.read(datasets)));
-  const measured = new MeasuredTexts(
-    searches.flatMap((test) => test.questions.map(({ question }) => question)),
-  );
+  const measured = new MeasuredTexts(searches.flatMap((test) => test.questions.map(({ question }) => question)));
   const rows = await readTrainingRows(sources, ({ question }) => question, measured, datasets);
   const written = await createRetrievalArchive({ name, rows: rows.train, devRows: rows.dev, seed }, path);
   if (written.isErr()) throw written.error;

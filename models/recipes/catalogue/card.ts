@@ -74,9 +74,7 @@ function restrictions(recipe: Recipe): string {
   if (terms === undefined) return '';
   const { reasons, alternative } = terms;
   const why = reasons.map((reason) => `- ${escapeMarkdown(reason)}`).join('\n');
-  return ['**Not for commercial use** without asking those who hold the data:', why, alternative ?? ''].join(
-    '\n\n',
-  );
+  return ['**Not for commercial use** without asking those who hold the data:', why, alternative ?? ''].join('\n\n');
 }
 
 function usage({ name, example }: Recipe): string {
@@ -154,20 +152,15 @@ function trainedOn(recipe: Recipe, { sources, train, dev, duplicates }: Training
 function remarks({ remark, teacher }: TrainingData['sources'][number]): string[] {
   return [
     ...(remark === undefined ? [] : [remark]),
-    ...(teacher === undefined
-      ? []
-      : [`without labels; these are of ${teacher}, fine-tuned on the rows above`]),
+    ...(teacher === undefined ? [] : [`without labels; these are of ${teacher}, fine-tuned on the rows above`]),
   ];
 }
 
 function howItWasMade(recipe: Recipe, { training, config, data }: CardFacts): string {
   const { backbone, hyperparameters, seed, precision } = training;
-  const start =
-    backbone === undefined ? 'from random weights' : `from the backbone ${escapeMarkdown(backbone.name)}`;
+  const start = backbone === undefined ? 'from random weights' : `from the backbone ${escapeMarkdown(backbone.name)}`;
   const { architecture, layers, width } = readEncoder(config, 'config.json');
-  const settings = Object.entries({ ...hyperparameters, seed }).map(
-    ([name, value]) => `${asWords(name)} ${value}`,
-  );
+  const settings = Object.entries({ ...hyperparameters, seed }).map(([name, value]) => `${asWords(name)} ${value}`);
   return section(
     'How it was made',
     `${commands(recipe, data)} in Orchard's repository, ${start}: a ${architecture} encoder with ${layers} layers of ${width}, and a lexical expert beside it.`,

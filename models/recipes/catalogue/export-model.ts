@@ -109,10 +109,7 @@ export async function writeCard(recipe: Recipe, directory: string): Promise<void
   const card = join(directory, CARD_FILE);
   const sizes = [...(await fileSizes(directory))].filter(([path]) => path !== card);
   const bytes = sizes.reduce((sum, [, size]) => sum + size, 0);
-  await writeFile(
-    card,
-    catalogueCard(asTrained(recipe, data), { ...report, data, figures, robustness, bytes }),
-  );
+  await writeFile(card, catalogueCard(asTrained(recipe, data), { ...report, data, figures, robustness, bytes }));
 }
 
 async function shippedData(directory: string): Promise<TrainingData> {
@@ -124,9 +121,7 @@ async function shippedData(directory: string): Promise<TrainingData> {
 /** Size of each file of a folder, by its path. */
 export async function fileSizes(directory: string): Promise<ReadonlyMap<string, number>> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const paths = entries
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name));
+  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   return new Map(await Promise.all(paths.map(async (path) => [path, (await stat(path)).size] as const)));
 }
 

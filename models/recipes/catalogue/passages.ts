@@ -21,11 +21,7 @@ const BATCH = 64;
  * Lets an English retrieval model search other passages: their texts, their vectors by its own encoder and
  * their postings replace those in its folder.
  */
-export async function replacePassages(
-  directory: string,
-  passages: readonly string[],
-  threads: number,
-): Promise<void> {
+export async function replacePassages(directory: string, passages: readonly string[], threads: number): Promise<void> {
   const { config } = await openModelFolder(directory);
   const { width } = readEncoder(config, 'config.json');
   const model = await TextModel.load(directory, threads);

@@ -1,13 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import {
-  fileStorage,
-  folderModels,
-  type ModelConfig,
-  Trainer,
-  type TrainingStats,
-} from '../../../src/index.js';
+import { fileStorage, folderModels, type ModelConfig, Trainer, type TrainingStats } from '../../../src/index.js';
 import { writeArchive } from './archives.js';
 import { DATA_FILE, factsFile } from './model-facts.js';
 import type { Recipe } from './recipe.js';

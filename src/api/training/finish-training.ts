@@ -4,7 +4,7 @@ import { moveInto, type RecordedPart, readModelReport, writeFolder } from '../..
 import { MODEL_FOLDER } from '../open-model.js';
 import type { OpenTrainedModel } from '../trained-model.js';
 import type { FoundType } from './model-type.js';
-import type { TrainedFolder } from './run-job.js';
+import type { TrainedFolder } from './train-in-folder.js';
 import type { TrainSettings } from './train-options.js';
 import type { TrainingSummary } from './training-summary.js';
 
@@ -17,10 +17,7 @@ interface PlacedFolder {
 }
 
 /** Where the model is from now on: in the folder that was asked for, else where it was trained. */
-export async function placed(
-  { directory, remove }: TrainedFolder,
-  output: string | undefined,
-): Promise<PlacedFolder> {
+export async function placed({ directory, remove }: TrainedFolder, output: string | undefined): Promise<PlacedFolder> {
   if (output === undefined) return { directory, onClose: remove };
   try {
     await writeFolder(output, MODEL_FOLDER, (made) => moveInto(directory, made));

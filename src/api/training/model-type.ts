@@ -1,13 +1,5 @@
 import { type FamilyName, familyNameOf, type ModelType } from '../../contract/index.js';
-import {
-  counted,
-  fieldsOf,
-  invalid,
-  quoted,
-  type RowShape,
-  type RowTable,
-  rowShapes,
-} from '../../datasets/index.js';
+import { counted, fieldsOf, invalid, quoted, type RowShape, type RowTable, rowShapes } from '../../datasets/index.js';
 
 /** Which type of model fits some rows. */
 
@@ -42,10 +34,7 @@ export function typeOfRows(table: RowTable, given: ModelType | undefined): Found
   if (given === undefined) return inferred(table);
   if (!fitting[shape].includes(given)) {
     const types = fitting[shape].join(', ');
-    throw invalid(
-      ['type'],
-      `${table.origin} has rows of ${fieldsOf(shape)}, which are for ${types}, not for ${given}`,
-    );
+    throw invalid(['type'], `${table.origin} has rows of ${fieldsOf(shape)}, which are for ${types}, not for ${given}`);
   }
   return found(given, 'given', 'as asked for');
 }
@@ -86,10 +75,7 @@ function typeOfLabels(labels: readonly string[], origin: string): FoundType {
   if (distinct.size > 2) return found('multiclass-text-classification', 'inferred', different);
   if (distinct.size === 2) return found('binary-text-classification', 'inferred', different);
   const only = quoted([...distinct][0] ?? '');
-  throw invalid(
-    ['rows'],
-    `all rows of ${origin} have the label ${only}; a classifier needs two labels or more`,
-  );
+  throw invalid(['rows'], `all rows of ${origin} have the label ${only}; a classifier needs two labels or more`);
 }
 
 /** Whether a label with commas is made of labels that others have alone. */

@@ -68,19 +68,11 @@ export async function typeOfArchive(directory: string): Promise<FoundType> {
   throw invalid(['type'], `${CONFIG_FILE} of the archive does not say what it is for; pass type`);
 }
 
-async function typeOfTable(
-  archive: ArchiveFolder,
-  config: Config,
-  problems: ProblemList,
-): Promise<FoundType> {
+async function typeOfTable(archive: ArchiveFolder, config: Config, problems: ProblemList): Promise<FoundType> {
   if (config.NUM_CLASS_LABELS === 1) {
     const labels = await labelCount(archive, problems);
     if (labels === 2) return found('binary-text-classification', 'inferred', 'NUM_CLASS_LABELS is 1');
-    return found(
-      'multilabel-text-classification',
-      'inferred',
-      'NUM_CLASS_LABELS and the number of labels are 1',
-    );
+    return found('multilabel-text-classification', 'inferred', 'NUM_CLASS_LABELS and the number of labels are 1');
   }
   const cells = await labelCells(archive, config, problems);
   const isMany = cells.some((cell) => cell.trim() === '' || MANY.test(cell));
@@ -97,11 +89,7 @@ async function labelCount(archive: ArchiveFolder, problems: ProblemList): Promis
 }
 
 /** The cells of the label column, or of the last one where its name isn't `label`. */
-async function labelCells(
-  archive: ArchiveFolder,
-  config: Config,
-  problems: ProblemList,
-): Promise<readonly string[]> {
+async function labelCells(archive: ArchiveFolder, config: Config, problems: ProblemList): Promise<readonly string[]> {
   const { TRAIN_FILE = '', DATASET_NAME, DATA_DIR } = config;
   const file = findDataFile(archive, { desc: '', DATASET_NAME, DATA_DIR }, TRAIN_FILE);
   const [header, ...lines] = (file && (await readLines(file.path, file.name, problems))) ?? [];
@@ -173,8 +161,7 @@ async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise
     throw invalid(['passages'], `passages are for question-answering, not for ${type.type}`);
   }
   const reading = { option: 'dev', isMultilabel: type.type === MULTILABEL, signal };
-  const dev =
-    given === undefined ? undefined : await readRows(given, { ...reading, columns: columnsOf(given) });
+  const dev = given === undefined ? undefined : await readRows(given, { ...reading, columns: columnsOf(given) });
   if (dev) requireFitting(dev.checked, type);
   const { dataset, leftOut } = await checkedRows({ train, dev, devFraction, seed, passages }, type, signal);
   return { dataset: { rows: { ...dataset, warnings: [...leftOut, ...dataset.warnings] } }, type };

@@ -1,27 +1,16 @@
 import { basename, extname } from 'node:path';
-import { documentedModelTypes } from '../../contract/index.js';
+import { modelTypes } from '../../contract/index.js';
 import type { DatasetWarning } from '../../datasets/index.js';
 import { command, outcomeOf, type Settings } from '../command.js';
 import { grouped } from '../format.js';
-import {
-  argument,
-  choice,
-  columnOptions,
-  devFractionOption,
-  option,
-  required,
-  seedOption,
-} from '../parameters.js';
+import { argument, choice, columnOptions, devFractionOption, option, required, seedOption } from '../parameters.js';
 
 const parameters = {
   input: argument('<input>', 'file of rows'),
-  type: required(choice('--type <type>', 'task to train a model for', documentedModelTypes)),
+  type: required(choice('--type <type>', 'task to train a model for', modelTypes)),
   output: option('-o, --output <file>', 'zip to write (default: next to the input)'),
   ...columnOptions,
-  dev: option(
-    '--dev <file>',
-    'rows to evaluate on, in the same format (default: a tenth of the input is set aside)',
-  ),
+  dev: option('--dev <file>', 'rows to evaluate on, in the same format (default: a tenth of the input is set aside)'),
   devFraction: devFractionOption,
   seed: seedOption,
   name: option('--name <name>', 'name of the dataset (default: that of the output)'),
@@ -76,10 +65,7 @@ async function write(settings: Settings<typeof parameters>): Promise<Summary> {
   if (classification !== undefined) {
     const { textColumn, labelColumn } = settings;
     const rows = sources({ textColumn, labelColumn });
-    const created = families.createClassificationArchive(
-      { ...options, ...rows, type: classification },
-      target,
-    );
+    const created = families.createClassificationArchive({ ...options, ...rows, type: classification }, target);
     const { labels, respacedTexts, ...summary } = await outcomeOf(created);
     const respaced = `tabs and line breaks became spaces in ${grouped(respacedTexts)} texts`;
     return {

@@ -18,12 +18,9 @@ export const copyCommand = command({
       `copied ${data} to the schema ${schema}: ${accounts} accounts, ${jobs} jobs and models, ${grouped(records)} records, ${folders} folders with ${files} files of ${grouped(bytes)} bytes`,
       `both sides were read again and are identical: records ${sha256.records}, files ${sha256.files}`,
     ];
-    if (unfinished > 0)
-      lines.push(`${unfinished} unfinished jobs will continue with the next trainer of the database`);
+    if (unfinished > 0) lines.push(`${unfinished} unfinished jobs will continue with the next trainer of the database`);
     if (local_datasets > 0)
-      lines.push(
-        `${local_datasets} of them train on files of this machine; trainers elsewhere need those files too`,
-      );
+      lines.push(`${local_datasets} of them train on files of this machine; trainers elsewhere need those files too`);
     await output.result(copied, lines);
   },
 });

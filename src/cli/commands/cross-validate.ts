@@ -4,14 +4,7 @@ import type { TrainingEvent } from '../../jobs/index.js';
 import { command, outcomeOf } from '../command.js';
 import { evaluationLines } from '../evaluation-lines.js';
 import { alignedLines, grouped, onOneLine } from '../format.js';
-import {
-  argument,
-  integer,
-  option,
-  showTraining,
-  trainingOptions,
-  trainingParameters,
-} from '../parameters.js';
+import { argument, integer, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 
 export const crossValidateCommand = command({
@@ -23,18 +16,10 @@ metrics over all rows, their mean and deviation over the folds, and the rows who
   orchard cross-validate reviews.csv --folds 5 --answers out-of-fold.jsonl`,
   parameters: {
     folds: option('-k, --folds <number>', 'number of folds (default: 5)', integer(2)),
-    repeats: option(
-      '--repeats <number>',
-      'number of repeats, each with other folds (default: 1)',
-      integer(1),
-    ),
+    repeats: option('--repeats <number>', 'number of repeats, each with other folds (default: 1)', integer(1)),
     groupColumn: option('--group-column <name>', 'column of a group whose rows stay in one fold'),
     answers: option('--answers <file>', 'JSON Lines file to write, with the answer to each row'),
-    doubtful: option(
-      '--doubtful <number>',
-      'number of rows with doubtful labels to print (default: 10)',
-      integer(0),
-    ),
+    doubtful: option('--doubtful <number>', 'number of rows with doubtful labels to print (default: 10)', integer(0)),
     ...trainingParameters,
     data: argument('<data>', 'file of rows'),
   },

@@ -48,9 +48,7 @@ export const embedCommand = command({
   },
 });
 
-async function* batchesOf(
-  texts: AsyncIterable<InputText>,
-): AsyncGenerator<readonly InputText[], void, undefined> {
+async function* batchesOf(texts: AsyncIterable<InputText>): AsyncGenerator<readonly InputText[], void, undefined> {
   let batch: InputText[] = [];
   for await (const each of texts) {
     batch.push(each);

@@ -18,11 +18,9 @@ export const eraseCommand = command({
     const { app_id: account, yes } = settings;
     const place = dataPlaceOf(settings, terminal.env);
     // Without the address of the database, which may contain a password.
-    const where =
-      place.database === undefined ? place.data : `the schema ${place.schema ?? 'orchard'} of the database`;
+    const where = place.database === undefined ? place.data : `the schema ${place.schema ?? 'orchard'} of the database`;
     await withOperator(place, async (operator) => {
-      if (!yes)
-        await confirm(terminal, `This permanently removes all data of ${account} in ${where}.`, account);
+      if (!yes) await confirm(terminal, `This permanently removes all data of ${account} in ${where}.`, account);
       const erased = await operator.eraseAccount(account);
       const { job_ids, folders, bytes, records, uploads } = erased;
       await output.result(

@@ -3,15 +3,7 @@ import type { AnswerExplanation } from '../../api/index.js';
 import type { ExplainedAnswer, ExplainedWord } from '../../families/index.js';
 import { command } from '../command.js';
 import { onOneLine } from '../format.js';
-import {
-  list,
-  modelParameters,
-  openModel,
-  openTexts,
-  option,
-  readTexts,
-  textOptions,
-} from '../parameters.js';
+import { list, modelParameters, openModel, openTexts, option, readTexts, textOptions } from '../parameters.js';
 
 export const explainCommand = command({
   name: 'explain',

@@ -17,10 +17,7 @@ weights, its fp32 weights are restored from them. int8 writes only the 8-bit gra
   parameters: {
     model: modelParameters.model,
     output: argument('<output>', 'new folder, or new file that ends in .zip'),
-    precision: choice('--precision <precision>', 'precision of the weights (default: fp32)', [
-      'fp32',
-      'int8',
-    ]),
+    precision: choice('--precision <precision>', 'precision of the weights (default: fp32)', ['fp32', 'int8']),
   },
   async run({ settings: { model, output: target, precision = 'fp32' }, output }) {
     const { exportModel } = await import('../../api/index.js');
@@ -39,9 +36,7 @@ weights, its fp32 weights are restored from them. int8 writes only the 8-bit gra
       if (isZip) {
         const { writeZip } = await import('../../datasets/index.js');
         const root = basename(path, ZIP_ENDING);
-        const entries = files.map(
-          (file) => [`${root}/${file.path}`, { file: join(folder, file.path) }] as const,
-        );
+        const entries = files.map((file) => [`${root}/${file.path}`, { file: join(folder, file.path) }] as const);
         await writeZip(path, Object.fromEntries(entries));
       }
       const bytes = files.reduce((sum, { size }) => sum + size, 0);

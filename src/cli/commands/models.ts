@@ -52,10 +52,7 @@ const pullCommand = command({
   summary: 'download a model; each file is checked by its SHA-256',
   parameters: {
     name,
-    from: option(
-      '--from <place>',
-      'folder or URL with catalogue/ and backbones/; or set ORCHARD_MODELS_FROM',
-    ),
+    from: option('--from <place>', 'folder or URL with catalogue/ and backbones/; or set ORCHARD_MODELS_FROM'),
     directory,
   },
   async run({ settings: { name, from, directory }, terminal, output }) {

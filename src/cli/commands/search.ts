@@ -3,16 +3,7 @@ import type { SearchIndex } from '../../search/index.js';
 import { command, outcomeOf, type Settings, UsageError } from '../command.js';
 import { grouped, onOneLine } from '../format.js';
 import { inputFormats } from '../input/texts.js';
-import {
-  argument,
-  choice,
-  deviceOption,
-  integer,
-  list,
-  openTexts,
-  option,
-  readTexts,
-} from '../parameters.js';
+import { argument, choice, deviceOption, integer, list, openTexts, option, readTexts } from '../parameters.js';
 import { interruptible, type Output, type Terminal } from '../terminal.js';
 
 const parameters = {
@@ -74,8 +65,7 @@ async function indexOf(
   const entry = await stat(path).catch(() => undefined);
   if (entry?.isDirectory()) {
     for (const [name, value] of Object.entries({ model, language }))
-      if (value !== undefined)
-        throw new UsageError(`--${name}: the saved index already has one; omit the option`);
+      if (value !== undefined) throw new UsageError(`--${name}: the saved index already has one; omit the option`);
     return outcomeOf(openSearch(path, { device, signal }));
   }
   const { inputFormat, textColumn } = settings;

@@ -17,11 +17,11 @@ const parameters = {
     variable: 'ORCHARD_DATABASE',
   },
   schema: schemaOption,
-  role: choice(
-    '--role <role>',
-    'with a database: answer requests (api), train (trainer), or both (all, the default)',
-    ['api', 'trainer', 'all'],
-  ),
+  role: choice('--role <role>', 'with a database: answer requests (api), train (trainer), or both (all, the default)', [
+    'api',
+    'trainer',
+    'all',
+  ]),
   jobs: option('--jobs <number>', 'with a database: jobs to train here at a time (default: 1)', integer(1)),
   // Storage and queue each hold a connection to listen; with fewer than 5, work that needs two would wait for itself.
   connections: option(
@@ -44,8 +44,7 @@ const parameters = {
     'maximum inference calls per account, such as 10000/month or 500/day (default: no limit)',
     (typed) => {
       const [, calls, per] = /^([1-9]\d{0,11})\/(day|month)$/.exec(typed) ?? [];
-      if (calls === undefined)
-        throw new UsageError('give inference calls and their period: 10000/month, 500/day');
+      if (calls === undefined) throw new UsageError('give inference calls and their period: 10000/month, 500/day');
       return { calls: Number(calls), per: per === 'day' ? ('day' as const) : ('month' as const) };
     },
   ),
@@ -54,10 +53,7 @@ const parameters = {
     'wrong API keys per minute after which a client address is blocked (default: 10)',
     integer(1),
   ),
-  trustProxy: flag(
-    '--trust-proxy',
-    'take the client address from x-forwarded-for; only behind a proxy that sets it',
-  ),
+  trustProxy: flag('--trust-proxy', 'take the client address from x-forwarded-for; only behind a proxy that sets it'),
   allowPrivateAddresses: flag(
     '--allow-private-addresses',
     'allow dataset_url to point to this machine and its network',
@@ -68,11 +64,7 @@ const parameters = {
     ['worker', 'process'],
   ),
   device: {
-    ...choice(
-      '--device <device>',
-      'where to compute; see orchard devices (cpu); or set ORCHARD_DEVICE',
-      DEVICES,
-    ),
+    ...choice('--device <device>', 'where to compute; see orchard devices (cpu); or set ORCHARD_DEVICE', DEVICES),
     variable: 'ORCHARD_DEVICE',
   },
   workers: option('--workers <number>', 'number of inference threads (default: 2)', integer(1)),
@@ -81,11 +73,7 @@ const parameters = {
     'maximum queries waiting for a thread; beyond that, requests get a 503 (default: 2000)',
     integer(1),
   ),
-  maxConnections: option(
-    '--max-connections <number>',
-    'maximum open connections (default: 1000)',
-    integer(1),
-  ),
+  maxConnections: option('--max-connections <number>', 'maximum open connections (default: 1000)', integer(1)),
 };
 
 /** Options that are only for a database. */
@@ -119,10 +107,7 @@ export const serveCommand = command({
     const { url } = service;
     if (output.isJson) warn(JSON.stringify({ url }));
     else if (isTrainer) warn(`Orchard trains the jobs of the database; see ${url}/ready for its state`);
-    else
-      warn(
-        `Orchard answers at ${url}; open it in a browser to try models, or ${url}/docs for the API reference`,
-      );
+    else warn(`Orchard answers at ${url}; open it in a browser to try models, or ${url}/docs for the API reference`);
     closeOnSignal(service, warn);
   },
 });

@@ -81,7 +81,5 @@ function figuresOf({ accuracy, f1, topk }: TrainedModel['training']): string {
     ['right passage first', topk?.[1]],
     ['in the top five', topk?.[5]],
   ];
-  return figures
-    .flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value.toFixed(3)}`]))
-    .join(', ');
+  return figures.flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value.toFixed(3)}`])).join(', ');
 }

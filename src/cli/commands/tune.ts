@@ -20,11 +20,7 @@ every trial.
   space.json: {"learningRate": {"min": 1e-4, "max": 1e-3, "scale": "log"}}`,
   parameters: {
     minutes: option('--minutes <number>', 'time limit, such as 10 or 0.5 (default: none)', decimal),
-    trials: option(
-      '--trials <number>',
-      'maximum number of trials (default: 20; with --minutes, no limit)',
-      integer(1),
-    ),
+    trials: option('--trials <number>', 'maximum number of trials (default: 20; with --minutes, no limit)', integer(1)),
     space: option('--space <file>', 'JSON file with the settings to try (default: around the defaults)'),
     ...trainParameters,
   },

@@ -1,14 +1,7 @@
 import * as z from 'zod';
 import { architecture } from '../architecture.js';
 import { inPart, linearParameters } from '../parameter.js';
-import {
-  field,
-  innerHead,
-  type LayerNames,
-  plainHead,
-  postNormLayer,
-  postNormLayerParameters,
-} from '../parts.js';
+import { field, innerHead, type LayerNames, plainHead, postNormLayer, postNormLayerParameters } from '../parts.js';
 import {
   bertEmbeddings,
   bertFields,

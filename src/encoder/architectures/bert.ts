@@ -45,8 +45,7 @@ type BertLike = z.infer<z.ZodObject<typeof bertFields>>;
 export const headDropoutOf = ({
   classifier_dropout,
   hidden_dropout_prob,
-}: Pick<BertLike, 'classifier_dropout' | 'hidden_dropout_prob'>): number =>
-  classifier_dropout ?? hidden_dropout_prob;
+}: Pick<BertLike, 'classifier_dropout' | 'hidden_dropout_prob'>): number => classifier_dropout ?? hidden_dropout_prob;
 
 export const reasonAgainstBertHeads = ({
   hidden_size,

@@ -118,8 +118,7 @@ export const debertaV2 = architecture<DebertaConfig>({
   },
   textHead: {
     classifier: 'classifier',
-    inner: (config) =>
-      linearParameters(POOLER, config.hidden_size, config.hidden_size, config.initializer_range),
+    inner: (config) => linearParameters(POOLER, config.hidden_size, config.hidden_size, config.initializer_range),
     transform(builder, config, x) {
       const pooled = builder.linear(builder.dropout(x, config.pooler_dropout), POOLER);
       return builder.dropout(activate(builder.graph, config.pooler_hidden_act, pooled), headDropout(config));
@@ -177,9 +176,7 @@ const projectionOf = (term: PositionTerm, { share_att_key }: DebertaConfig): str
   `${share_att_key ? '' : 'pos_'}${term === 'c2p' ? 'key' : 'query'}_proj`;
 
 const ownProjections = (config: DebertaConfig): string[] =>
-  config.relative_attention && !config.share_att_key
-    ? termsOf(config).map((term) => projectionOf(term, config))
-    : [];
+  config.relative_attention && !config.share_att_key ? termsOf(config).map((term) => projectionOf(term, config)) : [];
 
 /** Each once, whatever config.json repeats. */
 const termsOf = ({ pos_att_type }: DebertaConfig): PositionTerm[] => [...new Set(pos_att_type)];
@@ -207,11 +204,7 @@ interface TermPositions {
   readonly rowsOf: DistanceRows;
 }
 
-function positionRows(
-  builder: EncoderBuilder,
-  config: DebertaConfig,
-  inputs: EncoderInputs,
-): TermPositions[] {
+function positionRows(builder: EncoderBuilder, config: DebertaConfig, inputs: EncoderInputs): TermPositions[] {
   if (!config.relative_attention) return [];
   const normed = (x: Tensor): Tensor =>
     config.norm_rel_ebd === 'none' ? x : builder.layerNorm(x, RELATIVE_NORM, config.layer_norm_eps);

@@ -263,11 +263,7 @@ interface Angles {
  * The angles of rotary positions (Su et al. 2021, equation 15): position / theta^(2i / width) for pair i, in float32 as
  * transformers computes them. Their cosines and sines are tables, since GPUs compute cosines of large angles coarsely.
  */
-function rotation(
-  { graph }: EncoderBuilder,
-  inputs: EncoderInputs,
-  { width, theta, longest }: Angles,
-): Rotation {
+function rotation({ graph }: EncoderBuilder, inputs: EncoderInputs, { width, theta, longest }: Angles): Rotation {
   const half = width / 2;
   const frequencies = Array.from({ length: half }, (_, pair) =>
     Math.fround(1 / Math.fround(theta ** ((2 * pair) / width))),
@@ -288,10 +284,7 @@ function rotation(
  */
 function windowBias({ graph }: EncoderBuilder, inputs: EncoderInputs, reach: number): Tensor {
   const positions = graph.cast(inputs.positions(), 'float32');
-  const away = graph.subtract(
-    graph.reshape(positions, ['tokens', 1]),
-    graph.reshape(positions, [1, 'tokens']),
-  );
+  const away = graph.subtract(graph.reshape(positions, ['tokens', 1]), graph.reshape(positions, [1, 'tokens']));
   const isOutside = graph.greater(graph.multiply(away, away), graph.constant([reach ** 2], []));
   return graph.add(inputs.attentionBias, graph.scale(isOutside, inputs.maskedBias));
 }

@@ -4,14 +4,7 @@ import { architecture } from '../architecture.js';
 import type { EncoderBuilder } from '../encoder-builder.js';
 import type { EncoderInputs } from '../encoder-inputs.js';
 import { inPart, type ParameterSpec, weight } from '../parameter.js';
-import {
-  innerHead,
-  type LayerNames,
-  plainHead,
-  postNormLayer,
-  robertaHead,
-  stackParameters,
-} from '../parts.js';
+import { innerHead, type LayerNames, plainHead, postNormLayer, robertaHead, stackParameters } from '../parts.js';
 import {
   bertEmbeddings,
   bertFields,
@@ -107,12 +100,7 @@ export const mpnet = architecture<Config>({
  * A table has the bucket of every distance that can be; the buckets' rows are picked by multiplying with a matrix of
  * zeros and ones, whose gradient is dense.
  */
-function distanceBias(
-  builder: EncoderBuilder,
-  config: Config,
-  inputs: EncoderInputs,
-  asked: 'all' | 'first',
-): Tensor {
+function distanceBias(builder: EncoderBuilder, config: Config, inputs: EncoderInputs, asked: 'all' | 'first'): Tensor {
   const { graph } = builder;
   const farthest = config.max_position_embeddings;
   const positions = inputs.positions();

@@ -293,8 +293,7 @@ function requireLength(length: number, views: NamedViews): void {
 
 /** @throws RangeError if rows can't be cut into steps of {@link DOT_STEP} elements. */
 function requireWidth(width: number): void {
-  if (width % DOT_STEP !== 0)
-    throw new RangeError(`rows of ${width}: the width is not a multiple of ${DOT_STEP}`);
+  if (width % DOT_STEP !== 0) throw new RangeError(`rows of ${width}: the width is not a multiple of ${DOT_STEP}`);
 }
 
 /** Columns of `values`, [bags, width]. */

@@ -72,9 +72,7 @@ const ADDRESS_CHARACTERS = 'ABCDEFabcdefghijkmnpqrstuvwxyz0123456789';
 function asPosted(text: string, random: Random): string {
   const tag = () => TAGS[random.integer(TAGS.length)] ?? '';
   const address = () =>
-    Array.from({ length: 8 }, () =>
-      ADDRESS_CHARACTERS.charAt(random.integer(ADDRESS_CHARACTERS.length)),
-    ).join('');
+    Array.from({ length: 8 }, () => ADDRESS_CHARACTERS.charAt(random.integer(ADDRESS_CHARACTERS.length))).join('');
   const before = [() => `@${tag()}${random.integer(100)}`, () => `@${tag()}_${tag()}`];
   const behind = [
     () => `#${tag()}`,

@@ -126,9 +126,7 @@ export function* fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[])
   const coordinates = fitted.filter((each) => each !== 'bias' || rows.link === 'sigmoid');
   const numbers = coordinates.map((each) => {
     const start = startingWeights[each];
-    return each === 'bias'
-      ? { start, scale: 1, least: Number.NEGATIVE_INFINITY }
-      : { start, scale: start, least: 0 };
+    return each === 'bias' ? { start, scale: 1, least: Number.NEGATIVE_INFINITY } : { start, scale: start, least: 0 };
   });
   const weightsOf = (values: readonly number[]): Scalars => ({
     encoder: 0,
@@ -207,8 +205,7 @@ export function blendLogits(
   expertOutputs: Float32Array,
 ): Float32Array {
   return encoderOutputs.map(
-    (output, at) =>
-      encoder * output + expert * (expertOutputs[at] ?? 0) + (bias[at % Math.max(1, bias.length)] ?? 0),
+    (output, at) => encoder * output + expert * (expertOutputs[at] ?? 0) + (bias[at % Math.max(1, bias.length)] ?? 0),
   );
 }
 

@@ -84,8 +84,7 @@ export function checkNumClassLabels(
     file: CONFIG_FILE,
     column: 'NUM_CLASS_LABELS',
     found: `found ${config.NUM_CLASS_LABELS}`,
-    expected:
-      kind === 'binary' ? '1 for a binary model' : `${expected}, the number of labels in label_id.json`,
+    expected: kind === 'binary' ? '1 for a binary model' : `${expected}, the number of labels in label_id.json`,
   });
 }
 

@@ -59,11 +59,7 @@ interface ClassifiedText {
 }
 
 /** Answers one text. @param outputs of the encoder. */
-function classify(
-  { labels, link, lexical, evidence }: Classifier,
-  text: string,
-  outputs: TextOutputs,
-): ClassifiedText {
+function classify({ labels, link, lexical, evidence }: Classifier, text: string, outputs: TextOutputs): ClassifiedText {
   const encoded = flatOutputs([outputs]);
   const reading = lexical?.expert.read(text);
   const logits = lexical && reading ? blendLogits(lexical.blend, encoded, reading.margins) : encoded;
@@ -106,9 +102,7 @@ function classificationExplainer(classifier: Classifier): Explainer {
       const { encoder, expert } = lexical?.blend ?? { encoder: 1, expert: 0 };
       const explained = weighedWords(words, (at) => {
         const { start = 0, text: word = '' } = words[at] ?? {};
-        const written = byCharacters
-          ?.subarray(start, start + word.length)
-          .reduce((sum, each) => sum + each, 0);
+        const written = byCharacters?.subarray(start, start + word.length).reduce((sum, each) => sum + each, 0);
         return encoder * (byEncoder[at] ?? 0) + expert * (written ?? 0);
       });
       const score = result.scores[position] ?? 0;

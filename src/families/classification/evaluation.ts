@@ -67,8 +67,7 @@ function countLabels(
   );
   for (const [row, truth] of actual.entries()) {
     const guess = predicted[row] ?? [];
-    for (const label of guess)
-      add(counts.get(label), truth.includes(label) ? 'truePositive' : 'falsePositive');
+    for (const label of guess) add(counts.get(label), truth.includes(label) ? 'truePositive' : 'falsePositive');
     for (const label of truth) if (!guess.includes(label)) add(counts.get(label), 'falseNegative');
   }
   return counts;
@@ -94,10 +93,7 @@ interface DecisionRows {
  * output, with the probability of the yes or no.
  * @param logits [rows, outputs]
  */
-export function* decisionsOf(
-  { link, outputs, targets, trust }: DecisionRows,
-  logits: Float32Array,
-): Steps<Decision[]> {
+export function* decisionsOf({ link, outputs, targets, trust }: DecisionRows, logits: Float32Array): Steps<Decision[]> {
   if (link === 'sigmoid') {
     return yield* mapSteps(logits, (value, at) => {
       const held = { trust: trust?.[Math.floor(at / outputs)] ?? 1, independent: outputs > 1 };

@@ -64,13 +64,7 @@ export function classifierLogits(
 }
 
 /** The states of each text as one: [batch, width]. */
-function pooled(
-  graph: Graph,
-  encoder: Encoder,
-  inputs: EncoderInputs,
-  pooling: Pooling,
-  dropout?: Dropout,
-): Tensor {
+function pooled(graph: Graph, encoder: Encoder, inputs: EncoderInputs, pooling: Pooling, dropout?: Dropout): Tensor {
   return pooledStates(graph, encoder, inputs, {
     prefix: encoder.prefix,
     dropout: dropout ?? NO_DROPOUT,
@@ -101,14 +95,8 @@ interface TargetRules {
 }
 
 /** @param labels for each row of the batch, the outputs that should be on. */
-export function lossTargets(
-  labels: readonly (readonly number[])[],
-  outputs: number,
-  rules: TargetRules,
-): LossTargets {
-  return rules.link === 'softmax'
-    ? classTargets(labels, outputs, rules)
-    : yesNoTargets(labels, outputs, rules);
+export function lossTargets(labels: readonly (readonly number[])[], outputs: number, rules: TargetRules): LossTargets {
+  return rules.link === 'softmax' ? classTargets(labels, outputs, rules) : yesNoTargets(labels, outputs, rules);
 }
 
 /** One class per row: a row's targets sum to its share of the batch's weight. */

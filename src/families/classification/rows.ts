@@ -20,7 +20,7 @@ import {
   readLines,
   type TextLine,
 } from '../../datasets/index.js';
-import { pacedMap } from '../../system/index.js';
+import { mapWithPauses } from '../../system/index.js';
 import { findTextProblem, foldText } from '../dataset-text.js';
 import type { FamilyRows } from '../family.js';
 import {
@@ -121,8 +121,7 @@ function checkLabels({ file, line, labels }: WrittenRow, rules: RowRules, proble
   const ids = new Set<number>();
   for (const written of labels) {
     const id = idOf(written);
-    const shown =
-      written === '' ? `no ${noun}` : `${noun} ${/^\d+$/.test(written) ? written : quoted(written)}`;
+    const shown = written === '' ? `no ${noun}` : `${noun} ${/^\d+$/.test(written) ? written : quoted(written)}`;
     if (id === undefined) problems.add({ file, line, column, found: `found ${shown}`, expected });
     else if (ids.has(id)) {
       problems.add({ file, line, column, found: `found ${shown} twice`, expected: 'every label once' });
@@ -167,8 +166,8 @@ async function datasetOf(
   return {
     kind,
     labels,
-    train: await pacedMap(train, withoutLocation, signal),
-    dev: await pacedMap(dev, withoutLocation, signal),
+    train: await mapWithPauses(train, withoutLocation, signal),
+    dev: await mapWithPauses(dev, withoutLocation, signal),
     warnings: [
       ...(await comparisonWarnings({ train, dev }, comparison, signal)),
       ...classWarnings(labels, train, 'train'),
@@ -248,9 +247,7 @@ function writtenRows(table: RowTable): readonly WrittenRow[] {
 /** The distinct names of labels, sorted; as numbers if all of them are whole numbers. */
 function namesIn(rows: readonly WrittenRow[]): readonly string[] {
   const names = [...new Set(rows.flatMap(({ labels }) => labels))].filter((name) => name !== '');
-  return names.every((name) => /^\d+$/.test(name))
-    ? names.sort((a, b) => Number(a) - Number(b))
-    : names.sort();
+  return names.every((name) => /^\d+$/.test(name)) ? names.sort((a, b) => Number(a) - Number(b)) : names.sort();
 }
 
 /**
@@ -258,11 +255,7 @@ function namesIn(rows: readonly WrittenRow[]): readonly string[] {
  * are found in one pass, except that rows can't be checked without config.json and label_id.json.
  * @throws DatasetError with every problem; TypeError for a model type of another family.
  */
-async function readArchive(
-  directory: string,
-  type: ModelType,
-  signal?: AbortSignal,
-): Promise<ClassificationDataset> {
+async function readArchive(directory: string, type: ModelType, signal?: AbortSignal): Promise<ClassificationDataset> {
   const kind = classificationKind(type);
   const problems = new ProblemList();
   const dataset = await readDataset(openArchive(directory), kind, problems, signal);
@@ -302,10 +295,7 @@ interface SplitReading {
 }
 
 /** The rows of a tab-separated file. Quotes are plain characters: the format has no quoting. */
-async function readSplit(
-  file: ArchiveFile,
-  { names, rules, problems, signal }: SplitReading,
-): Promise<LocatedRow[]> {
+async function readSplit(file: ArchiveFile, { names, rules, problems, signal }: SplitReading): Promise<LocatedRow[]> {
   const before = problems.total;
   const lines = await readLines(file.path, file.name, problems, signal);
   const areAllDecoded = problems.total === before;
@@ -318,7 +308,7 @@ async function readSplit(
   }
   const columns = header && readHeader(header, names, file.name, problems);
   if (columns === undefined) return [];
-  const rows = await pacedMap(rest, (line) => readRow(line, file.name, columns, rules, problems), signal);
+  const rows = await mapWithPauses(rest, (line) => readRow(line, file.name, columns, rules, problems), signal);
   return rows.filter((row) => row !== undefined);
 }
 
@@ -334,8 +324,7 @@ function readHeader(
   problems: ProblemList,
 ): readonly string[] | undefined {
   const columns = text.split('\t');
-  const isPermutation =
-    columns.length === fieldNames.length && fieldNames.every((name) => columns.includes(name));
+  const isPermutation = columns.length === fieldNames.length && fieldNames.every((name) => columns.includes(name));
   if (isPermutation) return columns;
   const expected = `a header row with the field_names of config.json (${fieldNames.join(', ')}), tab-separated`;
   problems.add({ file, line, found: `found ${quoted(text)}`, expected });

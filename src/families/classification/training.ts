@@ -28,13 +28,7 @@ import {
   classifierParameters,
   lossTargets,
 } from './head.js';
-import {
-  type AnsweredRow,
-  fitEvidence,
-  labelProbabilities,
-  predictedLabels,
-  trustIn,
-} from './probabilities.js';
+import { type AnsweredRow, fitEvidence, labelProbabilities, predictedLabels, trustIn } from './probabilities.js';
 
 /**
  * What makes Python's transformers load a classifier with mean pooling as what it is, or refuse it. transformers has no class
@@ -65,10 +59,7 @@ function transformersFiles(encoder: Encoder, config: ModelFolderConfig): Readonl
  * A tensor of one number under the name of the layer that transformers' own class would make up. It doesn't fit, so that class
  * stops with an error that names it, where it would otherwise warn and answer at random.
  */
-function transformersGuards(
-  { textHead }: Encoder,
-  config: ModelFolderConfig,
-): ReadonlyMap<string, NamedTensor> {
+function transformersGuards({ textHead }: Encoder, config: ModelFolderConfig): ReadonlyMap<string, NamedTensor> {
   const [inner] = textHead.inner;
   const guard = { shape: [1], values: new Float32Array(1) };
   return new Map(usesClass(config) && inner !== undefined ? [[inner.name, guard]] : []);
@@ -242,8 +233,7 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
     parameters: (encoder) => classifierParameters(encoder, shape),
     logits: (graph, encoder, inputs, dropout) => classifierLogits(graph, encoder, inputs, shape, dropout),
     loss: (graph, logits) => classificationLoss(graph, logits, link),
-    linearEnd: () =>
-      shape.pooling === 'mean' ? classifierEnd(link === 'softmax' ? 1 : shape.outputs) : undefined,
+    linearEnd: () => (shape.pooling === 'mean' ? classifierEnd(link === 'softmax' ? 1 : shape.outputs) : undefined),
     targets(batch, { labelSmoothing, balanced }) {
       const labels = batch.map(({ row }) => active[row] ?? []);
       const rules = { link, labelSmoothing, ...(balanced && { classWeights: balance }) };

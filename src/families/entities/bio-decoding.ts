@@ -1,6 +1,6 @@
 import type { InferenceResult } from '../../contract/index.js';
 import { type CrfExpert, LogMatrix, TagLattice, type TagTransitions, viterbi } from '../../lexical/index.js';
-import { allAtOnce } from '../../system/index.js';
+import { runToEnd } from '../../system/index.js';
 import { placeOf } from '../explanation.js';
 import type { Word } from '../words.js';
 import { type BioTag, beginTag, type EntitySpan, insideTag, parseTag, spansOfParsed } from './bio-tags.js';
@@ -38,12 +38,7 @@ export class SequenceDecoder {
   readonly #weights: TagWeights;
 
   /** @param tags BIO tags by id. */
-  constructor(
-    tags: readonly string[],
-    constraints: TagTransitions,
-    expert: TagTransitions,
-    weights: TagWeights,
-  ) {
+  constructor(tags: readonly string[], constraints: TagTransitions, expert: TagTransitions, weights: TagWeights) {
     this.#tags = tags;
     this.#parsed = tags.map(parseTag);
     this.#weights = weights;
@@ -69,7 +64,7 @@ export class SequenceDecoder {
 
   /** Given entities with their probabilities. */
   scored(evidence: TagEvidence, spans: readonly EntitySpan[]): FoundEntity[] {
-    return allAtOnce(this.#scored(blendEmissions(evidence, this.#weights), spans));
+    return runToEnd(this.#scored(blendEmissions(evidence, this.#weights), spans));
   }
 
   *#scored(emissions: Float32Array, spans: readonly EntitySpan[]): Generator<undefined, FoundEntity[]> {
@@ -113,11 +108,7 @@ export function foldWords(words: readonly string[], lowercase: boolean): readonl
 }
 
 /** The result: one label, score, text and position per entity. */
-export function entityResult(
-  text: string,
-  words: readonly Word[],
-  entities: readonly FoundEntity[],
-): InferenceResult {
+export function entityResult(text: string, words: readonly Word[], entities: readonly FoundEntity[]): InferenceResult {
   const places = entities.map(({ start, end }) => placeOf(words, { first: start, end }));
   return {
     labels: entities.map(({ type }) => type),

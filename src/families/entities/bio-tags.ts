@@ -77,9 +77,7 @@ export function bioConstraints(tags: readonly string[]): TagTransitions {
   const start = Float32Array.from(parsed, (tag) => (tag?.position === 'I' ? Number.NEGATIVE_INFINITY : 0));
   const between = Float32Array.from(
     parsed.flatMap((previous) =>
-      parsed.map((next) =>
-        next?.position === 'I' && next.type !== previous?.type ? Number.NEGATIVE_INFINITY : 0,
-      ),
+      parsed.map((next) => (next?.position === 'I' && next.type !== previous?.type ? Number.NEGATIVE_INFINITY : 0)),
     ),
   );
   return { start, between };

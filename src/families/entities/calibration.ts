@@ -23,19 +23,14 @@ export function blendEmissions({ encoder, expert }: TagEvidence, weights: TagWei
   const emissions = new Float32Array(encoder.length);
   let tag = 0;
   for (let at = 0; at < emissions.length; at += 1) {
-    emissions[at] =
-      weights.encoder * (encoder[at] ?? 0) + weights.expert * (expert[at] ?? 0) + (bias[tag] ?? 0);
+    emissions[at] = weights.encoder * (encoder[at] ?? 0) + weights.expert * (expert[at] ?? 0) + (bias[tag] ?? 0);
     tag = tag + 1 < bias.length ? tag + 1 : 0;
   }
   return emissions;
 }
 
 /** The CRF's transitions times `weight`, or −Infinity where the constraints (0 or −Infinity) forbid one. */
-export function blendTransitions(
-  constraints: TagTransitions,
-  expert: TagTransitions,
-  weight: number,
-): TagTransitions {
+export function blendTransitions(constraints: TagTransitions, expert: TagTransitions, weight: number): TagTransitions {
   // 0 · −Infinity would be NaN, but never occurs: what the CRF forbids, the constraints forbid too.
   const mix = (allowed: Float32Array, scores: Float32Array) =>
     allowed.map((value, at) => (value === 0 ? weight * (scores[at] ?? 0) : value));
@@ -109,11 +104,7 @@ function* negativeLogLikelihood(
   return sum;
 }
 
-function pathScore(
-  emissions: Float32Array,
-  { start, between }: TagTransitions,
-  tags: readonly number[],
-): number {
+function pathScore(emissions: Float32Array, { start, between }: TagTransitions, tags: readonly number[]): number {
   let score = 0;
   let previous: number | undefined;
   for (const [word, tag] of tags.entries()) {

@@ -1,7 +1,7 @@
 import { type InferenceResult, ModelFolderError } from '../../contract/index.js';
 import { CrfExpert } from '../../lexical/index.js';
 import { CONFIG_FILE, EXPERT_FILE, type ModelFolderConfig } from '../../models/index.js';
-import { allAtOnce } from '../../system/index.js';
+import { runToEnd } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
 import { type Explainer, logOdds, shareByWords, type WordSpan, weighedWords } from '../explanation.js';
 import type { Decoder, ModelFiles } from '../family.js';
@@ -33,7 +33,7 @@ export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFi
     return entityResult(text, words, entities);
   }
   const explainer = entityExplainer({ tags: tags.length, splitting, lowercase, expert, decoder });
-  const decode = (text: string, outputs: TextOutputs) => allAtOnce(inSteps(text, outputs));
+  const decode = (text: string, outputs: TextOutputs) => runToEnd(inSteps(text, outputs));
   return Object.assign(decode, { inSteps, explainer });
 }
 

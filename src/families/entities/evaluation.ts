@@ -5,7 +5,7 @@ import {
   type Mistake,
   type ModelEvaluation,
 } from '../../models/index.js';
-import { allAtOnce, mapSteps, type Steps } from '../../system/index.js';
+import { mapSteps, runToEnd, type Steps } from '../../system/index.js';
 import { calibrationBins, expectedCalibrationError, figuresOf } from '../evaluation.js';
 import { type FoundEntity, SequenceDecoder } from './bio-decoding.js';
 import { type EntitySpan, entityTypes, spansOf } from './bio-tags.js';
@@ -62,9 +62,7 @@ export function entityScores(
   for (const [index, truth] of actual.entries()) {
     const guess = predicted[index] ?? [];
     if (guess.length !== truth.length) {
-      throw new RangeError(
-        `sentence ${index} has ${truth.length} tags, but ${guess.length} predicted ones were given`,
-      );
+      throw new RangeError(`sentence ${index} has ${truth.length} tags, but ${guess.length} predicted ones were given`);
     }
     words += truth.length;
     rightWords += truth.filter((tag, word) => tag === guess[word]).length;
@@ -117,8 +115,7 @@ export function* sequenceEvaluation(
   rows: TagBlendRows,
   weights: TagWeights,
 ): Steps<ModelEvaluation> {
-  const decoderWith = (each: TagWeights) =>
-    new SequenceDecoder(tags, rows.constraints, rows.transitions, each);
+  const decoderWith = (each: TagWeights) => new SequenceDecoder(tags, rows.constraints, rows.transitions, each);
   const decoder = decoderWith(weights);
   const unweighed = decoderWith(UNWEIGHED);
   const actualTags = rows.sentences.map((sentence) => sentence.tags.map((id) => tags[id] ?? ''));
@@ -128,8 +125,8 @@ export function* sequenceEvaluation(
     (sentence, row): Answer => ({
       words: dev[row]?.words ?? [],
       actual: decoder.scored(sentence, spansOf(actualTags[row] ?? [])),
-      found: allAtOnce(decoder.entities(sentence)),
-      foundBefore: allAtOnce(unweighed.entities(sentence)),
+      found: runToEnd(decoder.entities(sentence)),
+      foundBefore: runToEnd(unweighed.entities(sentence)),
     }),
   );
   const calibration = calibrationOf(answers);
@@ -153,10 +150,7 @@ interface Answer {
 }
 
 /** The figures of every type among the tags, including those without an entity in dev. */
-function classFigures(
-  tags: readonly string[],
-  scores: ReturnType<typeof entityScores>['types'],
-): ClassFigures[] {
+function classFigures(tags: readonly string[], scores: ReturnType<typeof entityScores>['types']): ClassFigures[] {
   return entityTypes(tags).map((label) => {
     const { precision = 0, recall = 0, f1 = 0, support = 0 } = scores.get(label) ?? {};
     return { label, precision, recall, f1, support };
@@ -189,8 +183,7 @@ function mistakeOf({ words, actual, found }: Answer): Mistake[] {
   const wrong = found.filter((entity) => !holds(actual, entity));
   const missed = actual.filter((entity) => !holds(found, entity));
   if (wrong.length === 0 && missed.length === 0) return [];
-  const confidences =
-    wrong.length > 0 ? wrong.map(({ score }) => score) : missed.map(({ score }) => 1 - score);
+  const confidences = wrong.length > 0 ? wrong.map(({ score }) => score) : missed.map(({ score }) => 1 - score);
   const named = (entities: readonly EntitySpan[]) =>
     entities.map(({ type, start, end }) => `${sentenceText(words.slice(start, end))} (${type})`);
   return [

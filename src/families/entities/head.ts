@@ -110,8 +110,7 @@ function tokenEnd(
     weight: weight.name,
     bias: bias.name,
     lossesPerRow: 1,
-    states: (graph, _, inputs) =>
-      graph.reshape(encoder.states(graph, inputs, { prefix }), ['tokens', 'batch', width]),
+    states: (graph, _, inputs) => graph.reshape(encoder.states(graph, inputs, { prefix }), ['tokens', 'batch', width]),
     labelledTokens,
   };
 }

@@ -24,7 +24,7 @@ import {
   someOf,
   warnAbout,
 } from '../../datasets/index.js';
-import { isPauseDue, pacedMap, pause } from '../../system/index.js';
+import { isPauseDue, mapWithPauses, pause } from '../../system/index.js';
 import type { FamilyRows } from '../family.js';
 import {
   type CheckedRowSets,
@@ -37,12 +37,7 @@ import {
   tooFewToSplit,
 } from '../row-sets.js';
 import { beginTag, entityTypes, insideTag, OUTSIDE, parseTag } from './bio-tags.js';
-import {
-  type LocatedSentence,
-  type SequenceDataset,
-  sequenceTypes,
-  type TaggedSentence,
-} from './sequence-dataset.js';
+import { type LocatedSentence, type SequenceDataset, sequenceTypes, type TaggedSentence } from './sequence-dataset.js';
 import { taggedSentence } from './tagged-sentence.js';
 
 /** The rows of a sequence labelling: from an archive or a table to a dataset, and to the files of an archive. */
@@ -180,8 +175,8 @@ async function datasetOf(
   const names = { train: train.name, dev: dev.name };
   return {
     tags,
-    train: await pacedMap(train.sentences, withoutLocation, signal),
-    dev: await pacedMap(dev.sentences, withoutLocation, signal),
+    train: await mapWithPauses(train.sentences, withoutLocation, signal),
+    dev: await mapWithPauses(dev.sentences, withoutLocation, signal),
     warnings: [
       ...warnAbout('inside_without_begin', repaired, `${count(repaired)} ${asBegin}`),
       ...warnAbout('empty_sentence', empty, `${count(empty)} without words left out`),
@@ -235,9 +230,7 @@ async function checkRowSets(
   const givenDev = writtenDev && (await checked(DEV_FOLDER, writtenDev));
   if (problems.total > 0) throw problems.toError();
 
-  const { train, dev } = givenDev
-    ? { train: given.split, dev: givenDev.split }
-    : setAside(given.split, tags, sets);
+  const { train, dev } = givenDev ? { train: given.split, dev: givenDev.split } : setAside(given.split, tags, sets);
   const { origin } = sets.train;
   checkTrainable(tags, train, origin, problems);
   if (dev.sentences.length === 0) {
@@ -312,9 +305,7 @@ function tagsOf(types: readonly string[]): readonly string[] {
 
 function tagRules(tags: readonly string[], givenTypes: readonly string[] | undefined): TagRules {
   const ids = new Map(tags.map((tag, id) => [tag, id]));
-  const ofTypes = givenTypes
-    ? ` with one of the types ${someOf(givenTypes.map((type) => quoted(type)))}`
-    : '';
+  const ofTypes = givenTypes ? ` with one of the types ${someOf(givenTypes.map((type) => quoted(type)))}` : '';
   return { ids, expected: `a BIO tag: O, B-… or I-…${ofTypes}` };
 }
 
@@ -346,11 +337,7 @@ const sequenceConfigSchema = archiveConfigSchema.extend({ DATASET_NAME: text, DA
  * config.json.
  * @throws DatasetError with every problem; TypeError for a model type of another family.
  */
-async function readArchive(
-  directory: string,
-  type: ModelType,
-  signal?: AbortSignal,
-): Promise<SequenceDataset> {
+async function readArchive(directory: string, type: ModelType, signal?: AbortSignal): Promise<SequenceDataset> {
   if (!sequenceTypes.some((each) => each === type)) {
     throw new TypeError(`${type} is not a sequence labelling type`);
   }
@@ -480,7 +467,7 @@ async function readNumberedLines(
     problems.add({ file: name, found: 'found an empty file', expected: 'one line for each sentence' });
   }
   return {
-    byNumber: new Map(await pacedMap(kept, ({ number, text }) => [number, text] as const, signal)),
+    byNumber: new Map(await mapWithPauses(kept, ({ number, text }) => [number, text] as const, signal)),
     last: isWhole ? (kept.at(-1)?.number ?? 0) : undefined,
   };
 }

@@ -2,10 +2,7 @@ import type { ModelType } from '../../contract/index.js';
 import type { DatasetLocation, DatasetWarning } from '../../datasets/index.js';
 
 /** The model types of this family; both names mean the same task. */
-export const sequenceTypes = [
-  'sequence-labeling',
-  'named-entity-recognition',
-] as const satisfies readonly ModelType[];
+export const sequenceTypes = ['sequence-labeling', 'named-entity-recognition'] as const satisfies readonly ModelType[];
 
 type SequenceType = (typeof sequenceTypes)[number];
 

@@ -1,13 +1,7 @@
 import type { RowHead } from '../../engine/index.js';
-import {
-  type CrfExpert,
-  crfExpertBytes,
-  type TagTransitions,
-  trainCrfExpert,
-  viterbi,
-} from '../../lexical/index.js';
+import { type CrfExpert, crfExpertBytes, type TagTransitions, trainCrfExpert, viterbi } from '../../lexical/index.js';
 import { EXPERT_FILE } from '../../models/index.js';
-import { allAtOnce, mapSteps, pacedMap, type Steps, withPauses } from '../../system/index.js';
+import { mapSteps, mapWithPauses, runToEnd, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
 import type {
   Blend,
@@ -23,13 +17,7 @@ import { guessSplitting } from '../words.js';
 import { augmentSentences } from './augmentation.js';
 import { foldWords, logProbabilities, SequenceDecoder, tagEvidence } from './bio-decoding.js';
 import { bioConstraints } from './bio-tags.js';
-import {
-  fitOutsideBias,
-  fitTagWeights,
-  type TagBlendRows,
-  type TagShares,
-  type TagWeights,
-} from './calibration.js';
+import { fitOutsideBias, fitTagWeights, type TagBlendRows, type TagShares, type TagWeights } from './calibration.js';
 import { entityScores, sequenceEvaluation } from './evaluation.js';
 import { sequenceHead, tokenLogits } from './head.js';
 import type { SequenceDataset, TaggedSentence } from './sequence-dataset.js';
@@ -46,15 +34,14 @@ export function sequenceTask(dataset: SequenceDataset): TrainingTask<RowHead> {
     dev: texts(dev),
     mainMetric: 'f1',
     head: sequenceHead(dataset),
-    augmented: (options) =>
-      sequenceTask({ ...dataset, train: [...train, ...augmentSentences(train, tags, options)] }),
+    augmented: (options) => sequenceTask({ ...dataset, train: [...train, ...augmentSentences(train, tags, options)] }),
     async evaluate(outputs, signal) {
       const decode = ({ words }: TaggedSentence, row: number) => {
         const logits = wordOutputs(outputs[row] ?? [], sentencePlaces(words), tags.length);
         const path = viterbi(logProbabilities(logits, tags.length), constraints);
         return Array.from(path, (id) => tags[id] ?? '');
       };
-      const predicted = await pacedMap(dev, decode, signal);
+      const predicted = await mapWithPauses(dev, decode, signal);
       const { f1 } = figuresOf(predicted, dataset);
       return { f1, value: f1 };
     },
@@ -103,7 +90,7 @@ function devEvidence(
   return mapSteps(dev, (sentence, row) => {
     const places = sentencePlaces(sentence.words);
     const logits = wordOutputs(outputs[row] ?? [], places, tags.length);
-    return { ...allAtOnce(tagEvidence(places, logits, tags.length, expert, lowercase)), tags: sentence.tags };
+    return { ...runToEnd(tagEvidence(places, logits, tags.length, expert, lowercase)), tags: sentence.tags };
   });
 }
 
@@ -133,9 +120,7 @@ function* fitBlend(dataset: SequenceDataset, rows: TagBlendRows): Steps<Blend> {
   const alone = yield* partOf(CRF);
   const mixtures: PartFigures[] = [];
   for (const share of MIXTURES) mixtures.push(yield* partOf({ encoder: share, expert: 1 - share }));
-  const [blend = alone] = [yield* partOf(ENCODER, CRF), ...mixtures, alone, encoder].sort(
-    (a, b) => b.value - a.value,
-  );
+  const [blend = alone] = [yield* partOf(ENCODER, CRF), ...mixtures, alone, encoder].sort((a, b) => b.value - a.value);
   return { encoder, expert: alone, blend };
 }
 

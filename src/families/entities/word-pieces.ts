@@ -25,10 +25,7 @@ interface WordPiece {
  * The first piece of each word that begins in an encoding, left to right: the word is judged by it, as in
  * BERT's NER (Devlin et al. 2019, 5.3). Words that the tokenizer drops entirely have none.
  */
-export function firstPieces(
-  { ids, offsets, sequenceIds }: Encoding,
-  words: readonly Word[],
-): readonly WordPiece[] {
+export function firstPieces({ ids, offsets, sequenceIds }: Encoding, words: readonly Word[]): readonly WordPiece[] {
   if (offsets === null) return [];
   const first: WordPiece[] = [];
   const firstToken = sequenceIds.indexOf(0);

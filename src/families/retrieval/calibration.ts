@@ -36,8 +36,7 @@ export function* fitRetrievalBlend(questions: readonly JudgedCandidates[]): Step
   const vector: RetrievalWeights = { ...STARTING_WEIGHTS, bm25: 0 };
   const bm25: RetrievalWeights = { ...STARTING_WEIGHTS, vector: 0 };
   const scaled = (direction: RetrievalWeights) => fitAlong(questions, [direction], MIN_SCALE);
-  const better =
-    (yield* countFirst(questions, vector)) > (yield* countFirst(questions, bm25)) ? vector : bm25;
+  const better = (yield* countFirst(questions, vector)) > (yield* countFirst(questions, bm25)) ? vector : bm25;
   const alone = yield* scaled(better);
   const likeliest = yield* fitAlong(questions, [vector, bm25]);
   if (yield* isClearlyBetter(questions, likeliest, alone)) return likeliest;

@@ -15,16 +15,10 @@ import type { Question } from './retrieval-dataset.js';
 /** None: a bare encoder, as sentence-transformers stores it. */
 const ENCODER_PREFIX = '';
 
-export const vectorParameters = (encoder: Encoder): readonly ParameterSpec[] =>
-  encoder.parameters(ENCODER_PREFIX);
+export const vectorParameters = (encoder: Encoder): readonly ParameterSpec[] => encoder.parameters(ENCODER_PREFIX);
 
 /** The mean of a text's hidden states. @returns [batch, hidden], not yet of unit length. */
-export function pooledVectors(
-  graph: Graph,
-  encoder: Encoder,
-  inputs: EncoderInputs,
-  dropout: Dropout,
-): Tensor {
+export function pooledVectors(graph: Graph, encoder: Encoder, inputs: EncoderInputs, dropout: Dropout): Tensor {
   return pooledStates(graph, encoder, inputs, {
     prefix: ENCODER_PREFIX,
     dropout,

@@ -25,7 +25,7 @@ import {
   splitFilesSchema,
   warnAbout,
 } from '../../datasets/index.js';
-import { isPauseDue, pacedMap, pause } from '../../system/index.js';
+import { isPauseDue, mapWithPauses, pause } from '../../system/index.js';
 import { findTextProblem, foldText } from '../dataset-text.js';
 import type { FamilyRows } from '../family.js';
 import {
@@ -117,8 +117,8 @@ async function datasetOf(
 ): Promise<RetrievalDataset> {
   return {
     passages,
-    train: await pacedMap(train, withoutLocation, signal),
-    dev: await pacedMap(dev, withoutLocation, signal),
+    train: await mapWithPauses(train, withoutLocation, signal),
+    dev: await mapWithPauses(dev, withoutLocation, signal),
     warnings: [
       ...(await comparisonWarnings({ train, dev }, comparison, signal)),
       ...unaskedWarnings(passages, [...train, ...dev]),
@@ -214,11 +214,7 @@ const entrySchema = z.looseObject({ question: z.string('a string'), context: z.s
  * label_id.json.
  * @throws DatasetError with every problem.
  */
-async function readArchive(
-  directory: string,
-  _type: ModelType,
-  signal?: AbortSignal,
-): Promise<RetrievalDataset> {
+async function readArchive(directory: string, _type: ModelType, signal?: AbortSignal): Promise<RetrievalDataset> {
   const problems = new ProblemList();
   const dataset = await readDataset(openArchive(directory), problems, signal);
   if (dataset === undefined || problems.total > 0) throw problems.toError();

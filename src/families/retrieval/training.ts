@@ -1,6 +1,6 @@
 import type { PairExamples, PairHead } from '../../engine/index.js';
 import { Bm25Index } from '../../lexical/index.js';
-import { mapSteps, pacedMap, type Steps, withPauses } from '../../system/index.js';
+import { mapSteps, mapWithPauses, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
 import { foldText } from '../dataset-text.js';
 import type {
@@ -14,12 +14,7 @@ import type {
   TrainingTask,
 } from '../family.js';
 import { augmentQuestions } from './augmentation.js';
-import {
-  fitRetrievalBlend,
-  type JudgedCandidates,
-  type RetrievalWeights,
-  rankOfAnswer,
-} from './calibration.js';
+import { fitRetrievalBlend, type JudgedCandidates, type RetrievalWeights, rankOfAnswer } from './calibration.js';
 import { meanReciprocalRank, pessimisticRank, retrievalEvaluation, topkScores } from './evaluation.js';
 import {
   contrastiveFeeds,
@@ -53,10 +48,7 @@ export function retrievalTask(
   indexFor = passageIndexes(dataset.passages),
 ): TrainingTask<PairHead> {
   const { passages, train, dev, warnings } = dataset;
-  const texts = (questions: readonly Question[]) => [
-    ...questions.map(({ question }) => question),
-    ...passages,
-  ];
+  const texts = (questions: readonly Question[]) => [...questions.map(({ question }) => question), ...passages];
   return {
     warnings,
     train: texts(train),
@@ -68,9 +60,8 @@ export function retrievalTask(
       retrievalTask({ ...dataset, train: [...train, ...augmentQuestions(train, seed)] }, indexFor),
     async evaluate(outputs, signal) {
       const { questions, index } = split(outputs, dev.length);
-      const rankOf = ({ passage }: Question, row: number) =>
-        pessimisticRank(index.scores(questions(row)), passage);
-      return scoresOf(await pacedMap(dev, rankOf, signal));
+      const rankOf = ({ passage }: Question, row: number) => pessimisticRank(index.scores(questions(row)), passage);
+      return scoresOf(await mapWithPauses(dev, rankOf, signal));
     },
     trainExpert: async ({ language, signal }) => trainExpert(dataset, await indexFor(language, signal)),
     describe,

@@ -1,7 +1,7 @@
 import { ModelFolderError } from '../../contract/index.js';
 import { Arena, DOT_STEP, type Kernels, loadKernels } from '../../engine/index.js';
 import { decodeSafetensors, encodeSafetensors } from '../../models/index.js';
-import { roundRow, type Scored, scoreBelowTop, topScores } from '../../system/index.js';
+import { quantizeRow, type Scored, scoreBelowTop, topScores } from '../../system/index.js';
 
 /** The code of a vector's largest element; the others are stored in proportion. */
 const LARGEST_CODE = 127;
@@ -11,7 +11,7 @@ const LARGEST_SUM = 2 ** 31 - 1;
 
 /** Quantizes a vector to bytes: element ≈ code · scale. @returns the scale */
 export function quantizeVector(vector: Float32Array, codes: Int8Array): number {
-  return roundRow(vector, LARGEST_CODE, codes);
+  return quantizeRow(vector, LARGEST_CODE, codes);
 }
 
 /**
@@ -20,7 +20,7 @@ export function quantizeVector(vector: Float32Array, codes: Int8Array): number {
  */
 export function quantizeQuery(query: Float32Array, integers: Int16Array): number {
   const most = Math.min(LARGEST_INT16, Math.floor(LARGEST_SUM / (LARGEST_CODE * integers.length)));
-  return roundRow(query, most, integers);
+  return quantizeRow(query, most, integers);
 }
 
 /**

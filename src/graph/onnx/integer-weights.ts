@@ -1,4 +1,4 @@
-import { roundRow } from '../../system/index.js';
+import { quantizeRow } from '../../system/index.js';
 
 /** Float32 weights as 8-bit integers, with the scales that restore them. */
 
@@ -71,7 +71,7 @@ function rounded(values: Float32Array, rows: number, largest: number): IntegerMa
   const scales = Float32Array.from({ length: rows }, (_, row) => {
     const [start, end] = [row * width, (row + 1) * width];
     // Something is divided by the scale, so it must not be 0.
-    return roundRow(values.subarray(start, end), largest, integers.subarray(start, end)) || 1;
+    return quantizeRow(values.subarray(start, end), largest, integers.subarray(start, end)) || 1;
   });
   return { integers, scales };
 }

@@ -1,12 +1,6 @@
 import type { ElementType, Tensor } from '../node.js';
 import { type Dimension, numeral, type Shape, ShapeError, symbolsOf, volume } from '../shape.js';
-import {
-  AttributeTypeCode,
-  ElementTypeCode,
-  EXTERNAL_DATA,
-  type NodeProto,
-  type TensorProto,
-} from './schema.js';
+import { AttributeTypeCode, ElementTypeCode, EXTERNAL_DATA, type NodeProto, type TensorProto } from './schema.js';
 
 type OnnxAttribute =
   | { readonly int: number }
@@ -54,11 +48,7 @@ export class OnnxBuilder {
   }
 
   /** Adds a node with one output. @returns the output's name. */
-  computed(
-    opType: string,
-    input: readonly string[],
-    attributes: Readonly<Record<string, OnnxAttribute>> = {},
-  ): string {
+  computed(opType: string, input: readonly string[], attributes: Readonly<Record<string, OnnxAttribute>> = {}): string {
     const name = this.fresh(opType);
     this.node(opType, input, [name], attributes);
     return name;
@@ -74,12 +64,7 @@ export class OnnxBuilder {
     return ElementTypeCode[type];
   }
 
-  initializer(
-    name: string,
-    type: keyof typeof ElementTypeCode,
-    dims: readonly number[],
-    data: ArrayBufferView,
-  ): void {
+  initializer(name: string, type: keyof typeof ElementTypeCode, dims: readonly number[], data: ArrayBufferView): void {
     const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     this.initializers.push({ name, dataType: ElementTypeCode[type], dims, rawData });
   }
@@ -199,7 +184,6 @@ export class OnnxBuilder {
 function toAttributeProto(name: string, value: OnnxAttribute) {
   if ('float' in value) return { name, type: AttributeTypeCode.float, f: value.float };
   if ('ints' in value) return { name, type: AttributeTypeCode.ints, ints: value.ints };
-  if ('text' in value)
-    return { name, type: AttributeTypeCode.string, s: new TextEncoder().encode(value.text) };
+  if ('text' in value) return { name, type: AttributeTypeCode.string, s: new TextEncoder().encode(value.text) };
   return { name, type: AttributeTypeCode.int, i: value.int };
 }

@@ -25,10 +25,7 @@ export class OnnxGraph implements CompiledGraph {
     this.#parts = parts;
   }
 
-  async run(
-    feeds: Readonly<Record<string, TensorData>>,
-    outputs: Readonly<Record<string, TensorData>>,
-  ): Promise<void> {
+  async run(feeds: Readonly<Record<string, TensorData>>, outputs: Readonly<Record<string, TensorData>>): Promise<void> {
     const { session, fed, shapeInputs = NO_SHAPES } = this.#parts;
     session.requireOpen();
     const sizes = checkFeeds(fed, feeds);

@@ -90,9 +90,7 @@ export class OnnxMemory implements ResidentMemory {
   ): Promise<ResidentGraph> {
     const { lowerGraph } = await import('./to-onnx.js');
     const { model, shapeInputs } = await lowerGraph(graph, fixed, loweringFor(this.#settings.provider));
-    const places = [...graph.outputs.keys()].map(
-      (name) => [name, stays.has(name) ? 'gpu-buffer' : 'cpu'] as const,
-    );
+    const places = [...graph.outputs.keys()].map((name) => [name, stays.has(name) ? 'gpu-buffer' : 'cpu'] as const);
     const session = await Session.create(model, this.#settings, {
       stored: fixed.stored,
       preferredOutputLocation: Object.fromEntries(places),
@@ -108,16 +106,11 @@ export class OnnxMemory implements ResidentMemory {
     for (const copier of copiers) await (await copier).release();
   }
 
-  #copier(
-    { type, dims }: Pick<TensorData, 'type' | 'dims'>,
-    stays: ReadonlySet<string>,
-  ): Promise<ResidentGraph> {
+  #copier({ type, dims }: Pick<TensorData, 'type' | 'dims'>, stays: ReadonlySet<string>): Promise<ResidentGraph> {
     const key = `${type} ${dims.length} ${stays.size}`;
     const known = this.#copiers.get(key);
     if (known !== undefined) return known;
-    const copier = copying(type, dims.length).then((graph) =>
-      this.#compile(graph, { stays }, async () => undefined),
-    );
+    const copier = copying(type, dims.length).then((graph) => this.#compile(graph, { stays }, async () => undefined));
     this.#copiers.set(key, copier);
     return copier;
   }

@@ -37,9 +37,7 @@ export function packedRows(values: Float32Array, width: number): PackedTable {
   const bytes = new Uint8Array(rows * half);
   for (let row = 0; row < rows; row += 1) {
     const start = row * width;
-    const entries = values
-      .subarray(start, start + width)
-      .map((value, column) => value / (columnScales[column] ?? 1));
+    const entries = values.subarray(start, start + width).map((value, column) => value / (columnScales[column] ?? 1));
     const scale = scaleOf(entries);
     rowScales[row] = scale;
     const bitsOf = (column: number) => rounded(entries[column] ?? 0, scale) + OFFSET;
@@ -123,8 +121,7 @@ class SortedRow {
     let error = this.#squares;
     let start = 0;
     for (let multiple = lowest; multiple <= highest; multiple += 1) {
-      const end =
-        multiple === highest ? this.#entries.length : this.#firstFrom((multiple + 0.5) * step, start);
+      const end = multiple === highest ? this.#entries.length : this.#firstFrom((multiple + 0.5) * step, start);
       const sum = (this.#sums[end] ?? 0) - (this.#sums[start] ?? 0);
       const value = multiple * step;
       error += value * ((end - start) * value - 2 * sum);
@@ -145,5 +142,4 @@ class SortedRow {
   }
 }
 
-const rounded = (value: number, scale: number): number =>
-  Math.min(MOST, Math.max(LEAST, Math.round(value / scale)));
+const rounded = (value: number, scale: number): number => Math.min(MOST, Math.max(LEAST, Math.round(value / scale)));

@@ -1,14 +1,5 @@
 import type { NamedTensor } from '../../models/index.js';
-import {
-  fields,
-  type JsonShape,
-  listOf,
-  oneOf,
-  type Shaped,
-  shaped,
-  text,
-  whole,
-} from '../../system/index.js';
+import { fields, type JsonShape, listOf, oneOf, type Shaped, shaped, text, whole } from '../../system/index.js';
 import { restoredFactor, restoredRows } from './integer-weights.js';
 import { unpackedRows } from './packed-rows.js';
 import { decodeModel, ElementTypeCode, PRODUCER } from './schema.js';
@@ -16,10 +7,7 @@ import { decodeModel, ElementTypeCode, PRODUCER } from './schema.js';
 /** The weights of graphs that hold them as integers, in float32 again, up to what rounding has lost. */
 
 const bytesShape: JsonShape<Uint8Array> = (value): value is Uint8Array => value instanceof Uint8Array;
-const tensorShape = fields(
-  { name: text, dataType: whole(), dims: listOf(whole(0)), rawData: bytesShape },
-  {},
-);
+const tensorShape = fields({ name: text, dataType: whole(), dims: listOf(whole(0)), rawData: bytesShape }, {});
 const nodeShape = fields({ opType: text, input: listOf(text) }, {});
 const graphShape = fields({ node: listOf(nodeShape), initializer: listOf(tensorShape) }, {});
 const modelShape = fields({ producerName: oneOf(PRODUCER), graph: graphShape }, {});
@@ -68,10 +56,8 @@ class IntegerGraph {
       const { name, dims } = tensor;
       const table = name.replace(/\.(?:integers|packed)$/u, '');
       if (name.endsWith('.packed')) this.#add(table, this.#packed(tensor, table));
-      else if (name.endsWith('.integers') && !this.#found.has(table))
-        this.#add(table, this.#rows(tensor, table));
-      else if (tensor.dataType === ElementTypeCode.float32)
-        this.#add(name, { shape: dims, values: floats(tensor) });
+      else if (name.endsWith('.integers') && !this.#found.has(table)) this.#add(table, this.#rows(tensor, table));
+      else if (tensor.dataType === ElementTypeCode.float32) this.#add(name, { shape: dims, values: floats(tensor) });
     }
     return this.#found;
   }

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { DeviceError, type ExecutionProvider, InstallationError } from '../../contract/index.js';
-import { requireFor, takeDeviceTurn, turnTelemetryOff } from '../../system/index.js';
+import { lockDevice, requireFor, turnTelemetryOff } from '../../system/index.js';
 import type { StoredWeights } from '../executor.js';
 
 export type Runtime = typeof import('onnxruntime-node');
@@ -155,7 +155,7 @@ async function deviceWork<Value>(
   work: () => Promise<Value>,
 ): Promise<Value> {
   if (provider === 'cpu') return work();
-  const done = await takeDeviceTurn(provider);
+  const done = await lockDevice(provider);
   try {
     return await work();
   } catch (cause) {

@@ -151,10 +151,7 @@ export async function decodeModel(bytes: Uint8Array): Promise<unknown> {
 }
 
 /** The bytes of one message, of which any field may be absent. */
-export async function encode(
-  name: 'ModelProto' | 'GraphProto' | 'TensorProto',
-  message: object,
-): Promise<Uint8Array> {
+export async function encode(name: 'ModelProto' | 'GraphProto' | 'TensorProto', message: object): Promise<Uint8Array> {
   types ??= loadTypes();
   const type = (await types).lookupType(name);
   return type.encode(type.fromObject(message)).finish();

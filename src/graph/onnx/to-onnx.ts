@@ -120,12 +120,7 @@ interface Table {
 const ROWS = { axis: { int: 0 } };
 
 /** Rows of a table in 8 bits. */
-function emitIntegerRows(
-  builder: OnnxBuilder,
-  table: Table,
-  indices: string,
-  outputs: readonly string[],
-): void {
+function emitIntegerRows(builder: OnnxBuilder, table: Table, indices: string, outputs: readonly string[]): void {
   builder.node('Gather', [restoredTable(builder, table), indices], outputs, ROWS);
 }
 
@@ -203,11 +198,7 @@ export async function onnxPieces(
 }
 
 /** The graph for one provider, with the weights that are fixed. */
-export async function lowerGraph(
-  graph: Graph,
-  options: CompileOptions,
-  lowering: Lowering,
-): Promise<LoweredGraph> {
+export async function lowerGraph(graph: Graph, options: CompileOptions, lowering: Lowering): Promise<LoweredGraph> {
   const { model, late, shapeInputs } = describeModel(graph, options, lowering);
   const read = late.map(({ tensor, read: values }) => {
     const { buffer, byteOffset, byteLength } = values();
@@ -289,8 +280,7 @@ function inputsOf(nodes: readonly Node[]): ReadonlySet<Tensor> {
 function addConstant(builder: OnnxBuilder, tensor: Tensor): void {
   if (tensor.source.kind !== 'constant') return;
   const { values } = tensor.source;
-  const data =
-    tensor.type === 'int64' ? BigInt64Array.from(values, BigInt) : typedValues(tensor.type, values);
+  const data = tensor.type === 'int64' ? BigInt64Array.from(values, BigInt) : typedValues(tensor.type, values);
   builder.initializer(tensor.name, tensor.type, tensor.shape.map(Number), data);
 }
 

@@ -17,13 +17,7 @@ function unbroadcast(graph: Graph, gradient: Tensor, input: Tensor): Tensor {
 
 function binary<Name extends Binary>(
   type: string,
-  gradient: (context: {
-    graph: Graph;
-    a: Tensor;
-    b: Tensor;
-    y: Tensor;
-    dy: Tensor;
-  }) => readonly [Tensor, Tensor],
+  gradient: (context: { graph: Graph; a: Tensor; b: Tensor; y: Tensor; dy: Tensor }) => readonly [Tensor, Tensor],
 ): Operation<Name> {
   return {
     describe: ([a, b]) => [{ shape: broadcastShapes(a.shape, b.shape) }],
@@ -92,9 +86,7 @@ export const sigmoid = unary<'sigmoid'>('Sigmoid', ({ graph, y, dy }) =>
 );
 
 /** y = ln(1 + eˣ), stable for large |x|. */
-export const softplus = unary<'softplus'>('Softplus', ({ graph, x, dy }) =>
-  graph.multiply(dy, graph.sigmoid(x)),
-);
+export const softplus = unary<'softplus'>('Softplus', ({ graph, x, dy }) => graph.multiply(dy, graph.sigmoid(x)));
 
 /**
  * y = z·c with the gate c = ½ + ½·erf(z); the second output is c. GELU(x) = √2·y at z = x/√2
@@ -146,8 +138,7 @@ const TANH_CUBE = 0.044715;
  */
 export const geluTanh: Operation<'geluTanh'> = {
   describe: ([x]) => [{ shape: x.shape }],
-  onnx: ({ builder, inputs, outputs }) =>
-    builder.node('Gelu', inputs, outputs, { approximate: { text: 'tanh' } }),
+  onnx: ({ builder, inputs, outputs }) => builder.node('Gelu', inputs, outputs, { approximate: { text: 'tanh' } }),
   gradient: ({ graph, inputs: [x], outputGradient: dy }) => {
     const cube = graph.multiply(graph.multiply(x, x), x);
     const inner = graph.add(x, graph.scale(cube, TANH_CUBE));

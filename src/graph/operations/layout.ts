@@ -1,12 +1,4 @@
-import {
-  broadcastAxes,
-  type Dimension,
-  dimensionAt,
-  type Shape,
-  ShapeError,
-  sameShape,
-  sameVolume,
-} from '../shape.js';
+import { broadcastAxes, type Dimension, dimensionAt, type Shape, ShapeError, sameShape, sameVolume } from '../shape.js';
 import type { Operation } from './operation.js';
 
 /** Operations that move, repeat, cut, join or convert numbers. */

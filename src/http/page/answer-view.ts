@@ -18,8 +18,7 @@ interface View {
 export const views: Readonly<Record<AnswerView, View>> = {
   labels: {
     shown: bars,
-    summary: ({ labels: [best = 'nothing'], scores: [score = 0] }) =>
-      `The answer is ${best}, ${percent(score)}.`,
+    summary: ({ labels: [best = 'nothing'], scores: [score = 0] }) => `The answer is ${best}, ${percent(score)}.`,
   },
   entities: {
     shown: entities,
@@ -89,12 +88,7 @@ function passageView(passage: string): HTMLElement {
   const text = shortened(passage);
   if (text === passage) return element('p', {}, passage);
   const summary = element('summary', {}, 'The whole passage');
-  return element(
-    'div',
-    {},
-    element('p', {}, text),
-    element('details', {}, summary, element('p', {}, passage)),
-  );
+  return element('div', {}, element('p', {}, text), element('details', {}, summary, element('p', {}, passage)));
 }
 
 /** UTF-16 code units of a passage before it is folded. */

@@ -100,12 +100,8 @@ export class ModelChoice {
     ]);
     const before = chosen === undefined ? this.#select.value : `model/${chosen}`;
     this.#views.clear();
-    const catalogue = installed.map(({ name, type }) =>
-      this.#option(`pre-trained/${name}`, name, views[type]),
-    );
-    const trained = custom.map((model) =>
-      this.#option(`model/${model.id}`, nameOf(model), views[model.type]),
-    );
+    const catalogue = installed.map(({ name, type }) => this.#option(`pre-trained/${name}`, name, views[type]));
+    const trained = custom.map((model) => this.#option(`model/${model.id}`, nameOf(model), views[model.type]));
     this.#select.replaceChildren(...group('Your models', trained), ...group('Catalogue', catalogue));
     if (this.#views.has(before)) this.#select.value = before;
     const isEmpty = this.#views.size === 0;
@@ -144,14 +140,8 @@ const ofModels: Readonly<Record<string, readonly string[]>> = {
   ],
   'financial-sentiment-analysis': ['Shares fall as profits miss expectations.', 'Revenue doubles in a year.'],
   'financial-customer-support': ['My card still hasn’t arrived.', 'Why was I charged twice for one payment?'],
-  'named-entity-recognition': [
-    'Angela Merkel met the head of Siemens in Berlin.',
-    'Apple opens a shop in Paris.',
-  ],
-  'research-papers-search': [
-    'How can machine translation handle rare words?',
-    'detecting sarcasm in short messages',
-  ],
+  'named-entity-recognition': ['Angela Merkel met the head of Siemens in Berlin.', 'Apple opens a shop in Paris.'],
+  'research-papers-search': ['How can machine translation handle rare words?', 'detecting sarcasm in short messages'],
   'conversational-language-understanding-english': ['Wake me up at seven tomorrow.', 'Play some jazz.'],
   'conversational-language-understanding-japanese': ['明日の朝七時に起こして', 'ジャズをかけて'],
 };

@@ -12,11 +12,7 @@ export class JobCharts {
     const figures = jobFigures(job);
     const lastEpoch = job.status === 'RUNNING' ? (progress?.epochs ?? 0) : figures.epochs.length;
     const live = liveLoss(figures, progress);
-    this.#loss.show(
-      live.epochs,
-      [{ name: 'loss', values: live.loss }],
-      Math.max(lastEpoch, figures.epochs.length),
-    );
+    this.#loss.show(live.epochs, [{ name: 'loss', values: live.loss }], Math.max(lastEpoch, figures.epochs.length));
     this.#metrics.show(figures.epochs, figures.metrics, Math.max(lastEpoch, figures.epochs.length));
     byId('loss-now', HTMLElement).textContent = live.loss.at(-1)?.toFixed(3) ?? '';
     byId('metric-legend', HTMLElement).replaceChildren(...legend(figures));
@@ -68,9 +64,7 @@ export function jobFigures({ training_stats: { metrics } }: Job): JobFigures {
     metrics: [
       ...(accuracy ? [{ name: 'accuracy', values: accuracy }] : []),
       ...(f1 ? [{ name: 'F1', values: f1 }] : []),
-      ...(topk
-        ? shownRanks.map((rank) => ({ name: `top ${rank}`, values: topk.map((each) => each[rank]) }))
-        : []),
+      ...(topk ? shownRanks.map((rank) => ({ name: `top ${rank}`, values: topk.map((each) => each[rank]) })) : []),
     ],
   };
 }

@@ -47,8 +47,7 @@ export class JobPanel {
     this.#job = undefined;
     this.#progress = undefined;
     setText('job-heading', `Job ${name}`);
-    for (const line of ['job-state', 'job-step', 'job-problem', 'job-dataset', 'job-warnings'])
-      setText(line, '');
+    for (const line of ['job-state', 'job-step', 'job-problem', 'job-dataset', 'job-warnings']) setText(line, '');
     byId('job', HTMLElement).hidden = false;
     try {
       const onLost = () => setText('job-problem', 'Connection lost; trying again…');
@@ -81,9 +80,7 @@ export class JobPanel {
     const { epochs, loss, metrics } = jobFigures(job);
     if (before === undefined || epochs.length <= before.training_stats.epoch) return;
     const figures = metrics.map((metric) => `${metric.name} ${metric.values.at(-1)?.toFixed(3)}`);
-    announce(
-      `Job ${name}, epoch ${epochs.length}: ${[`loss ${loss.at(-1)?.toFixed(3)}`, ...figures].join(', ')}.`,
-    );
+    announce(`Job ${name}, epoch ${epochs.length}: ${[`loss ${loss.at(-1)?.toFixed(3)}`, ...figures].join(', ')}.`);
   }
 
   #show(job: Job): void {

@@ -14,10 +14,7 @@ const fields: Fields = {
 const REST = 'train-problem';
 
 /** Starts training jobs. @param onStarted called with the id and name of each */
-export function startTrainForm(
-  service: Service,
-  onStarted: (id: string, name: string) => Promise<void>,
-): void {
+export function startTrainForm(service: Service, onStarted: (id: string, name: string) => Promise<void>): void {
   const form = byId('train-form', HTMLFormElement);
   const button = byId('train-button', HTMLButtonElement);
   form.addEventListener('change', () => {
@@ -123,8 +120,7 @@ const datasetFormats: Readonly<Record<string, DatasetFormat>> = {
     samples: {
       'questions.csv':
         'question,context\nHow heavy is the lamp?,The lamp weighs two kilograms.\nWhere is it made?,All lamps are made in Graz.\n',
-      'questions.jsonl':
-        '{"question": "How heavy is the lamp?", "context": "The lamp weighs two kilograms."}\n',
+      'questions.jsonl': '{"question": "How heavy is the lamp?", "context": "The lamp weighs two kilograms."}\n',
     },
     accept: TABLES,
   },

@@ -96,8 +96,7 @@ export const inferenceRoutes: readonly Route[] = [
     input: z.object({ query: noQuery, body: medleyRequestSchema }),
     output: medleyResultSchema,
     failures: pretrainedFailures,
-    answer: ({ medley }, { account, signal }, { body }) =>
-      outcomeOf(medley(account).predict(body, { signal })),
+    answer: ({ medley }, { account, signal }, { body }) => outcomeOf(medley(account).predict(body, { signal })),
   }),
   route({
     ...batch,
@@ -108,8 +107,7 @@ export const inferenceRoutes: readonly Route[] = [
     input: z.object({ query: noQuery, body: medleyBatchRequestSchema }),
     output: medleyResultListsSchema,
     failures: pretrainedFailures,
-    answer: ({ medley }, { account, signal }, { body }) =>
-      outcomeOf(medley(account).predictBatch(body, { signal })),
+    answer: ({ medley }, { account, signal }, { body }) => outcomeOf(medley(account).predictBatch(body, { signal })),
   }),
   route({
     ...batch,

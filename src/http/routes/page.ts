@@ -5,7 +5,7 @@ import { ZipFile } from 'yazl';
 import * as z from 'zod';
 import {
   type Account,
-  documentedModelTypes,
+  modelTypes,
   querySchema,
   trainableModelSchema,
   trainingConfigSchema,
@@ -41,9 +41,7 @@ const UPLOAD_TIMEOUT_MS = 5 * 60_000;
 
 export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD_BYTES): readonly Route[] {
   const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs: UPLOAD_TIMEOUT_MS };
-  const answer_views = Object.fromEntries(
-    documentedModelTypes.map((type) => [type, familyOfType(type).answerView]),
-  );
+  const answer_views = Object.fromEntries(modelTypes.map((type) => [type, familyOfType(type).answerView]));
   return [
     route({
       method: 'GET',

@@ -7,16 +7,11 @@ import {
   type NamedTensor,
   roundedToFloat16,
 } from '../../models/index.js';
-import { allAtOnce, roundRow } from '../../system/index.js';
+import { quantizeRow, runToEnd } from '../../system/index.js';
 import { areModerate, paddedOutputs, padRows } from '../expert-file.js';
 import { HashTable } from '../hash-table.js';
 import type { TagTransitions } from './tag-lattice.js';
-import {
-  type HashedFeatures,
-  MAX_FEATURES_A_WORD,
-  MAX_KEPT_WORDS,
-  WordFeatureHasher,
-} from './word-features.js';
+import { type HashedFeatures, MAX_FEATURES_A_WORD, MAX_KEPT_WORDS, WordFeatureHasher } from './word-features.js';
 
 /** The byte for a feature's largest weight; its other weights are stored in proportion. */
 const LARGEST_BYTE = 127;
@@ -83,15 +78,13 @@ export class CrfExpert {
     const { hashes, weights, width } = features;
     const tags = transitions.start.length;
     const largest = Float32Array.from(hashes, (_, id) =>
-      weights
-        .subarray(id * width, id * width + tags)
-        .reduce((most, weight) => Math.max(most, Math.abs(weight)), 0),
+      weights.subarray(id * width, id * width + tags).reduce((most, weight) => Math.max(most, Math.abs(weight)), 0),
     );
     const kept = largestIds(largest, Math.floor(maxBytes / bytesPerFeature(tags)));
     const bytes = new Int8Array(kept.length * tags);
     const scales = Float32Array.from(kept, (id, row) => {
       const rowWeights = weights.subarray(id * width, id * width + tags);
-      return roundRow(rowWeights, LARGEST_BYTE, bytes.subarray(row * tags, (row + 1) * tags));
+      return quantizeRow(rowWeights, LARGEST_BYTE, bytes.subarray(row * tags, (row + 1) * tags));
     });
     const { start, between } = transitions;
     // Rounded as in the file, so that the stored expert gives the same answers as this one.
@@ -107,7 +100,7 @@ export class CrfExpert {
 
   /** The score of each tag for each word. [words, tags] */
   emissions(words: readonly string[]): Float32Array {
-    return allAtOnce(this.emissionsInSteps(words));
+    return runToEnd(this.emissionsInSteps(words));
   }
 
   /** The same in steps of some milliseconds, between which other sentences may be scored. [words, tags] */
@@ -185,8 +178,7 @@ export class CrfExpert {
       throw refused('one of its scales, start or between is too large, or not a number');
     }
     const expert = new CrfExpert({ hashes, bytes: weights, scales }, { start, between });
-    if (expert.#features.size !== features)
-      throw refused('a hash occurs twice, or too many of them share a place');
+    if (expert.#features.size !== features) throw refused('a hash occurs twice, or too many of them share a place');
     return expert;
   }
 }

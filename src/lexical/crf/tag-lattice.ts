@@ -95,9 +95,7 @@ export class TagLattice {
     const onward = this.#sumOnward().subarray(word * this.#tags, (word + 1) * this.#tags);
     const following = this.#transitions.between.subarray(previous * this.#tags, (previous + 1) * this.#tags);
     return logSumExp(
-      onward.map((log, tag) =>
-        notAfter.includes(tag) ? Number.NEGATIVE_INFINITY : log + (following[tag] ?? 0),
-      ),
+      onward.map((log, tag) => (notAfter.includes(tag) ? Number.NEGATIVE_INFINITY : log + (following[tag] ?? 0))),
     );
   }
 

@@ -45,9 +45,7 @@ export async function trainCrfExpert(
   const training = new CrfTraining({ sentences, bags, features: features.size, tags, random });
   const placed = withFirstWords(sentences);
   for (let pass = 0; pass < passes; pass += 1) {
-    await forEachSentence(random.shuffle(placed), signal, ({ firstWord, tags }) =>
-      training.learn(firstWord, tags),
-    );
+    await forEachSentence(random.shuffle(placed), signal, ({ firstWord, tags }) => training.learn(firstWord, tags));
     await withPauses(training.shrinking(regularization), signal);
   }
   const weights = { hashes: features.hashes(), weights: training.weights, width: training.width };

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { allAtOnce } from '../../system/index.js';
+import { runToEnd } from '../../system/index.js';
 import { combineHash } from '../hash-table.js';
 
 /**
@@ -235,7 +235,7 @@ export class WordFeatureHasher {
 
   /** The features of all words. The hashes are overwritten by the next call. */
   hash(words: readonly string[]): HashedFeatures {
-    return this.hashesOf(allAtOnce(this.read(words)), 0, words.length);
+    return this.hashesOf(runToEnd(this.read(words)), 0, words.length);
   }
 
   /** The features of `count` words from `first` on. The hashes are overwritten by the next call. */

@@ -8,11 +8,7 @@ import type { AlignedText } from './aligned-text.js';
 export const MAX_PATTERN = 4096;
 
 /** `{ "String": "…" }` or `{ "Regex": "…" }`. */
-export const patternShape = fields(
-  {},
-  { String: shortText(MAX_PATTERN), Regex: shortText(MAX_PATTERN) },
-  'refused',
-);
+export const patternShape = fields({}, { String: shortText(MAX_PATTERN), Regex: shortText(MAX_PATTERN) }, 'refused');
 
 /** Characters from `from` up to `to`. */
 export interface Span {

@@ -70,8 +70,7 @@ class BytePairModel implements PieceModel {
     this.vocabulary = options.vocabulary;
     this.unknownId = options.unknownId;
     this.#options = options;
-    for (const [rank, { left, right }] of options.merges.entries())
-      this.#ranks.set(left * FACTOR + right, rank);
+    for (const [rank, { left, right }] of options.merges.entries()) this.#ranks.set(left * FACTOR + right, rank);
   }
 
   split(characters: readonly string[]): WordPieces {
@@ -210,8 +209,7 @@ class UnigramModel implements PieceModel {
     while (to > 0) {
       let from = start[to] ?? 0;
       // Unknown characters side by side are one piece.
-      if (best[to] === this.unknownId)
-        while (from > 0 && best[from] === this.unknownId) from = start[from] ?? 0;
+      if (best[to] === this.unknownId) while (from > 0 && best[from] === this.unknownId) from = start[from] ?? 0;
       if (best[to] === this.unknownId) this.#addUnknown(characters, from, to, pieces);
       else pieces.add(best[to] ?? 0, from, to);
       to = from;
@@ -358,8 +356,7 @@ function bytePairs(part: unknown, file: string): BytePairModel {
   const { unk_token, byte_fallback = false, fuse_unk = false, ignore_merges = false } = fields;
   if ((fields.dropout ?? 0) > 0) throw new UnknownPartError('merges left out at random (dropout)');
   const vocabulary = new Map(Object.entries(fields.vocab));
-  if (byte_fallback && !hasAllBytes(vocabulary))
-    throw new UnknownPartError('byte_fallback without all 256 bytes');
+  if (byte_fallback && !hasAllBytes(vocabulary)) throw new UnknownPartError('byte_fallback without all 256 bytes');
   const continuingPrefix = fields.continuing_subword_prefix ?? '';
   return new BytePairModel({
     vocabulary,
@@ -387,15 +384,10 @@ function readMerges(
 ): Merge[] {
   return merges.map((merge, rank) => {
     const [left, right] = typeof merge === 'string' ? splitMerge(merge) : merge;
-    const ids = [left, right, left + right.slice(continuingPrefix.length)].map((piece) =>
-      vocabulary.get(piece),
-    );
+    const ids = [left, right, left + right.slice(continuingPrefix.length)].map((piece) => vocabulary.get(piece));
     const [leftId, rightId, merged] = ids;
     if (leftId === undefined || rightId === undefined || merged === undefined) {
-      throw new ModelFolderError(
-        file,
-        `model.merges.${rank}: it or one of its two pieces is not in model.vocab`,
-      );
+      throw new ModelFolderError(file, `model.merges.${rank}: it or one of its two pieces is not in model.vocab`);
     }
     return { left: leftId, right: rightId, merged };
   });

@@ -55,9 +55,7 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ['Metaspace', of(metaspaceShape, metaspace)],
   [
     'Punctuation',
-    of(fields({}, { behavior: behaviors }), ({ behavior = 'Isolated' }) =>
-      splittingAt(isPunctuation, behavior),
-    ),
+    of(fields({}, { behavior: behaviors }), ({ behavior = 'Isolated' }) => splittingAt(isPunctuation, behavior)),
   ],
   [
     'Digits',
@@ -104,10 +102,7 @@ function bertWords(source: AlignedText): AlignedText[] {
   );
 }
 
-function byteLevel({
-  add_prefix_space = true,
-  use_regex = true,
-}: Shaped<typeof byteLevelShape>): PreTokenizer {
+function byteLevel({ add_prefix_space = true, use_regex = true }: Shaped<typeof byteLevelShape>): PreTokenizer {
   return (source) => {
     const whole = add_prefix_space && source.characters[0] !== ' ' ? prepended(source, ' ') : source;
     const words = use_regex ? splitAt(whole, matchesOf(whole, GPT2_WORDS), 'Isolated') : [whole];
@@ -149,12 +144,7 @@ interface Part extends Span {
  * Splits a text at the given places, which are in order and don't overlap.
  * @param invert whether what lies between the places is split at instead.
  */
-function splitAt(
-  text: AlignedText,
-  places: readonly Span[],
-  behavior: SplitBehavior,
-  invert = false,
-): AlignedText[] {
+function splitAt(text: AlignedText, places: readonly Span[], behavior: SplitBehavior, invert = false): AlignedText[] {
   const parts = behaved(allParts(text.length, places, invert), behavior);
   if (parts.length === 1 && parts[0]?.from === 0 && parts[0].to === text.length) return [text];
   return parts.map(({ from, to }) => text.slice(from, to));

@@ -48,9 +48,7 @@ const facts: CardFacts = {
     duplicates: 1100,
   },
   figures: {
-    tests: [
-      { test: 'GoEmotions, test', metric: 'macro-F1', value: 0.4567, low: 0.44, high: 0.47, rows: 5427 },
-    ],
+    tests: [{ test: 'GoEmotions, test', metric: 'macro-F1', value: 0.4567, low: 0.44, high: 0.47, rows: 5427 }],
     speed: { texts_per_second: 1234, p50_ms: 0.84, first_answer_ms: 321 },
     machine: 'a machine, 4 cores',
   },

@@ -23,9 +23,7 @@ describe('counter-examples', () => {
   it('are as often toxic as harmless, whatever group, thing or fault they name', () => {
     expect(textsOf('toxic')).toHaveLength(textsOf('non-toxic').length);
     for (const word of ['Muslim', 'disabled', 'a brick', 'donkey', 'useless', 'your family']) {
-      const counts = ['toxic', 'non-toxic'].map(
-        (label) => textsOf(label).filter((text) => text.includes(word)).length,
-      );
+      const counts = ['toxic', 'non-toxic'].map((label) => textsOf(label).filter((text) => text.includes(word)).length);
       expect(Math.min(...counts) / Math.max(...counts)).toBeGreaterThan(0.5);
     }
   });

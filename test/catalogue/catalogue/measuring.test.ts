@@ -23,17 +23,13 @@ describe("Wilson's interval", () => {
 
   it('holds its share and stays within 0 and 1', () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 5000 }),
-        fc.double({ min: 0, max: 1, noNaN: true }),
-        (rows, part) => {
-          const { value, low, high } = share(Math.round(part * rows), rows);
-          expect(low).toBeLessThanOrEqual(value + 1e-12);
-          expect(high).toBeGreaterThanOrEqual(value - 1e-12);
-          expect(low).toBeGreaterThan(-1e-12);
-          expect(high).toBeLessThan(1 + 1e-12);
-        },
-      ),
+      fc.property(fc.integer({ min: 1, max: 5000 }), fc.double({ min: 0, max: 1, noNaN: true }), (rows, part) => {
+        const { value, low, high } = share(Math.round(part * rows), rows);
+        expect(low).toBeLessThanOrEqual(value + 1e-12);
+        expect(high).toBeGreaterThanOrEqual(value - 1e-12);
+        expect(low).toBeGreaterThan(-1e-12);
+        expect(high).toBeLessThan(1 + 1e-12);
+      }),
     );
   });
 });

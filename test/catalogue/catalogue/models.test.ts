@@ -9,13 +9,7 @@ import { trainingDataSchema } from '../../../models/recipes/catalogue/model-fact
 import { recipes, recipesNamed } from '../../../models/recipes/catalogue/models/index.js';
 import { asTrained } from '../../../models/recipes/catalogue/teach.js';
 import { usageTerms, withFreeData } from '../../../models/recipes/catalogue/usage-terms.js';
-import {
-  folderModels,
-  MAX_BATCH_QUERIES,
-  memoryStorage,
-  Predictor,
-  pretrainedModelNames,
-} from '../../../src/index.js';
+import { folderModels, MAX_BATCH_QUERIES, memoryStorage, Predictor, pretrainedModelNames } from '../../../src/index.js';
 import { modelFolderConfig } from '../../../src/models/index.js';
 import { classNames } from '../../../src/report/index.js';
 
@@ -33,18 +27,15 @@ describe('the recipes', () => {
     expect(all.map(({ name }) => name)).toEqual([...pretrainedModelNames]);
   });
 
-  it.each(all)(
-    'of $name say data with licences, tests, weaknesses, and a name that a job may have',
-    (recipe) => {
-      expect(recipe.job).toMatch(/^[a-z0-9-]{1,24}$/);
-      expect(recipe.weaknesses.length).toBeGreaterThanOrEqual(3);
-      expect(recipe.tests.length).toBeGreaterThanOrEqual(1);
-      for (const { title, licence } of recipe.sources) {
-        expect(title).not.toBe('');
-        expect(licence).not.toBe('');
-      }
-    },
-  );
+  it.each(all)('of $name say data with licences, tests, weaknesses, and a name that a job may have', (recipe) => {
+    expect(recipe.job).toMatch(/^[a-z0-9-]{1,24}$/);
+    expect(recipe.weaknesses.length).toBeGreaterThanOrEqual(3);
+    expect(recipe.tests.length).toBeGreaterThanOrEqual(1);
+    for (const { title, licence } of recipe.sources) {
+      expect(title).not.toBe('');
+      expect(licence).not.toBe('');
+    }
+  });
 
   it('name an alternative exactly where data are restricted, and can leave such data out', () => {
     const restricted = all.filter(({ sources }) => sources.some((source) => source.restricted !== undefined));
@@ -115,9 +106,7 @@ describe.each(present)('$name', (recipe) => {
         break;
       case 'Dragonfruit':
         expect(one.labels).toHaveLength(10);
-        expect(await read('NOTICE')).toContain(
-          recipe.passages.licence === 'CC BY 4.0' ? 'Attribution 4.0' : '',
-        );
+        expect(await read('NOTICE')).toContain(recipe.passages.licence === 'CC BY 4.0' ? 'Attribution 4.0' : '');
         break;
     }
   });

@@ -93,9 +93,7 @@ describe('an edited recipe', () => {
     };
     const published = await read(undefined);
     expect(published).toHaveLength(1000);
-    expect((await read('capitals')).map(({ text }) => text)).toEqual(
-      published.map(({ text }) => text.toUpperCase()),
-    );
+    expect((await read('capitals')).map(({ text }) => text)).toEqual(published.map(({ text }) => text.toUpperCase()));
   });
 
   it('of a language without cases has no other edits than it can have', () => {

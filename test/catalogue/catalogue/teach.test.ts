@@ -44,8 +44,7 @@ const recipe: ClassifierRecipe = {
       title: 'Talk',
       licence: 'CC BY 4.0',
       most: 100,
-      read: () =>
-        others.flatMap((thing) => [`the ${thing} is bad`, `the ${thing} is good`, `the ${thing} is good`]),
+      read: () => others.flatMap((thing) => [`the ${thing} is bad`, `the ${thing} is good`, `the ${thing} is good`]),
     },
     {
       title: 'Gossip',
@@ -101,9 +100,7 @@ describe('a recipe with texts that a teacher labels', () => {
   });
 
   it('has to be taught first, unless it goes without them', () => {
-    expect(() => withTaughtTexts(recipe, join(root, 'elsewhere'))).toThrow(
-      'run teach first, or add --untaught',
-    );
+    expect(() => withTaughtTexts(recipe, join(root, 'elsewhere'))).toThrow('run teach first, or add --untaught');
     expect(withoutTaughtTexts(recipe)).not.toHaveProperty('unlabelled');
     expect(withTaughtTexts(withoutTaughtTexts(recipe), root).sources).toEqual(recipe.sources);
   });

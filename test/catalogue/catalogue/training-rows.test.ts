@@ -93,9 +93,7 @@ describe('types of entities', () => {
         );
         const before = spansOf(tags).filter(({ type }) => kept.includes(type));
         const after = spansOf(withCommonTypes({ words: tags, tags }).tags);
-        expect(after.map(({ start, end }) => [start, end])).toEqual(
-          before.map(({ start, end }) => [start, end]),
-        );
+        expect(after.map(({ start, end }) => [start, end])).toEqual(before.map(({ start, end }) => [start, end]));
       }),
     );
   });

@@ -40,9 +40,9 @@ describe('dotByteRows', () => {
   it('refuses a width that is not a multiple of its step', () => {
     const arena = new Arena(1 << 16);
     const kernels = loadKernels(arena);
-    expect(() =>
-      kernels.dotByteRows(arena.int8(15), arena.float32(1), arena.int16(15), arena.float32(1)),
-    ).toThrow('rows of 15');
+    expect(() => kernels.dotByteRows(arena.int8(15), arena.float32(1), arena.int16(15), arena.float32(1))).toThrow(
+      'rows of 15',
+    );
   });
 });
 

@@ -18,12 +18,7 @@ function philox(rounds: number, counter: readonly number[], key: readonly number
   for (let round = 0; round < rounds; round++) {
     const product0 = 0xd2511f53n * x0;
     const product1 = 0xcd9e8d57n * x2;
-    [x0, x1, x2, x3] = [
-      (product1 >> 32n) ^ x1 ^ k0,
-      product1 & WORD,
-      (product0 >> 32n) ^ x3 ^ k1,
-      product0 & WORD,
-    ];
+    [x0, x1, x2, x3] = [(product1 >> 32n) ^ x1 ^ k0, product1 & WORD, (product0 >> 32n) ^ x3 ^ k1, product0 & WORD];
     k0 = (k0 + 0x9e3779b9n) & WORD;
     k1 = (k1 + 0xbb67ae85n) & WORD;
   }
@@ -94,9 +89,7 @@ describe('dropoutMask', () => {
     const patterns = new Array<number>(256).fill(0);
     const { mask } = draw(8 << 16, 0.5);
     for (let start = 0; start < mask.length; start += 8) {
-      const pattern = mask
-        .subarray(start, start + 8)
-        .reduce((bits, value) => bits * 2 + (value > 0 ? 1 : 0), 0);
+      const pattern = mask.subarray(start, start + 8).reduce((bits, value) => bits * 2 + (value > 0 ? 1 : 0), 0);
       patterns[pattern] = (patterns[pattern] ?? 0) + 1;
     }
     const expected = (1 << 16) / 256;

@@ -38,9 +38,7 @@ const twoArrays = count.chain((length) => fc.tuple(floatsOf(length), floatsOf(le
 /** Every element within `relative` · (1 + |expected|). */
 function expectClose(actual: Float32Array, expected: readonly number[], relative: number): void {
   expect(actual.length).toBe(expected.length);
-  const errors = expected.map(
-    (value, i) => Math.abs((actual[i] ?? Number.NaN) - value) / (1 + Math.abs(value)),
-  );
+  const errors = expected.map((value, i) => Math.abs((actual[i] ?? Number.NaN) - value) / (1 + Math.abs(value)));
   expect(Math.max(0, ...errors)).toBeLessThanOrEqual(relative);
 }
 
@@ -161,9 +159,7 @@ describe('adamW', () => {
     const zeros = () => bench.floats([0, 0, 0, 0, 0]);
     const arrays = { weights: zeros(), gradients: zeros(), firstMoments: zeros(), secondMoments: zeros() };
     bench.kernels.adamW(arrays, scalars);
-    expect([...arrays.weights, ...arrays.firstMoments, ...arrays.secondMoments]).toEqual(
-      new Array(15).fill(0),
-    );
+    expect([...arrays.weights, ...arrays.firstMoments, ...arrays.secondMoments]).toEqual(new Array(15).fill(0));
   });
 });
 

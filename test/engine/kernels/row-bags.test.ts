@@ -106,17 +106,11 @@ describe('sumByteRows', () => {
         const factors = arena.float32(values.length);
         factors.set(values);
         const sums = arena.float32(bags.length * width + 1).fill(7);
-        loadKernels(arena).sumByteRows(
-          table,
-          { ids, starts },
-          factors,
-          sums.subarray(0, bags.length * width),
-        );
+        loadKernels(arena).sumByteRows(table, { ids, starts }, factors, sums.subarray(0, bags.length * width));
         const expected = bags.flatMap((bag, index) =>
           Array.from({ length: width }, (_, column) =>
             bag.reduce(
-              (sum, id, at) =>
-                sum + (values[(starts[index] ?? 0) + at] ?? 0) * (bytes[id * width + column] ?? 0),
+              (sum, id, at) => sum + (values[(starts[index] ?? 0) + at] ?? 0) * (bytes[id * width + column] ?? 0),
               0,
             ),
           ),
@@ -131,9 +125,9 @@ describe('sumByteRows', () => {
     const starts = arena.int32(2);
     starts[1] = 3;
     const bags = { ids: arena.int32(3), starts };
-    expect(() =>
-      loadKernels(arena).sumByteRows(arena.int8(4), bags, arena.float32(2), arena.float32(4)),
-    ).toThrow('bags of 3 entries');
+    expect(() => loadKernels(arena).sumByteRows(arena.int8(4), bags, arena.float32(2), arena.float32(4))).toThrow(
+      'bags of 3 entries',
+    );
   });
 });
 
@@ -181,9 +175,7 @@ describe('adaGradRows', () => {
       gradients: [1, 1, 1, 1],
     });
     const scalars = { rate: 1, ignored: 0 };
-    expect(() => kernels.adaGradRows({ ...arrays, gradients: new Float32Array(4) }, bags, scalars)).toThrow(
-      RangeError,
-    );
+    expect(() => kernels.adaGradRows({ ...arrays, gradients: new Float32Array(4) }, bags, scalars)).toThrow(RangeError);
     const short = { ...arrays, gradients: arrays.gradients.subarray(0, 3) };
     expect(() => kernels.adaGradRows(short, bags, scalars)).toThrow(RangeError);
     expect([...arrays.table]).toEqual([1, 1, 1, 1]);

@@ -22,11 +22,7 @@ const fitBlendWeights = atOnce(fitBlendWeightsSteps);
 const both = ['encoder', 'expert', 'bias'] as const;
 
 /** Rows whose labels are drawn from the model that encoder and expert make together with these weights. */
-function drawnRows(
-  link: BlendRows['link'],
-  rows: number,
-  weights: { encoder: number; expert: number; bias: number },
-) {
+function drawnRows(link: BlendRows['link'], rows: number, weights: { encoder: number; expert: number; bias: number }) {
   const random = Random.fromSeed(3);
   const outputs = 3;
   const encoder = Float32Array.from({ length: rows * outputs }, () => 2 * random.normal());

@@ -31,11 +31,7 @@ describe('classificationScores, by hand', () => {
 
 describe('reading logits', () => {
   it('ranks all labels by softmax probability, summing to 1', () => {
-    const { labels, scores } = classificationResult(
-      Float32Array.of(0, Math.log(3), 0),
-      ['a', 'b', 'c'],
-      'softmax',
-    );
+    const { labels, scores } = classificationResult(Float32Array.of(0, Math.log(3), 0), ['a', 'b', 'c'], 'softmax');
     expect(labels).toEqual(['b', 'a', 'c']);
     expect(scores[0]).toBeCloseTo(0.6, 6);
     expect(scores[1]).toBeCloseTo(0.2, 6);
@@ -144,20 +140,7 @@ describe('a slip', () => {
     const random = Random.fromSeed(1);
     const slips = new Set(Array.from({ length: 3000 }, () => slip('cart', random)));
     // swapped; without a, r; a, r doubled; a or r replaced by another of the word's letters
-    const all = [
-      'crat',
-      'crt',
-      'cat',
-      'caart',
-      'carrt',
-      'ccrt',
-      'crrt',
-      'ctrt',
-      'cact',
-      'caat',
-      'catt',
-      'cart',
-    ];
+    const all = ['crat', 'crt', 'cat', 'caart', 'carrt', 'ccrt', 'crrt', 'ctrt', 'cact', 'caat', 'catt', 'cart'];
     expect([...slips].sort()).toEqual(all.sort());
   });
 });

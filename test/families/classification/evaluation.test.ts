@@ -9,8 +9,7 @@ import { atOnce } from '../../support/at-once.js';
 const classificationEvaluation = atOnce(classificationEvaluationSteps);
 
 const logit = (probability: number) => Math.log(probability / (1 - probability));
-const rowsOf = (...labelIds: number[][]) =>
-  labelIds.map((ids, row) => ({ text: `row ${row}`, labelIds: ids }));
+const rowsOf = (...labelIds: number[][]) => labelIds.map((ids, row) => ({ text: `row ${row}`, labelIds: ids }));
 
 describe('classificationEvaluation of a binary model, by hand', () => {
   // The second label's probability in five rows; rows 2 and 3 are wrong.

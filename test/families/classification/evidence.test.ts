@@ -25,9 +25,7 @@ describe('probabilities that are held back', () => {
   });
 
   it('say yes and no as before where each label is decided by itself', () => {
-    const shares = fc
-      .array(fc.double({ min: 0, max: 1, noNaN: true }))
-      .map((each) => Float64Array.from(each));
+    const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true })).map((each) => Float64Array.from(each));
     fc.assert(
       fc.property(shares, fc.double({ min: 0.01, max: 0.99, noNaN: true }), (before, share) => {
         const after = heldBack(before, { trust: share, independent: true });

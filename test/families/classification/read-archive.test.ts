@@ -200,9 +200,9 @@ describe('a row', () => {
 
   it('that is not UTF-8 is named, and the others are still checked', async () => {
     const table = Buffer.from('sentence\tlabel\ncafé\t1\ngood\t9\n', 'latin1');
-    expect(
-      (await problemsOf(anArchive().withFile('train.tsv', table))).map((problem) => problem.slice(0, 26)),
-    ).toEqual(['train.tsv line 2, column 4', 'train.tsv line 3, column l']);
+    expect((await problemsOf(anArchive().withFile('train.tsv', table))).map((problem) => problem.slice(0, 26))).toEqual(
+      ['train.tsv line 2, column 4', 'train.tsv line 3, column l'],
+    );
   });
 
   it.each([
@@ -210,9 +210,7 @@ describe('a row', () => {
     ['only row', 'sentence\tlabel\ncafé\t1\n', 'line 2, column 4'],
   ])('that is not UTF-8 is the only problem if it is the %s', async (_, contents, place) => {
     const archive = anArchive().withFile('dev.tsv', Buffer.from(contents, 'latin1'));
-    expect(await problemsOf(archive)).toEqual([
-      expect.stringContaining(`dev.tsv ${place}: found the byte 0xE9`),
-    ]);
+    expect(await problemsOf(archive)).toEqual([expect.stringContaining(`dev.tsv ${place}: found the byte 0xE9`)]);
   });
 
   it('far down is named with its line number, with thousands separators', async () => {
@@ -233,11 +231,7 @@ describe('a row', () => {
 
 describe('a file', () => {
   it.each([
-    [
-      'no header',
-      'good\t1\nbad\t0\n',
-      'line 1: found "good\\t1"; expected a header row with the field_names',
-    ],
+    ['no header', 'good\t1\nbad\t0\n', 'line 1: found "good\\t1"; expected a header row with the field_names'],
     ['a header of another case', 'Sentence\tLabel\ngood\t1\n', 'line 1: found "Sentence\\tLabel"'],
     ['another separator', 'sentence,label\ngood,1\n', 'line 1: found "sentence,label"'],
     ['a header only', 'sentence\tlabel\n', ': found a header row and no other'],
@@ -249,9 +243,7 @@ describe('a file', () => {
   });
 
   it('has to be there', async () => {
-    expect((await problemsOf(anArchive().without('dev.tsv')))[0]).toContain(
-      '"dev.tsv" is not in the archive',
-    );
+    expect((await problemsOf(anArchive().without('dev.tsv')))[0]).toContain('"dev.tsv" is not in the archive');
   });
 
   it('of train rows with a single label is refused', async () => {
@@ -330,9 +322,7 @@ describe('warnings', () => {
         ['two', 1],
       ])
       .withDevRows([['three', 2]]);
-    expect(
-      (await warningsOf(archive, MULTICLASS)).map(({ kind, count, message }) => [kind, count, message]),
-    ).toEqual([
+    expect((await warningsOf(archive, MULTICLASS)).map(({ kind, count, message }) => [kind, count, message])).toEqual([
       ['class_without_examples', 1, 'no row of train has the label "c"'],
       ['class_without_examples', 2, 'no row of dev has the labels "a", "b"'],
     ]);

@@ -24,10 +24,7 @@ const ROWS: readonly SourceRow[] = [
 
 async function create(options: Partial<ClassificationArchiveOptions>) {
   const path = join(temporaryDirectory(), 'out', 'reviews.zip');
-  const result = await createClassificationArchive(
-    { type: TYPE, name: 'reviews', rows: ROWS, ...options },
-    path,
-  );
+  const result = await createClassificationArchive({ type: TYPE, name: 'reviews', rows: ROWS, ...options }, path);
   return { path, result };
 }
 
@@ -154,17 +151,14 @@ describe('createClassificationArchive', () => {
         labelIds: each.labels.map((name) => labels.indexOf(name)).sort(),
       }));
     await fc.assert(
-      fc.asyncProperty(
-        fc.uniqueArray(row, { minLength: 1, selector: (each) => each.text }),
-        async (others) => {
-          const rows = [{ text: 'first', labels: ['x'] }, ...others];
-          const { path } = await create({ type, labels, rows, devRows: rows });
-          const dataset = await readBack(path, type);
-          expect(dataset.labels).toEqual(labels);
-          expect(dataset.train).toEqual(asIds(rows));
-          expect(dataset.dev).toEqual(asIds(rows));
-        },
-      ),
+      fc.asyncProperty(fc.uniqueArray(row, { minLength: 1, selector: (each) => each.text }), async (others) => {
+        const rows = [{ text: 'first', labels: ['x'] }, ...others];
+        const { path } = await create({ type, labels, rows, devRows: rows });
+        const dataset = await readBack(path, type);
+        expect(dataset.labels).toEqual(labels);
+        expect(dataset.train).toEqual(asIds(rows));
+        expect(dataset.dev).toEqual(asIds(rows));
+      }),
       { numRuns: 50 },
     );
   });
@@ -248,12 +242,7 @@ describe('files as sources', () => {
   });
 
   it('reads JSON Lines, with labels of any simple kind', async () => {
-    const lines = [
-      '{"text": "a", "label": 1}',
-      '',
-      '{"text": "b", "label": ["1", "2"]}',
-      '{"text": "c", "label": []}',
-    ];
+    const lines = ['{"text": "a", "label": 1}', '', '{"text": "b", "label": ["1", "2"]}', '{"text": "c", "label": []}'];
     const type = 'multilabel-text-classification';
     const rows = { path: fileWith('in.jsonl', lines.join('\n')) };
     const { path, result } = await create({ type, rows, devRows: rows });
@@ -322,12 +311,7 @@ describe('files as sources', () => {
       '{"text": 5, "label": "yes"}',
       'in.jsonl line 1, column text: found 5; expected a string',
     ],
-    [
-      'no label',
-      'in.jsonl',
-      '{"text": "a"}',
-      'in.jsonl: found 1 column: "text"; expected the columns text and labels',
-    ],
+    ['no label', 'in.jsonl', '{"text": "a"}', 'in.jsonl: found 1 column: "text"; expected the columns text and labels'],
     ['no rows', 'in.csv', 'text,label\n', 'in.csv: found no rows'],
   ])('names the line of %s', async (_, name, contents, problem) => {
     const [first] = await problemsOf({ rows: { path: fileWith(name, contents) } });
@@ -374,11 +358,7 @@ describe('what can not become an archive', () => {
     ['a name of dots', { name: '..' }, 'name: give 1 to 100 letters, digits, ".", "_" and "-"'],
     ['a dev fraction of 1', { devFraction: 1 }, 'devFraction: give a number above 0 and below 1'],
     ['a seed that is not a whole number', { seed: 0.5 }, 'seed: give a whole number'],
-    [
-      'a label given twice',
-      { labels: ['yes', 'yes'] },
-      'labels: give every label once, and none that is empty',
-    ],
+    ['a label given twice', { labels: ['yes', 'yes'] }, 'labels: give every label once, and none that is empty'],
   ])('%s', async (_, options, problem) => {
     expect((await problemsOf(options))[0]).toBe(problem);
   });
@@ -395,10 +375,7 @@ describe('what can not become an archive', () => {
 
   it('says where it can not write', async () => {
     const file = fileWith('taken', '');
-    const result = await createClassificationArchive(
-      { type: TYPE, name: 'reviews', rows: ROWS },
-      join(file, 'a.zip'),
-    );
+    const result = await createClassificationArchive({ type: TYPE, name: 'reviews', rows: ROWS }, join(file, 'a.zip'));
     expect(result._unsafeUnwrapErr()).toMatchObject({
       code: 'storage',
       message: expect.stringContaining('a.zip'),

@@ -72,9 +72,7 @@ describe('withOtherMentions', () => {
   const mentionsOf = (all: readonly TaggedSentence[]) =>
     new Set(
       all.flatMap(({ words, tags }) =>
-        spansOf(tags.map((id) => TAGS[id] ?? '')).map(
-          ({ type, start, end }) => `${type} ${words.slice(start, end)}`,
-        ),
+        spansOf(tags.map((id) => TAGS[id] ?? '')).map(({ type, start, end }) => `${type} ${words.slice(start, end)}`),
       ),
     );
 

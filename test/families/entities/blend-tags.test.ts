@@ -38,11 +38,7 @@ function drawn(count: number, weights: TagWeights, seed: number): TagBlendRows {
 
 type Evidence = Parameters<typeof blendEmissions>[0];
 
-function pathsOf(
-  rows: Pick<TagBlendRows, 'constraints' | 'transitions'>,
-  evidence: Evidence,
-  weights: TagWeights,
-) {
+function pathsOf(rows: Pick<TagBlendRows, 'constraints' | 'transitions'>, evidence: Evidence, weights: TagWeights) {
   return everyPath({
     words: WORDS,
     tags: 3,
@@ -68,9 +64,7 @@ describe('blending what two experts say of tags', () => {
   it('adds weighted scores and the bias of each tag', () => {
     const evidence = { encoder: Float32Array.of(1, 2, 3, 4), expert: Float32Array.of(10, 20, 30, 40) };
     expect([...blendEmissions(evidence, { encoder: 2, expert: 0.5, bias: [] })]).toEqual([7, 14, 21, 28]);
-    expect([...blendEmissions(evidence, { encoder: 2, expert: 0.5, bias: [-1, 1] })]).toEqual([
-      6, 15, 20, 29,
-    ]);
+    expect([...blendEmissions(evidence, { encoder: 2, expert: 0.5, bias: [-1, 1] })]).toEqual([6, 15, 20, 29]);
   });
 
   it('forbids what the constraints forbid, even if the expert has no weight', () => {
@@ -120,10 +114,7 @@ describe('fitTagWeights', () => {
 
   it('stays at weights of 1 if there is nothing to learn from', () => {
     expect(
-      fitTagWeights({ ...drawn(1, { encoder: 1, expert: 1, bias: [] }, 6), sentences: [] }, [
-        ENCODER,
-        EXPERT,
-      ]),
+      fitTagWeights({ ...drawn(1, { encoder: 1, expert: 1, bias: [] }, 6), sentences: [] }, [ENCODER, EXPERT]),
     ).toEqual({
       encoder: 1,
       expert: 1,

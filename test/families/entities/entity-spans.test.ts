@@ -41,9 +41,7 @@ describe('entities of BIO tags', () => {
         (previous === 'I' && position === 'O') ||
         (previous !== 'O' && previousType !== type);
       const starts =
-        position === 'B' ||
-        (previous === 'O' && position === 'I') ||
-        (position !== 'O' && previousType !== type);
+        position === 'B' || (previous === 'O' && position === 'I') || (position !== 'O' && previousType !== type);
       if (ends) found.push(`${previousType} ${start}-${index}`);
       if (starts) start = index;
       [previous, previousType] = [position, type];
@@ -55,9 +53,7 @@ describe('entities of BIO tags', () => {
     const tag = fc.constantFrom('O', 'B-a', 'I-a', 'B-b', 'I-b');
     fc.assert(
       fc.property(fc.array(tag, { maxLength: 12 }), (tags) => {
-        expect(spansOf(tags).map(({ type, start, end }) => `${type} ${start}-${end}`)).toEqual(
-          conllevalSpans(tags),
-        );
+        expect(spansOf(tags).map(({ type, start, end }) => `${type} ${start}-${end}`)).toEqual(conllevalSpans(tags));
       }),
       { numRuns: 500 },
     );

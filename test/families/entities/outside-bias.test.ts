@@ -12,13 +12,10 @@ const bestAt = (by: number) =>
   inOneStep(({ bias }: { readonly bias: readonly number[] }) => 1 - Math.abs(-(bias[0] ?? 0) - by));
 
 describe('fitOutsideBias', () => {
-  it.each([0.75, 1.5, 2, 3.25, 6.5])(
-    'lowers O, and nothing else, by the %d that find the most entities',
-    (by) => {
-      const fitted = fitOutsideBias(weights, tags, bestAt(by));
-      expect(fitted).toEqual({ encoder: 1, expert: 2, bias: [-by, 0, 0] });
-    },
-  );
+  it.each([0.75, 1.5, 2, 3.25, 6.5])('lowers O, and nothing else, by the %d that find the most entities', (by) => {
+    const fitted = fitOutsideBias(weights, tags, bestAt(by));
+    expect(fitted).toEqual({ encoder: 1, expert: 2, bias: [-by, 0, 0] });
+  });
 
   it('raises O if too much was found', () => {
     expect(fitOutsideBias(weights, tags, bestAt(-1.25)).bias).toEqual([1.25, 0, 0]);

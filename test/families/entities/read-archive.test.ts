@@ -71,13 +71,8 @@ describe('a sound archive', () => {
 
   it('may have its splits in DATA_DIR', async () => {
     const beside = anArchive();
-    const inside = ['train/sentences.txt', 'train/tags.txt'].reduce(
-      (archive, name) => archive.without(name),
-      beside,
-    );
-    const moved = inside
-      .withFile('names/train/sentences.txt', 'Eve\n')
-      .withFile('names/train/tags.txt', 'B-PER\n');
+    const inside = ['train/sentences.txt', 'train/tags.txt'].reduce((archive, name) => archive.without(name), beside);
+    const moved = inside.withFile('names/train/sentences.txt', 'Eve\n').withFile('names/train/tags.txt', 'B-PER\n');
     expect((await read(moved)).train).toEqual([{ words: ['Eve'], tags: [1] }]);
   });
 
@@ -89,9 +84,7 @@ describe('a sound archive', () => {
     ['runs of spaces, and spaces at the ends', '  Ada  left ', 'B-PER   O '],
     ['tabs between words', 'Ada\tleft\n', 'B-PER\tO\n'],
   ])('may have %s', async (_, sentences, tags) => {
-    expect((await read(withTrain(sentences, tags))).train).toEqual([
-      { words: ['Ada', 'left'], tags: [1, 0] },
-    ]);
+    expect((await read(withTrain(sentences, tags))).train).toEqual([{ words: ['Ada', 'left'], tags: [1, 0] }]);
   });
 
   it('keeps other spaces of Unicode within words', async () => {
@@ -116,9 +109,7 @@ it('needs config.json or label_id.json, once', async () => {
     return problems.map(describeDatasetProblem);
   };
   const expected = 'expected one folder with a file config.json or label_id.json';
-  expect(await found()).toEqual([
-    `the archive: found no config.json or label_id.json among nothing; ${expected}`,
-  ]);
+  expect(await found()).toEqual([`the archive: found no config.json or label_id.json among nothing; ${expected}`]);
   expect(await found('a', 'b')).toEqual([`the archive: found a/label_id.json, b/label_id.json; ${expected}`]);
 });
 
@@ -199,16 +190,13 @@ describe('a sentence', () => {
 });
 
 describe('a split', () => {
-  it.each(['train/sentences.txt', 'train/tags.txt', 'val/sentences.txt', 'val/tags.txt'])(
-    'needs %s',
-    async (name) => {
-      expect(await problemsOf(anArchive().without(name))).toEqual([
-        expect.stringMatching(
-          `^${name}: not in the archive, which holds config.json, label_id.json, .*; expected this file`,
-        ),
-      ]);
-    },
-  );
+  it.each(['train/sentences.txt', 'train/tags.txt', 'val/sentences.txt', 'val/tags.txt'])('needs %s', async (name) => {
+    expect(await problemsOf(anArchive().without(name))).toEqual([
+      expect.stringMatching(
+        `^${name}: not in the archive, which holds config.json, label_id.json, .*; expected this file`,
+      ),
+    ]);
+  });
 
   it.each(['', '\n \n'])('can not have files without sentences: %j', async (contents) => {
     expect(await problemsOf(withTrain(contents, contents))).toEqual([
@@ -236,10 +224,7 @@ describe('warnings', () => {
   const SENTENCE_TAGS = 'B-PER O B-LOC\n';
 
   it('name I- tags that continue nothing, which are read as B-', async () => {
-    const archive = withTrain(
-      `${SENTENCES}Ada Lovelace Rome\nParis\n`,
-      `I-PER O B-LOC\nB-PER I-PER I-LOC\nB-LOC\n`,
-    );
+    const archive = withTrain(`${SENTENCES}Ada Lovelace Rome\nParis\n`, `I-PER O B-LOC\nB-PER I-PER I-LOC\nB-LOC\n`);
     const { train, warnings } = await read(archive);
     expect(train.map(({ tags }) => tags)).toEqual([[1, 0, 3], [1, 2, 3], [3]]);
     expect(warnings).toEqual([

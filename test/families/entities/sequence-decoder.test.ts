@@ -1,17 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  entityResult,
-  logProbabilities,
-  SequenceDecoder,
-} from '../../../src/families/entities/bio-decoding.js';
+import { entityResult, logProbabilities, SequenceDecoder } from '../../../src/families/entities/bio-decoding.js';
 import { bioConstraints, spansOf } from '../../../src/families/entities/bio-tags.js';
-import {
-  blendEmissions,
-  blendTransitions,
-  type TagWeights,
-} from '../../../src/families/entities/calibration.js';
-import { allAtOnce } from '../../../src/system/pauses.js';
+import { blendEmissions, blendTransitions, type TagWeights } from '../../../src/families/entities/calibration.js';
+import { runToEnd } from '../../../src/system/pauses.js';
 import { everyPath } from '../../lexical/crf/every-path.js';
 
 const tags = ['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC'];
@@ -49,10 +41,8 @@ describe('SequenceDecoder', () => {
         const found = decoder.tagsOf(evidence);
         const own = paths.find(({ names }) => names.join() === found.join())?.weight ?? 0;
         expect(own).toBeGreaterThanOrEqual(Math.max(...paths.map(({ weight }) => weight)) * (1 - 1e-5));
-        expect(allAtOnce(decoder.entities(evidence)).map(({ score: _, ...span }) => span)).toEqual(
-          spansOf(found),
-        );
-        for (const { score, ...span } of allAtOnce(decoder.entities(evidence))) {
+        expect(runToEnd(decoder.entities(evidence)).map(({ score: _, ...span }) => span)).toEqual(spansOf(found));
+        for (const { score, ...span } of runToEnd(decoder.entities(evidence))) {
           const same = ({ type, start, end }: typeof span) =>
             type === span.type && start === span.start && end === span.end;
           const share = paths
@@ -66,9 +56,7 @@ describe('SequenceDecoder', () => {
   });
 
   it('never continues an entity that has not begun, however sure both experts are', () => {
-    const wanted = Float32Array.from(
-      [2, 4, 2, 4, 4].flatMap((tag) => tags.map((_, id) => (id === tag ? 9 : 0))),
-    );
+    const wanted = Float32Array.from([2, 4, 2, 4, 4].flatMap((tag) => tags.map((_, id) => (id === tag ? 9 : 0))));
     const transitions = { start: new Float32Array(5), between: new Float32Array(25) };
     const weights = { encoder: 1, expert: 1, bias: [] };
     const found = new SequenceDecoder(tags, constraints, transitions, weights).tagsOf({
@@ -88,7 +76,7 @@ describe('SequenceDecoder', () => {
     const transitions = { start: new Float32Array(5), between: new Float32Array(25) };
     const decoder = new SequenceDecoder(tags, constraints, transitions, { encoder: 1, expert: 0, bias: [] });
     const evidence = { encoder, expert: new Float32Array(5) };
-    expect(allAtOnce(decoder.entities(evidence))).toEqual([]);
+    expect(runToEnd(decoder.entities(evidence))).toEqual([]);
     const spans = ['PER', 'LOC'].map((type) => ({ type, start: 0, end: 1 }));
     expect(decoder.scored(evidence, spans).map((entity) => entity.score)).toEqual([
       expect.closeTo(0.3, 6),
@@ -101,7 +89,7 @@ describe('SequenceDecoder', () => {
     const decoder = new SequenceDecoder(tags, constraints, transitions, { encoder: 1, expert: 1, bias: [] });
     const evidence = { encoder: new Float32Array(), expert: new Float32Array() };
     expect(decoder.tagsOf(evidence)).toEqual([]);
-    expect(allAtOnce(decoder.entities(evidence))).toEqual([]);
+    expect(runToEnd(decoder.entities(evidence))).toEqual([]);
   });
 });
 

@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  firstPieces,
-  sentencePlaces,
-  sentenceText,
-  wordOutputs,
-} from '../../../src/families/entities/word-pieces.js';
+import { firstPieces, sentencePlaces, sentenceText, wordOutputs } from '../../../src/families/entities/word-pieces.js';
 import { type Encoding, loadTokenizer, type TextOutputs } from '../../../src/text/index.js';
 import { hubTokenizers } from '../../text/hub-tokenizers.js';
 
@@ -129,10 +124,7 @@ describe('wordOutputs', () => {
   it('come from the window in which the word is farthest from an edge', () => {
     const words = sentencePlaces(['a', 'b', 'c', 'd', 'e', 'f']);
     const spans = words.map(({ start }): [number, number] => [start, start + 1]);
-    const windows = [
-      windowOf(1, encodingOf(...spans.slice(0, 4))),
-      windowOf(2, encodingOf(...spans.slice(2))),
-    ];
+    const windows = [windowOf(1, encodingOf(...spans.slice(0, 4))), windowOf(2, encodingOf(...spans.slice(2)))];
     // c is the third of four in the first window (distance 2) and the first of four in the second; d the other way round.
     expect([...wordOutputs(windows, words, 2)]).toEqual([1, 1, 1, 2, 1, 3, 2, 2, 2, 3, 2, 4]);
   });

@@ -5,11 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { describeDatasetProblem } from '../../../src/contract/errors.js';
 import { unzip } from '../../../src/datasets/index.js';
 import { sequenceRows } from '../../../src/families/entities/rows.js';
-import {
-  createSequenceArchive,
-  type SequenceArchiveOptions,
-  type SequenceRow,
-} from '../../../src/families/index.js';
+import { createSequenceArchive, type SequenceArchiveOptions, type SequenceRow } from '../../../src/families/index.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 const ROWS: readonly SequenceRow[] = [
@@ -158,9 +154,7 @@ describe('setting sentences aside for dev', () => {
     expect(result._unsafeUnwrap()).toMatchObject({ train: 180, dev: 20 });
     const { train, dev } = await readBack(path);
     expect(dev.filter(({ tags }) => tags.includes('B-RARE'))).toHaveLength(2);
-    expect([...train, ...dev].map(({ words }) => words[2]).sort()).toEqual(
-      many.map(({ words }) => words[2]).sort(),
-    );
+    expect([...train, ...dev].map(({ words }) => words[2]).sort()).toEqual(many.map(({ words }) => words[2]).sort());
   });
 
   it('takes another share, and other sentences for another seed', async () => {
@@ -204,27 +198,17 @@ describe('CoNLL files as sources', () => {
       devRows: ROWS,
     });
     expect(result._unsafeUnwrap().respacedWords).toBe(3);
-    expect((await readBack(path)).train).toEqual([
-      { words: ['New', 'York', '😀'], tags: ['B-LOC', 'I-LOC', 'O'] },
-    ]);
+    expect((await readBack(path)).train).toEqual([{ words: ['New', 'York', '😀'], tags: ['B-LOC', 'I-LOC', 'O'] }]);
   });
 
   it.each([
-    [
-      'a word without a tag',
-      'Ada B-PER\nleft\n',
-      'in.conll line 2: found 1 column; expected a word and its tag',
-    ],
+    ['a word without a tag', 'Ada B-PER\nleft\n', 'in.conll line 2: found 1 column; expected a word and its tag'],
     [
       'a tag of another scheme',
       'x O\n\nnow O\nAda S-PER\n',
       'in.conll line 4: found the tag "S-PER"; expected a BIO tag: O, B-… or I-…',
     ],
-    [
-      'a byte that is not UTF-8',
-      Buffer.from('café O\n', 'latin1'),
-      'in.conll line 1, column 4: found the byte 0xE9',
-    ],
+    ['a byte that is not UTF-8', Buffer.from('café O\n', 'latin1'), 'in.conll line 1, column 4: found the byte 0xE9'],
     ['no sentences', '\n-DOCSTART- O\n\n', 'in.conll: found no rows; expected at least one row'],
     ['no entities', 'a O\n\nb O\n', 'in.conll: found no entity, every tag is O'],
   ])('name the line of %s', async (_, contents, problem) => {

@@ -23,11 +23,7 @@ function question(
 }
 
 /** Scores that are noise but for the right passage, which each expert lifts by its own amount. */
-function noisyQuestions(
-  count: number,
-  lift: { vector: number; bm25: number },
-  seed: number,
-): JudgedCandidates[] {
+function noisyQuestions(count: number, lift: { vector: number; bm25: number }, seed: number): JudgedCandidates[] {
   const random = Random.fromSeed(seed);
   return Array.from({ length: count }, () => {
     const right = random.integer(8);

@@ -1,10 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  type ContrastiveExample,
-  contrastiveFeeds,
-  contrastiveLoss,
-} from '../../../src/families/retrieval/head.js';
+import { type ContrastiveExample, contrastiveFeeds, contrastiveLoss } from '../../../src/families/retrieval/head.js';
 import { addGradients, onnxExecutor, type TensorData } from '../../../src/graph/index.js';
 import { someNumbers } from '../../support/finite-differences.js';
 
@@ -65,12 +61,7 @@ async function compileLoss() {
 }
 
 /** The same loss, written in TensorFlow.js. @param allowed 1 where a passage counts for a question, else 0. */
-function reference(
-  q: tf.Tensor2D,
-  p: tf.Tensor2D,
-  allowed: readonly (readonly number[])[],
-  right: readonly number[],
-) {
+function reference(q: tf.Tensor2D, p: tf.Tensor2D, allowed: readonly (readonly number[])[], right: readonly number[]) {
   const unit = (x: tf.Tensor2D) => tf.div<tf.Tensor2D>(x, tf.norm(x, 'euclidean', 1, true));
   const shares = tf
     .exp(tf.mul(tf.matMul(unit(q), unit(p), false, true), 20))
@@ -95,8 +86,7 @@ describe('contrastiveLoss', () => {
 
   it('has the value and the gradients that TensorFlow.js finds', async () => {
     const step = await (await compileLoss())(questions, passages, batch);
-    const lossOf = (q: tf.Tensor, p: tf.Tensor) =>
-      reference(q.as2D(3, WIDTH), p.as2D(7, WIDTH), allowed, [0, 2, 5]);
+    const lossOf = (q: tf.Tensor, p: tf.Tensor) => reference(q.as2D(3, WIDTH), p.as2D(7, WIDTH), allowed, [0, 2, 5]);
     const { value, grads } = tf.valueAndGrads(lossOf)([
       tf.tensor2d(questions, [3, WIDTH]),
       tf.tensor2d(passages, [7, WIDTH]),
@@ -173,9 +163,7 @@ describe('contrastiveFeeds', () => {
   it('aims every question at its own passage', () => {
     const { targets } = contrastiveFeeds(batch);
     expect(targets?.dims).toEqual([3, 7]);
-    const ones = Array.from(targets?.data ?? [], Number).flatMap((share, at) =>
-      share === 0 ? [] : [[at, share]],
-    );
+    const ones = Array.from(targets?.data ?? [], Number).flatMap((share, at) => (share === 0 ? [] : [[at, share]]));
     expect(ones).toEqual([0, 7 + 2, 14 + 5].map((at) => [at, expect.closeTo(1 / 3, 6)]));
   });
 });

@@ -34,9 +34,7 @@ function filesOf(counts: { passages?: number; vectors?: number; indexed?: number
     'passages.safetensors': VectorIndex.fromVectors(unit, 4).encode(),
     'lexical.safetensors': Bm25Index.fromPassages(texts.slice(0, indexed), { stem: true }).encode(),
   };
-  return new Map(
-    Object.entries(contents).map(([name, bytes]) => [name, { bytes, file: `folder/${name}` }] as const),
-  );
+  return new Map(Object.entries(contents).map(([name, bytes]) => [name, { bytes, file: `folder/${name}` }] as const));
 }
 
 /** What is told of a folder with these files, which can't be opened. */

@@ -163,17 +163,13 @@ describe('an archive that can not be trained on', () => {
   });
 
   it('names files that config.json names and the archive lacks', async () => {
-    expect((await problemsOf(aRetrievalArchive().without('dev.json')))[0]).toContain(
-      'config.json, column DEV_FILE',
-    );
+    expect((await problemsOf(aRetrievalArchive().without('dev.json')))[0]).toContain('config.json, column DEV_FILE');
   });
 });
 
 describe('a warning', () => {
   it('names questions of train that occur twice, case and spacing aside', async () => {
-    const archive = withTrain(
-      questions(['Where is Paris?', 0], ['Where is Rome?', 1], ['where  is paris?', 0]),
-    );
+    const archive = withTrain(questions(['Where is Paris?', 0], ['Where is Rome?', 1], ['where  is paris?', 0]));
     expect(await warningsOf(archive)).toEqual([
       {
         kind: 'duplicate_row',
@@ -189,9 +185,7 @@ describe('a warning', () => {
   });
 
   it('names questions that are in both splits', async () => {
-    const archive = withTrain(
-      questions(['Where is Paris?', 0], ['where is OSLO?', 2], ['Where is Rome?', 1]),
-    );
+    const archive = withTrain(questions(['Where is Paris?', 0], ['where is OSLO?', 2], ['Where is Rome?', 1]));
     expect(await warningsOf(archive)).toEqual([
       {
         kind: 'train_row_in_dev',
@@ -219,9 +213,7 @@ describe('a warning', () => {
 
   it('names the first of many fields', async () => {
     const rows = Array.from({ length: 9 }, (_, at) => ({ ...QUESTION, question: `${at}?`, [`x${at}`]: 1 }));
-    const [warning] = (await warningsOf(withTrain(entries(...rows)))).filter(
-      ({ kind }) => kind === 'unknown_field',
-    );
+    const [warning] = (await warningsOf(withTrain(entries(...rows)))).filter(({ kind }) => kind === 'unknown_field');
     expect(warning?.message).toBe(
       '9 questions with fields that are not read: "x0", "x1", "x2", "x3", "x4", "x5" and 3 more',
     );

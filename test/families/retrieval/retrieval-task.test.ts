@@ -3,11 +3,7 @@ import type { TrainingTask } from '../../../src/families/index.js';
 import { retrievalTask } from '../../../src/families/retrieval/training.js';
 import { Bm25Index } from '../../../src/lexical/index.js';
 
-const passages = [
-  'the blue lamp costs forty coins',
-  'the red lamp weighs nine stones',
-  'the river runs to the sea',
-];
+const passages = ['the blue lamp costs forty coins', 'the red lamp weighs nine stones', 'the river runs to the sea'];
 const train = [
   { question: 'what does the blue lamp cost', passage: 0 },
   { question: 'how heavy is the red lamp', passage: 1 },

@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  meanReciprocalRank,
-  pessimisticRank,
-  topkScores,
-} from '../../../src/families/retrieval/evaluation.js';
+import { meanReciprocalRank, pessimisticRank, topkScores } from '../../../src/families/retrieval/evaluation.js';
 
 describe('pessimisticRank', () => {
   it('counts the better ones, and every equal one as better', () => {

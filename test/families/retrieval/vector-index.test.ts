@@ -113,9 +113,7 @@ describe('VectorIndex', () => {
   });
 
   it('refuses vectors and queries of another width', () => {
-    expect(() => VectorIndex.fromVectors(new Float32Array(10), 4)).toThrow(
-      'not a whole number of vectors of 4',
-    );
+    expect(() => VectorIndex.fromVectors(new Float32Array(10), 4)).toThrow('not a whole number of vectors of 4');
     const index = indexOf(unitVectors(2, 16, 10), 16);
     expect(() => index.search(new Float32Array(17), 1)).toThrow('a query of 17 elements');
   });
@@ -144,11 +142,7 @@ describe('a stored VectorIndex', () => {
     ['vectors without elements', stored('vectors', [2, 0], new Float32Array()), 'no elements'],
     ['NaN', stored('vectors', [1, 2], Float32Array.of(Number.NaN, 0)), 'not a number'],
     ['numbers that leave float32', stored('vectors', [1, 2], Float32Array.of(3e38, 3e38)), 'too large'],
-    [
-      'no vector of a billion elements',
-      stored('vectors', [0, 1e9], new Float32Array()),
-      '1000000000 elements',
-    ],
+    ['no vector of a billion elements', stored('vectors', [0, 1e9], new Float32Array()), '1000000000 elements'],
     ['no safetensors at all', new Uint8Array(4), 'not a safetensors file'],
   ])('is refused with its name if it has %s', async (_, bytes, reason) => {
     const error = await failureOf('model_folder', () => VectorIndex.decode(bytes, 'vectors.safetensors'));

@@ -4,11 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { describeDatasetProblem } from '../../../src/contract/errors.js';
 import { unzip } from '../../../src/datasets/index.js';
-import {
-  createRetrievalArchive,
-  type QuestionRow,
-  type RetrievalArchiveOptions,
-} from '../../../src/families/index.js';
+import { createRetrievalArchive, type QuestionRow, type RetrievalArchiveOptions } from '../../../src/families/index.js';
 import { retrievalRows } from '../../../src/families/retrieval/rows.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 

@@ -27,9 +27,7 @@ describeWithPostgres('processes with the role api over one database', (server) =
 
   it('hold an account to one rate together', async () => {
     const { first, second } = await twoProcesses('--requests-per-minute', '10');
-    const asked = Array.from({ length: 24 }, (_, call) =>
-      (call % 2 === 0 ? first : second).ask('GET', models),
-    );
+    const asked = Array.from({ length: 24 }, (_, call) => (call % 2 === 0 ? first : second).ask('GET', models));
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(10);
     expect(statuses.filter((status) => status === 429)).toHaveLength(14);
@@ -83,9 +81,7 @@ describeWithPostgres('processes with the role api over one database', (server) =
   });
 
   it('erase an account from the whole database, its counts and uploads included', async () => {
-    const { first, second, database } = await twoProcesses(
-      ...['--requests-per-minute', '100', '--quota', '100/day'],
-    );
+    const { first, second, database } = await twoProcesses(...['--requests-per-minute', '100', '--quota', '100/day']);
     await first.ask('POST', jobs, { body: newJob });
     const zip = new Blob([Buffer.from('PK\x03\x04 and so on')]);
     await first.ask('POST', '/page/uploads', { type: 'application/zip', body: zip });

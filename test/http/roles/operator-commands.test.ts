@@ -38,14 +38,7 @@ describeWithPostgres('orchard erase and orchard unused on a database', (server) 
 
   it('ask by no name that tells the password', async () => {
     const schema = await aSchemaWithAModel();
-    const { stderr } = await run([
-      'erase',
-      'acme',
-      '--database',
-      server.connectionString,
-      '--schema',
-      schema,
-    ]);
+    const { stderr } = await run(['erase', 'acme', '--database', server.connectionString, '--schema', schema]);
     expect(stderr).toContain(`removes all data of acme in the schema ${schema} of the database`);
     expect(stderr).not.toContain(PASSWORD);
   });

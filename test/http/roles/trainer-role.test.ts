@@ -70,8 +70,7 @@ describeWithPostgres('processes that train for processes that answer', (server) 
     expect(created.status).toBe(200);
     return created.body.id;
   };
-  const statusOf = async ({ ask }: ServiceProcess, id: string) =>
-    (await ask('GET', `${jobs}/${id}`)).body.data.status;
+  const statusOf = async ({ ask }: ServiceProcess, id: string) => (await ask('GET', `${jobs}/${id}`)).body.data.status;
   const isReady = (process: ServiceProcess, id: string) =>
     expect.poll(() => statusOf(process, id), { timeout: TRAINING_MS, interval: 50 }).toBe('READY');
   const answers = ({ ask }: ServiceProcess, id: string) =>
@@ -122,8 +121,7 @@ describeWithPostgres('processes that train for processes that answer', (server) 
     const { url } = await aDatasetServer(zip);
     const body = { dataset_url: url, model_config, training_config: { ...quick, num_epochs: 500 } };
     const { id } = (await api.ask('POST', jobs, { body })).body;
-    const epochOf = async (): Promise<number> =>
-      (await api.ask('GET', `${jobs}/${id}`)).body.data.training_stats.epoch;
+    const epochOf = async (): Promise<number> => (await api.ask('GET', `${jobs}/${id}`)).body.data.training_stats.epoch;
     const lasting = { timeout: TRAINING_MS, interval: 50 };
     await expect.poll(epochOf, lasting).toBeGreaterThan(2);
     expect(await trainer.stop()).toBe(0);

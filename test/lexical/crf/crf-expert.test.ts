@@ -11,10 +11,7 @@ import { failureOf } from '../../support/outcomes.js';
 
 const signal = new AbortController().signal;
 
-function train(
-  sentences: readonly TaggedWords[],
-  options: Partial<CrfTrainingOptions> = {},
-): Promise<CrfExpert> {
+function train(sentences: readonly TaggedWords[], options: Partial<CrfTrainingOptions> = {}): Promise<CrfExpert> {
   return trainCrfExpert(sentences, { tags: 3, seed: 1, signal, passes: 10, ...options });
 }
 
@@ -67,11 +64,7 @@ describe('the CRF expert', () => {
 
   it('gives the same bytes for the same sentences and seed, others for another seed', async () => {
     const sentences = places(40);
-    const [once, again, other] = [
-      await train(sentences),
-      await train(sentences),
-      await train(sentences, { seed: 2 }),
-    ];
+    const [once, again, other] = [await train(sentences), await train(sentences), await train(sentences, { seed: 2 })];
     expect(Buffer.compare(once.encode(), again.encode())).toBe(0);
     expect(Buffer.compare(once.encode(), other.encode())).not.toBe(0);
   });
@@ -94,19 +87,7 @@ describe('the CRF expert', () => {
   });
 
   it('scores every word of any script, and what is not a word', async () => {
-    const words = [
-      '東京',
-      'タワー',
-      'İstanbul',
-      'ﬁn',
-      '👩‍👩‍👧',
-      '\ud83d',
-      'नमस्ते',
-      '',
-      ' ',
-      '𝒜𝒷',
-      'x'.repeat(5000),
-    ];
+    const words = ['東京', 'タワー', 'İstanbul', 'ﬁn', '👩‍👩‍👧', '\ud83d', 'नमस्ते', '', ' ', '𝒜𝒷', 'x'.repeat(5000)];
     const expert = await train([{ words, tags: words.map((_, at) => at % 3) }]);
     const emissions = expert.emissions(words);
     expect(emissions).toHaveLength(words.length * 3);
@@ -115,13 +96,7 @@ describe('the CRF expert', () => {
       { words: ['私', 'は', '東京', 'へ', '行く'], tags: [O, O, B, O, O] },
       { words: ['彼', 'は', '大阪', 'へ', '行く'], tags: [O, O, B, O, O] },
     ];
-    expect(tagsOf(await train(japanese, { passes: 40 }), ['母', 'は', '京都', 'へ', '行く'])).toEqual([
-      O,
-      O,
-      B,
-      O,
-      O,
-    ]);
+    expect(tagsOf(await train(japanese, { passes: 40 }), ['母', 'は', '京都', 'へ', '行く'])).toEqual([O, O, B, O, O]);
   });
 
   it('gives every tag 0 if there was nothing to learn from', async () => {
@@ -152,9 +127,7 @@ describe('the file of a CRF expert', () => {
     const bytes = (await train(places(20))).encode();
     const wrong = { nothing: new Uint8Array(0), 'cut off': bytes.subarray(0, bytes.length - 5) };
     for (const [name, content] of Object.entries(wrong)) {
-      const error = await failureOf('model_folder', () =>
-        CrfExpert.decode(content, 'folder/crf.safetensors'),
-      );
+      const error = await failureOf('model_folder', () => CrfExpert.decode(content, 'folder/crf.safetensors'));
       expect(error.message, name).toContain('folder/crf.safetensors');
     }
   });

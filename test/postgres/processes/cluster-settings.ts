@@ -1,4 +1,4 @@
-import type { QueueTiming } from '../../../src/postgres/queue-worker.js';
+import type { QueueTiming } from '../../../src/postgres/postgres-queue.js';
 
 /** The settings of each process of a cluster, as JSON. */
 export interface ClusterSettings {

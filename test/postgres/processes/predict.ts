@@ -25,9 +25,7 @@ for await (const line of createInterface(process.stdin)) {
   while (answer.isErr() && answer.error.code === 'model_not_ready' && performance.now() - from < 2_000) {
     answer = await predictorOf(app_id).predictCustom(id, 'the lamp works'); // READY elsewhere, and here within 2 s
   }
-  const told = answer.isOk()
-    ? `answered ${answer.value.data.labels.join(',')}`
-    : `refused ${answer.error.message}`;
+  const told = answer.isOk() ? `answered ${answer.value.data.labels.join(',')}` : `refused ${answer.error.message}`;
   console.log(id, told);
 }
 process.exit(0); // its test is gone

@@ -7,9 +7,7 @@ import type { ClusterSettings } from './cluster-settings.js';
 
 /** `train-for-all.ts <settings>`: trains the jobs of all accounts, until it is killed. Says when it begins and ends each. */
 
-const { connectionString, schema, cache, timing, models }: ClusterSettings = JSON.parse(
-  process.argv[2] ?? '',
-);
+const { connectionString, schema, cache, timing, models }: ClusterSettings = JSON.parse(process.argv[2] ?? '');
 const say = (...words: readonly unknown[]) => writeSync(1, `${words.join(' ')}\n`);
 
 const storage = postgresStorage(connectionString, { schema, cache });

@@ -9,9 +9,7 @@ const [folder] = process.argv.slice(2);
 const [name, textColumn] = names;
 const type = 'multiclass-text-classification';
 const rows = names.flatMap((label, at) =>
-  Array.from({ length: 6 }, (_, row) =>
-    JSON.stringify([textColumn, `thing ${row} of ${at} ${label}`, name, label]),
-  ),
+  Array.from({ length: 6 }, (_, row) => JSON.stringify([textColumn, `thing ${row} of ${at} ${label}`, name, label])),
 );
 // As JSON, since a literal can't have such keys.
 const objects = rows.map((row) =>
@@ -23,9 +21,7 @@ const objects = rows.map((row) =>
 const path = join(folder, 'constructor.jsonl');
 await writeFile(path, objects.join('\n'));
 const archive = join(folder, 'labels.zip');
-await resultOf(
-  createClassificationArchive({ type, name, rows: { path, textColumn, labelColumn: name } }, archive),
-);
+await resultOf(createClassificationArchive({ type, name, rows: { path, textColumn, labelColumn: name } }, archive));
 
 const model = { type, family: 'Papaya' };
 const { answer, report } = await round({

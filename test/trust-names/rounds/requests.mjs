@@ -6,14 +6,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { folderModels, memoryStorage } from 'orchard-nlp';
-import {
-  accountServices,
-  calendarQuota,
-  createHandler,
-  hashedKeys,
-  newApiKey,
-  serve,
-} from 'orchard-nlp/http';
+import { accountServices, calendarQuota, createHandler, hashedKeys, newApiKey, serve } from 'orchard-nlp/http';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 
 const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
@@ -38,11 +31,7 @@ async function ask(method, path, { body, headers = [], key = keys[0].apiKey } = 
   const { host } = new URL(server.url);
   const sent = [...['host', host, 'x-api-key', key, 'content-type', 'application/json'], ...headers];
   const response = await new Promise((resolve, reject) => {
-    const request = httpRequest(
-      server.url + path,
-      { method, headers: [...sent, 'connection', 'close'] },
-      resolve,
-    );
+    const request = httpRequest(server.url + path, { method, headers: [...sent, 'connection', 'close'] }, resolve);
     request.on('error', reject);
     request.end(body);
   });
@@ -60,24 +49,13 @@ for (const [at, name] of names.entries()) {
     assert.equal((await ask('GET', `${path}/${name}`, { key, headers })).status, 404);
   }
   assert.equal((await ask('GET', '/trainer/language/models', { key, headers })).status, 200);
-  assert.equal(
-    (await ask('GET', `/trainer/language/models?${name}=1&${name}[${name}]=2`, { key })).status,
-    422,
-  );
+  assert.equal((await ask('GET', `/trainer/language/models?${name}=1&${name}[${name}]=2`, { key })).status, 422);
   assert.equal((await ask('GET', '/trainer/language/models', { key: name })).status, 401);
 
   const query = `${name} is ${name}`;
-  const fields = [
-    `"${name}":{"polluted":1}`,
-    `"${name}":"${name}"`,
-    `"constructor":{"prototype":{"${name}":1}}`,
-  ];
+  const fields = [`"${name}":{"polluted":1}`, `"${name}":"${name}"`, `"constructor":{"prototype":{"${name}":1}}`];
   for (const field of fields) {
-    const bodies = [
-      `{${field},"query":"${query}"}`,
-      `{"${name}":{"query":"${query}"}}`,
-      `{"query":{${field}}}`,
-    ];
+    const bodies = [`{${field},"query":"${query}"}`, `{"${name}":{"query":"${query}"}}`, `{"query":{${field}}}`];
     for (const body of bodies) {
       assert.equal((await ask('POST', `${predict}/${name}`, { key, body })).status, 422);
       assert.equal((await ask('POST', '/trainer/language/training-jobs', { key, body })).status, 422);
@@ -96,11 +74,9 @@ const medley = JSON.parse((await ask('POST', '/medley/language', { body })).answ
 assert.deepEqual(Object.keys(medley.data).sort(), [...names].sort());
 
 const { answer: figures } = await ask('GET', '/metrics');
-for (const name of names)
-  assert(figures.includes(`app_id="${name}"`), `/metrics counts the calls of ${name}`);
+for (const name of names) assert(figures.includes(`app_id="${name}"`), `/metrics counts the calls of ${name}`);
 // Node's server would refuse such methods; other servers may not.
-for (const method of names)
-  assert((await handler(new Request(`${server.url}/health`, { method }))).status < 500);
+for (const method of names) assert((await handler(new Request(`${server.url}/health`, { method }))).status < 500);
 
 await server.close();
 await services.close();

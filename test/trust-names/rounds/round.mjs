@@ -6,16 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { fileStorage, folderModels, Medley, Predictor, Trainer } from 'orchard-nlp';
 
 /** Properties of every object, and what else a library might take a name for. */
-export const names = [
-  '__proto__',
-  'constructor',
-  'toString',
-  'hasOwnProperty',
-  'valueOf',
-  'prototype',
-  'then',
-  '0',
-];
+export const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'prototype', 'then', '0'];
 
 /** Of accounts, and of pretrained models. */
 const [strange, stranger] = names;
@@ -67,8 +58,7 @@ export async function round({ folder, archive, model, query, isolation }) {
   const models = [strange, stranger];
   const { data } = await resultOf(medley.predict({ query, models }));
   assert.deepEqual(Object.keys(data).sort(), [...models].sort());
-  for (const name of models)
-    assert.deepEqual(Object.getOwnPropertyDescriptor(data, name).value.labels, answer.labels);
+  for (const name of models) assert.deepEqual(Object.getOwnPropertyDescriptor(data, name).value.labels, answer.labels);
 
   const { data: jobs } = await resultOf(trainer.listTrainingJobs());
   assert.deepEqual(

@@ -43,8 +43,7 @@ const roots = {
 function reached() {
   const found = new Map();
   const visit = (value, path) => {
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null || found.has(value))
-      return;
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null || found.has(value)) return;
     found.set(value, path);
     for (const [key, { value: inner, get, set }] of propertiesOf(value)) {
       for (const each of [inner, get, set]) visit(each, `${path}.${String(key)}`);
@@ -73,8 +72,7 @@ function changes() {
       const old = properties.get(key);
       if (settings.has(name)) continue;
       if (old === undefined) found.push(`${name} was added`);
-      else if (!Object.is(old.value, value) || old.get !== get || old.set !== set)
-        found.push(`${name} was replaced`);
+      else if (!Object.is(old.value, value) || old.get !== get || old.set !== set) found.push(`${name} was replaced`);
     }
   }
   return found;

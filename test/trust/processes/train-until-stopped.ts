@@ -15,9 +15,7 @@ const trainer = new Trainer({ storage, threads: 1, isolation: isolations[isolati
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void trainer.close().then(() => console.log('closed')));
 }
-const { id } = (
-  await trainer.createTrainingJob(await sentimentRequest(folder, { num_epochs: 3 }))
-)._unsafeUnwrap();
+const { id } = (await trainer.createTrainingJob(await sentimentRequest(folder, { num_epochs: 3 })))._unsafeUnwrap();
 try {
   for await (const event of trainer.watch(id)) {
     if (event.type !== 'progress' || event.step < 3) continue;

@@ -58,8 +58,7 @@ async function ask(): Promise<void> {
 function checkResult(result: Awaited<ReturnType<TextModel['predict']>>['results'][number]): void {
   if (result === undefined) throw new Error('no result');
   const { labels, scores } = result;
-  if (labels.length !== scores.length)
-    throw new Error(`${labels.length} labels with ${scores.length} scores`);
+  if (labels.length !== scores.length) throw new Error(`${labels.length} labels with ${scores.length} scores`);
   if (!labels.every((label) => typeof label === 'string')) throw new Error('a label is not a text');
   const wrong = scores.find((score) => !(score >= 0 && score <= 1 + 1e-9));
   if (wrong !== undefined) throw new Error(`a score is ${wrong}`);

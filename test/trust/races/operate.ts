@@ -66,10 +66,7 @@ async function operate(): Promise<void> {
   const kind = random();
   if (kind < 0.35) {
     const idempotencyKey = random() < 0.3 ? `key ${Math.floor(random() * 3)}` : undefined;
-    const created = await trainer.createTrainingJob(
-      aRequest,
-      idempotencyKey === undefined ? {} : { idempotencyKey },
-    );
+    const created = await trainer.createTrainingJob(aRequest, idempotencyKey === undefined ? {} : { idempotencyKey });
     return say({
       call: 'create',
       outcome: created.isOk() ? 'ok' : created.error.code,

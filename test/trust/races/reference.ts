@@ -24,8 +24,7 @@ export const legal: Readonly<Record<string, readonly string[]>> = {
 };
 
 export function stateOf(status: string): State {
-  if (status === 'READY' || status === 'ERROR' || status === 'CANCELLED' || status === 'DELETED')
-    return status;
+  if (status === 'READY' || status === 'ERROR' || status === 'CANCELLED' || status === 'DELETED') return status;
   return 'OPEN';
 }
 
@@ -56,11 +55,7 @@ export function canExplain(before: State, calls: readonly Call[], after: State):
   );
 }
 
-function applied(
-  state: State,
-  step: Step,
-  isCancelledAnyway: boolean,
-): { state: State; outcomes: readonly string[] } {
+function applied(state: State, step: Step, isCancelledAnyway: boolean): { state: State; outcomes: readonly string[] } {
   switch (step) {
     case 'cancel':
       if (state === 'OPEN') return { state: 'CANCELLED', outcomes: ['ok'] };

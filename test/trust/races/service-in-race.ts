@@ -66,8 +66,7 @@ export class ServiceInRace {
           if (id === undefined) return;
           if (kind === 'cancel') note(id, { kind, outcome: await codeOf(trainer.cancelTrainingJob(id)) });
           if (kind === 'delete') note(id, { kind, outcome: await codeOf(trainer.deleteModel(id)) });
-          if (kind === 'predict')
-            note(id, { kind, outcome: await codeOf(predictor.predictCustom(id, 'text')) });
+          if (kind === 'predict') note(id, { kind, outcome: await codeOf(predictor.predictCustom(id, 'text')) });
           if (kind === 'get') {
             const found = await trainer.getTrainingJob(id);
             note(id, { kind, outcome: found.isOk() ? stateOf(found.value.status) : found.error.code });
@@ -95,20 +94,16 @@ export class ServiceInRace {
     for (const [id, state] of this.#states) {
       const { status } = (await this.pump(Promise.resolve(last.trainer.getTrainingJob(id))))._unsafeUnwrap();
       const end = stateOf(status);
-      if (end !== state && state !== 'OPEN')
-        this.problems.push(`${id} was ${state} and is ${end} in the end`);
+      if (end !== state && state !== 'OPEN') this.problems.push(`${id} was ${state} and is ${end} in the end`);
       if (end === 'OPEN') this.problems.push(`${id} is lost as ${status}`);
-      if (listed.has(id) !== (end !== 'DELETED'))
-        this.problems.push(`${id} is ${end}, but listed: ${listed.has(id)}`);
+      if (listed.has(id) !== (end !== 'DELETED')) this.problems.push(`${id} is ${end}, but listed: ${listed.has(id)}`);
       const hasFolder = (await this.#plain.openFolder(id)) !== undefined;
-      if (hasFolder !== (end === 'READY'))
-        this.problems.push(`${id} is ${end}, but has a folder: ${hasFolder}`);
+      if (hasFolder !== (end === 'READY')) this.problems.push(`${id} is ${end}, but has a folder: ${hasFolder}`);
     }
     await this.pump(this.#close(last));
     const unfinished = await new JobRepository(this.#plain, 'local').unfinished();
     if (unfinished.length > 0) this.problems.push(`left in the queue: ${unfinished.map(({ id }) => id)}`);
-    if (Math.max(...this.#hosts.map((each) => each.mostTogether)) > 1)
-      this.problems.push('two runs in one process');
+    if (Math.max(...this.#hosts.map((each) => each.mostTogether)) > 1) this.problems.push('two runs in one process');
     this.problems.push(...this.history.violations);
   }
 
@@ -147,9 +142,7 @@ export class ServiceInRace {
     const host = new FakeHost();
     this.#hosts.push(host);
     const storage = this.#storage;
-    const trainer = new Trainer(
-      withInternals({ storage, host, maxWaitingJobs: 1000 }, { clock: this.#clock }),
-    );
+    const trainer = new Trainer(withInternals({ storage, host, maxWaitingJobs: 1000 }, { clock: this.#clock }));
     return { trainer, host, predictor: new Predictor({ storage, inference: readsFolder }) };
   }
 
@@ -175,9 +168,7 @@ export class ServiceInRace {
   }
 
   #running(): FakeRun | undefined {
-    return this.#hosts
-      .flatMap((host) => host.runs)
-      .findLast((run) => !run.options.signal.aborted && !ended.has(run));
+    return this.#hosts.flatMap((host) => host.runs).findLast((run) => !run.options.signal.aborted && !ended.has(run));
   }
 
   /** Finishes every run there is, until it is told to stop. */

@@ -108,10 +108,7 @@ export const attack: Act = async (client, random) => {
       ),
     ),
   );
-  await Promise.all([
-    ...asked,
-    client.post('/trainer/language/training-jobs', { dataset_url: 'file:///etc/passwd' }),
-  ]);
+  await Promise.all([...asked, client.post('/trainer/language/training-jobs', { dataset_url: 'file:///etc/passwd' })]);
 };
 
 function soon(random: Random): AbortSignal {

@@ -22,11 +22,7 @@ export class Client {
   /** Answers by their status. */
   readonly #counts: Map<number, number>;
 
-  constructor(
-    url: string,
-    apiKey: string,
-    { faults, counts }: { faults: string[]; counts: Map<number, number> },
-  ) {
+  constructor(url: string, apiKey: string, { faults, counts }: { faults: string[]; counts: Map<number, number> }) {
     this.#url = url;
     this.#apiKey = apiKey;
     this.#faults = faults;

@@ -28,8 +28,7 @@ export async function checkBackbone(work: WorkFolder, options: CheckOptions): Pr
   const weights = await startingWeights(work, start, encoder.width);
   for (const task of tasks) {
     const read = readers[task];
-    if (read === undefined)
-      throw new Error(`no dataset ${task}: there are ${Object.keys(readers).join(', ')}`);
+    if (read === undefined) throw new Error(`no dataset ${task}: there are ${Object.keys(readers).join(', ')}`);
     const startedAt = performance.now();
     const accuracy = await devAccuracy(read(datasets), { tokenizer, encoder, weights, threads });
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);

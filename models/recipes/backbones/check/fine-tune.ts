@@ -1,11 +1,6 @@
 import type { LabelledTexts, Row } from '../../../../bench/datasets/labelled-texts.js';
 import { bareName, type Encoder, initialize, type ParameterSpec } from '../../../../src/encoder/index.js';
-import {
-  createTaskLearner,
-  Evaluator,
-  linearLearningRate,
-  type Weights,
-} from '../../../../src/engine/index.js';
+import { createTaskLearner, Evaluator, linearLearningRate, type Weights } from '../../../../src/engine/index.js';
 import { classificationTask, type TrainingTask } from '../../../../src/families/index.js';
 import { onnxExecutor, volume } from '../../../../src/graph/index.js';
 import { Random } from '../../../../src/system/index.js';

@@ -31,10 +31,7 @@ export class FrozenEncoder {
   }
 
   /** Gives each text's states to `take`, in any order; their memory is used again afterwards. */
-  async read(
-    encodings: readonly Encoding[],
-    take: (text: number, states: TextStates) => void,
-  ): Promise<void> {
+  async read(encodings: readonly Encoding[], take: (text: number, states: TextStates) => void): Promise<void> {
     const sorted = [...encodings.entries()].sort(([, a], [, b]) => a.ids.length - b.ids.length);
     for (let start = 0; start < sorted.length; start += BATCH_TEXTS) {
       const batch = sorted.slice(start, start + BATCH_TEXTS);

@@ -30,9 +30,7 @@ export async function probeBackbone(work: WorkFolder, options: CheckOptions): Pr
     const { lowercase } = options.tokenizer.normalizer;
     const dev = await probe(task, datasets, { executor, encoder, tokenizer, lowercase });
     const hours = (seconds / 3600).toFixed(2);
-    console.log(
-      `${task}: ${(100 * dev).toFixed(1)} on dev after ${hours} h, ${(tokens / 1e6).toFixed(1)} M tokens`,
-    );
+    console.log(`${task}: ${(100 * dev).toFixed(1)} on dev after ${hours} h, ${(tokens / 1e6).toFixed(1)} M tokens`);
     appendFileSync(work.probes, `${start},${seconds.toFixed(0)},${tokens},${task},${dev.toFixed(4)}\n`);
   }
   await encoder.release();

@@ -41,9 +41,7 @@ export async function probeTexts(
     classes: learned.map(classOf),
   };
   const guesses = await classifyLinearly(executor, examples, labels.length, await vectors(dev));
-  return (
-    guesses.filter((guess, at) => guess === classOf(dev[at] ?? { text: '', labels: [] })).length / dev.length
-  );
+  return guesses.filter((guess, at) => guess === classOf(dev[at] ?? { text: '', labels: [] })).length / dev.length;
 }
 
 /** F1 over the entities of dev of a logistic regression on the state of each word's first piece. */

@@ -43,9 +43,7 @@ export function completeWeights(encoder: Encoder, given: Weights): Weights {
       initialize(spec, drawn, () => random.normal());
       const values = given.get(spec.name) ?? drawn;
       if (values.length !== drawn.length)
-        throw new Error(
-          `${spec.name} has ${values.length} numbers, not ${drawn.length}: give the student's shape`,
-        );
+        throw new Error(`${spec.name} has ${values.length} numbers, not ${drawn.length}: give the student's shape`);
       return [spec.name, values];
     }),
   );

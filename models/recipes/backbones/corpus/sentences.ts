@@ -6,8 +6,6 @@ export function sentencesOf(text: string): string[] {
   return text
     .split('\n')
     .flatMap((line) =>
-      Array.from(segmenter.segment(line), ({ segment }) => segment.trim()).filter(
-        (sentence) => sentence !== '',
-      ),
+      Array.from(segmenter.segment(line), ({ segment }) => segment.trim()).filter((sentence) => sentence !== ''),
     );
 }

@@ -36,8 +36,7 @@ export function shardsOf(written: string): ShardsOf {
 
 /** Of what the rows are, for a record. */
 export const fileHash = (file: string): string => textHash(readFileSync(file));
-export const textHash = (content: string | Uint8Array): string =>
-  createHash('sha256').update(content).digest('hex');
+export const textHash = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
 /**
  * Computes and stores a teacher's targets for the first passages. What a shard has already is kept, so that a
@@ -61,9 +60,7 @@ export async function computeTargets(
     const texts = passages.slice(shard * shardTexts, (shard + 1) * shardTexts);
     const tokens = await computeShard(folder, shard, missing, texts, means, options);
     const seconds = (performance.now() - startedAt) / 1000;
-    console.log(
-      `shard ${shard + 1} of ${total}: ${missing.join(', ')}, ${(tokens / seconds).toFixed(0)} tokens/s`,
-    );
+    console.log(`shard ${shard + 1} of ${total}: ${missing.join(', ')}, ${(tokens / seconds).toFixed(0)} tokens/s`);
   }
 }
 
@@ -103,10 +100,7 @@ async function teach(
   const sorted = [...texts.entries()].sort(([, a], [, b]) => a.taught.ids.length - b.taught.ids.length);
   for (let start = 0; start < sorted.length; ) {
     let end = start + 1;
-    while (
-      end < sorted.length &&
-      (end + 1 - start) * (sorted[end]?.[1].taught.ids.length ?? 0) <= batchTokens
-    )
+    while (end < sorted.length && (end + 1 - start) * (sorted[end]?.[1].taught.ids.length ?? 0) <= batchTokens)
       end += 1;
     const batch = sorted.slice(start, end);
     const states = await teacher.states(batch.map(([, { taught }]) => taught));

@@ -63,11 +63,7 @@ export function curriculum(
 
 type Common = Pick<Course, 'teacher' | 'teacherWidth' | 'studentLayer'>;
 
-function addLesson(
-  courses: Map<string, Course>,
-  { kind, track, weight }: DirectionsLesson,
-  common: Common,
-): void {
+function addLesson(courses: Map<string, Course>, { kind, track, weight }: DirectionsLesson, common: Common): void {
   const name = `${common.teacher}.${track}.${common.studentLayer}`;
   const earlier = courses.get(name) ?? { name, track, passages: 0, spans: 0, ...common };
   courses.set(name, { ...earlier, [kind]: earlier[kind] + weight });

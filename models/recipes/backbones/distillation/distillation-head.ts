@@ -34,15 +34,12 @@ export function distillationParameters(encoder: Encoder, { courses }: Curriculum
 export function distillationHead(encoder: Encoder, curriculum: Curriculum): LossHead {
   return {
     outputs: ({ width }) => width,
-    logits: (graph, trained, inputs, dropout) =>
-      trained.states(graph, inputs, { prefix: ENCODER_PREFIX, dropout }),
+    logits: (graph, trained, inputs, dropout) => trained.states(graph, inputs, { prefix: ENCODER_PREFIX, dropout }),
     loss(graph, states) {
       const layer = (number: number) =>
         number === encoder.layers ? states : tapped(encoder, ENCODER_PREFIX, states, number, 'states');
       const total = graph.input(TOTAL, 'float32', []);
-      const agreements = curriculum.courses.map((course) =>
-        agreement(graph, layer(course.studentLayer), course),
-      );
+      const agreements = curriculum.courses.map((course) => agreement(graph, layer(course.studentLayer), course));
       const missed = agreements.reduce((left, each) => graph.subtract(left, each), total);
       return curriculum.relations.reduce((sum, each) => {
         const parts = (['query', 'key', 'value'] as const).map((tap) =>

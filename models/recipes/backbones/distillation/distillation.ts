@@ -77,9 +77,7 @@ export function measuresOf({ courses, relations }: Curriculum): ReadonlyMap<stri
       part === wanted ? weights : nothing;
   return new Map<string, Emphasis>([
     ...courses.flatMap((course): [string, Emphasis][] => [
-      ...(course.passages > 0
-        ? measure(`${course.name} passages`, only(course, { ...nothing, passages: 1 }))
-        : []),
+      ...(course.passages > 0 ? measure(`${course.name} passages`, only(course, { ...nothing, passages: 1 })) : []),
       ...(course.spans > 0 ? measure(`${course.name} spans`, only(course, { ...nothing, spans: 1 })) : []),
     ]),
     ...relations.flatMap((each) => measure(each.name, only(each, { ...nothing, spans: 1 }))),

@@ -127,11 +127,7 @@ function layoutOf(texts: readonly TaughtText[], ranges: readonly (readonly Token
 }
 
 /** [batch, rows, tokens]: the share of each token in each row's mean. */
-function averages(
-  batch: number,
-  ranges: readonly (readonly TokenRange[])[],
-  { rows, tokens }: Layout,
-): TensorData {
+function averages(batch: number, ranges: readonly (readonly TokenRange[])[], { rows, tokens }: Layout): TensorData {
   const data = new Float32Array(batch * rows * tokens);
   for (const [place, own] of ranges.entries()) {
     for (const [row, { start, end }] of own.entries()) {

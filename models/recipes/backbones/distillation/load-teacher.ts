@@ -1,11 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  checkpointWeights,
-  type Encoder,
-  readEncoder,
-  trainingInputs,
-} from '../../../../src/encoder/index.js';
+import { checkpointWeights, type Encoder, readEncoder, trainingInputs } from '../../../../src/encoder/index.js';
 import { feedsFor, padBatch } from '../../../../src/engine/index.js';
 import {
   type CompiledGraph,
@@ -56,10 +51,7 @@ export class Teacher {
     calibration?: readonly string[],
   ): Promise<Teacher> {
     const encoder = readEncoder(readJson(folder, 'config.json'), 'config.json');
-    const tokenizer = loadTokenizer(
-      readJson(folder, 'tokenizer.json'),
-      readJson(folder, 'tokenizer_config.json'),
-    );
+    const tokenizer = loadTokenizer(readJson(folder, 'tokenizer.json'), readJson(folder, 'tokenizer_config.json'));
     const tensors = decodeWeights(readFileSync(join(folder, 'model.safetensors')), folder);
     const graph = teacherGraph(encoder, tracks);
     const weights = teacherWeights(encoder, tensors, folder, tracks);
@@ -75,9 +67,7 @@ export class Teacher {
     const padded = padBatch(encodings, this.encoder);
     const { tokens, batch } = padded.sizes;
     const dims = [tokens * batch, this.width];
-    const tracks = new Map(
-      this.tracks.map((track) => [track, new Float32Array(tokens * batch * this.width)]),
-    );
+    const tracks = new Map(this.tracks.map((track) => [track, new Float32Array(tokens * batch * this.width)]));
     const outputs: Record<string, TensorData> = {};
     for (const [track, data] of tracks) outputs[track] = { type: 'float32', dims, data };
     await this.compiled.run(feedsFor(padded, this.inputNames), outputs);

@@ -18,10 +18,7 @@ export interface PlannedOptions {
 }
 
 /** What a plan teaches, from the targets that the work folder has so far. @throws Error if a teacher has none. */
-export function plannedObjective(
-  plan: Plan,
-  { work, encoder, tokenizer, batchSize }: PlannedOptions,
-): Objective {
+export function plannedObjective(plan: Plan, { work, encoder, tokenizer, batchSize }: PlannedOptions): Objective {
   const targets = Targets.open(
     plan.teachers.map((teacher) => ({
       folder: work.targets(teacher.name),

@@ -24,8 +24,7 @@ export const relationInputs = {
 export function relationsLoss(graph: Graph, parts: readonly Tensor[], relations: Relations): Tensor {
   const { name, teacherWidth, heads } = relations;
   const rows = `rows ${name}`;
-  const input = (part: string, shape: readonly (string | number)[]) =>
-    graph.input(`${name} ${part}`, 'float32', shape);
+  const input = (part: string, shape: readonly (string | number)[]) => graph.input(`${name} ${part}`, 'float32', shape);
   const averages = input(relationInputs.averages, ['batch', rows, 'tokens']);
   const bias = input(relationInputs.bias, ['batch', 1, 1, rows]);
   const weights = input(relationInputs.weights, ['batch', 1, rows, 1]);

@@ -65,8 +65,7 @@ interface Cosines {
 /** Mean and standard deviation of the cosines of all pairs. */
 function cosines(vectors: readonly Float32Array[]): Cosines {
   let [sum, squares, pairs] = [0, 0, 0];
-  const dot = (a: Float32Array, b: Float32Array) =>
-    a.reduce((total, value, at) => total + value * (b[at] ?? 0), 0);
+  const dot = (a: Float32Array, b: Float32Array) => a.reduce((total, value, at) => total + value * (b[at] ?? 0), 0);
   const norms = vectors.map((vector) => Math.sqrt(dot(vector, vector)));
   for (const [at, a] of vectors.entries()) {
     for (let other = 0; other < at; other += 1) {

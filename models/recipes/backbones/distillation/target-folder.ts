@@ -76,9 +76,7 @@ export class TargetFolder {
     for (const [key, value] of Object.entries(record)) {
       const earlier = Object.entries(found).find(([name]) => name === key)?.[1];
       if (earlier === value) continue;
-      throw new Error(
-        `${file}: its targets are of another ${key} (${earlier}, not ${value}); delete the folder`,
-      );
+      throw new Error(`${file}: its targets are of another ${key} (${earlier}, not ${value}); delete the folder`);
     }
   }
 

@@ -36,9 +36,7 @@ export class TeacherTargets {
     const record = targets.record();
     const opened = shards.map((shard) => ({
       index: TargetIndex.read(targets.indexFile(shard)),
-      rows: new Map(
-        tracks.map((track) => [track, new RowFile(targets.rowsFile(shard, track), record.width)]),
-      ),
+      rows: new Map(tracks.map((track) => [track, new RowFile(targets.rowsFile(shard, track), record.width)])),
     }));
     return new TeacherTargets(record, opened);
   }
@@ -97,9 +95,7 @@ export class Targets {
     const first = sizes[0] ?? [];
     if (sizes.some((each) => each.join() !== first.join()))
       throw new Error('the teachers have targets of other texts: compute them for the same corpus');
-    this.places = first.flatMap((texts, shard) =>
-      Array.from({ length: texts }, (_, text) => ({ shard, text })),
-    );
+    this.places = first.flatMap((texts, shard) => Array.from({ length: texts }, (_, text) => ({ shard, text })));
   }
 
   /** @throws Error if there is no shard that all teachers have, or theirs are of different corpora. */
@@ -112,8 +108,7 @@ export class Targets {
     }
     const teachers = read.map((each) => TeacherTargets.open(each, shards));
     const corpora = new Set(teachers.map(({ record }) => `${record.corpus} ${record.tokenizer}`));
-    if (corpora.size > 1)
-      throw new Error('the targets are of different corpora or tokenizers; compute them anew');
+    if (corpora.size > 1) throw new Error('the targets are of different corpora or tokenizers; compute them anew');
     return new Targets(new Map(teachers.map((each) => [each.record.name, each])), shards);
   }
 

@@ -28,8 +28,7 @@ export function parseTrack(track: Track): ParsedTrack {
 }
 
 /** Only directions of hidden states are learned, so what all have in common is taken out of them first. */
-export const isCentred = (track: Track): boolean =>
-  ['last', 'layer', 'words'].includes(parseTrack(track).kind);
+export const isCentred = (track: Track): boolean => ['last', 'layer', 'words'].includes(parseTrack(track).kind);
 
 /** The three tracks of a layer's relations. */
 export const relationTracks = (layer: number): readonly [Track, Track, Track] => [

@@ -29,11 +29,6 @@ export function wordHead(graph: Graph, states: Tensor, encoder: Encoder): Tensor
     if (found === undefined) throw new Error(`the head has no ${name}`);
     return found;
   };
-  const dense = graph.gemm(
-    states,
-    parameter(`${DENSE}.weight`),
-    { transposeB: true },
-    parameter(`${DENSE}.bias`),
-  );
+  const dense = graph.gemm(states, parameter(`${DENSE}.weight`), { transposeB: true }, parameter(`${DENSE}.bias`));
   return graph.layerNorm(graph.gelu(dense), parameter(`${NORM}.weight`), parameter(`${NORM}.bias`), EPSILON);
 }

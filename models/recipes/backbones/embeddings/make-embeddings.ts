@@ -19,8 +19,7 @@ export async function makeEmbeddings(
   threads: number,
 ): Promise<void> {
   const startedAt = performance.now();
-  const say = (what: string) =>
-    console.log(`${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${what}`);
+  const say = (what: string) => console.log(`${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${what}`);
   const tokenizer = loadTokenizer(tokenizerJson);
   const counts = new CoOccurrence(tokenizer.vocabularySize, embeddingSettings.distanceWeights);
   let tokens = 0;
@@ -35,10 +34,7 @@ export async function makeEmbeddings(
   const product = await MatrixProduct.create(onnxExecutor({ threads }));
   const { rows, columns, values } = await wordEmbeddings(information, width, product);
   await product.release();
-  writeFileSync(
-    work.embeddings,
-    encodeSafetensors(new Map([[WORD_EMBEDDINGS, { shape: [rows, columns], values }]])),
-  );
+  writeFileSync(work.embeddings, encodeSafetensors(new Map([[WORD_EMBEDDINGS, { shape: [rows, columns], values }]])));
   say(`[${rows}, ${columns}] in ${work.embeddings}`);
 }
 

@@ -1,9 +1,4 @@
-import {
-  type CompiledGraph,
-  Graph,
-  type GraphExecutor,
-  type TensorData,
-} from '../../../../src/graph/index.js';
+import { type CompiledGraph, Graph, type GraphExecutor, type TensorData } from '../../../../src/graph/index.js';
 
 /** Row-major. */
 export interface Matrix {

@@ -9,11 +9,7 @@ import { normalMatrix, orthonormal, randomizedSvd } from './randomized-svd.js';
  * @param information [vocabulary, vocabulary].
  * @returns [vocabulary, width]; rows of tokens without information are random.
  */
-export async function wordEmbeddings(
-  information: Matrix,
-  width: number,
-  product: MatrixProduct,
-): Promise<Matrix> {
+export async function wordEmbeddings(information: Matrix, width: number, product: MatrixProduct): Promise<Matrix> {
   const { oversampling, powerIterations, deviation } = embeddingSettings;
   const random = Random.fromSeed(SEED, 1);
   const options = { rank: width, oversampling, powerIterations, random };

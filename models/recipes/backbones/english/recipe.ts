@@ -19,8 +19,7 @@ export function english({ plan, planName, cased }: EnglishOptions): Recipe {
     language: 'english',
     name: (size) => `english-${size}${cased ? '-cased' : capitalsShown ? '-entities' : ''}`,
     tokenizer: (work) => (cased ? writtenVocabulary(work, false) : englishTokenizer()),
-    objective: (work, encoder, tokenizer, batchSize) =>
-      plannedObjective(plan, { work, encoder, tokenizer, batchSize }),
+    objective: (work, encoder, tokenizer, batchSize) => plannedObjective(plan, { work, encoder, tokenizer, batchSize }),
 
     leftOut,
     sheet: {

@@ -7,8 +7,7 @@ export const japanese = (plan: Plan): Recipe => ({
   language: 'japanese',
   name: (size) => `japanese-${size}`,
   tokenizer: japaneseTokenizer,
-  objective: (work, encoder, tokenizer, batchSize) =>
-    plannedObjective(plan, { work, encoder, tokenizer, batchSize }),
+  objective: (work, encoder, tokenizer, batchSize) => plannedObjective(plan, { work, encoder, tokenizer, batchSize }),
 
   leftOut: [],
   sheet: {

@@ -10,11 +10,7 @@ export const sources: readonly TextSource[] = [
     maxCharacters: 2_500_000,
   }),
   plainText('ja_wikinews.txt.br', { licence: 'CC BY 2.5', credit: 'Japanese Wikinews' }),
-  plainText(
-    'ja_react_docs.txt.br',
-    { licence: 'CC BY 4.0', credit: "React's Japanese documentation" },
-    withoutMarkup,
-  ),
+  plainText('ja_react_docs.txt.br', { licence: 'CC BY 4.0', credit: "React's Japanese documentation" }, withoutMarkup),
   separateLines('ja_tanaka_sentences.txt.br', {
     licence: 'CC BY 2.0',
     credit: 'Tanaka corpus, from Tatoeba',

@@ -1,11 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  checkpointWeights,
-  type Encoder,
-  type ParameterSpec,
-  readEncoder,
-} from '../../../../src/encoder/index.js';
+import { checkpointWeights, type Encoder, type ParameterSpec, readEncoder } from '../../../../src/encoder/index.js';
 import { decodeWeights } from '../../../../src/models/index.js';
 
 /** Weights by transformers' names. */
@@ -67,8 +62,7 @@ function overlay(
   small: readonly number[],
   from: Float32Array,
 ): void {
-  if (name.endsWith('LayerNorm.weight'))
-    values.fill(from.reduce((sum, value) => sum + value, 0) / from.length);
+  if (name.endsWith('LayerNorm.weight')) values.fill(from.reduce((sum, value) => sum + value, 0) / from.length);
   const width = shape.at(-1) ?? 0;
   const smallWidth = small.at(-1) ?? 0;
   for (let row = 0; row * smallWidth < from.length; row += 1) {

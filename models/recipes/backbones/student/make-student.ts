@@ -24,9 +24,7 @@ export async function makeStudent(
 ): Promise<Student> {
   const tokenizer = loadTokenizer(recipe.tokenizer(work));
   const encoder = newBert(shapeOf(settings), tokenizer.vocabularySize);
-  console.log(
-    `${recipe.name(settings.size)}, ${settings.shape}: ${sizeInWords(encoder, settings.size)} in bytes`,
-  );
+  console.log(`${recipe.name(settings.size)}, ${settings.shape}: ${sizeInWords(encoder, settings.size)} in bytes`);
   return Student.create({
     executor: onnxExecutor({ threads }),
     encoder,

@@ -13,11 +13,7 @@ export class ObjectiveGradients implements BatchGradients {
   readonly #objective: Objective;
   readonly #encoder: Pick<EncoderTraits, 'padId' | 'firstPosition'>;
 
-  constructor(
-    engine: GradientEngine,
-    objective: Objective,
-    encoder: Pick<EncoderTraits, 'padId' | 'firstPosition'>,
-  ) {
+  constructor(engine: GradientEngine, objective: Objective, encoder: Pick<EncoderTraits, 'padId' | 'firstPosition'>) {
     this.#engine = engine;
     this.#objective = objective;
     this.#encoder = encoder;

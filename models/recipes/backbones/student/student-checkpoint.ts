@@ -53,9 +53,7 @@ export async function restoreStudent(file: string, store: ParameterStore): Promi
 }
 
 /** The weights in a checkpoint, by parameter name. @throws Error if the file holds no checkpoint. */
-export async function readStudent(
-  file: string,
-): Promise<{ state: StudentState; weights: Map<string, NamedTensor> }> {
+export async function readStudent(file: string): Promise<{ state: StudentState; weights: Map<string, NamedTensor> }> {
   const { checkpoint, state } = await openCheckpoint(file);
   return { state, weights: checkpointTensors(checkpoint) };
 }

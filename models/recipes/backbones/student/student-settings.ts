@@ -52,8 +52,6 @@ function readSettings(work: WorkFolder): StudentSettings | undefined {
 function refuseOthers(work: WorkFolder, stored: StudentSettings, asked: StudentSettings): void {
   for (const key of ['size', 'shape', 'batch'] as const) {
     if (stored[key] === asked[key]) continue;
-    throw new Error(
-      `${work.path} is of a student with ${key} ${stored[key]}, not ${asked[key]}; give another folder`,
-    );
+    throw new Error(`${work.path} is of a student with ${key} ${stored[key]}, not ${asked[key]}; give another folder`);
   }
 }

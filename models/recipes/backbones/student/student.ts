@@ -1,10 +1,5 @@
 import { type Encoder, initialize, readEncoder } from '../../../../src/encoder/index.js';
-import {
-  GradientEngine,
-  Learner,
-  type ParameterStore,
-  saveCheckpoint,
-} from '../../../../src/engine/index.js';
+import { GradientEngine, Learner, type ParameterStore, saveCheckpoint } from '../../../../src/engine/index.js';
 import type { GraphExecutor } from '../../../../src/graph/index.js';
 import { Random } from '../../../../src/system/index.js';
 import { WORD_EMBEDDINGS } from '../embeddings/make-embeddings.js';
@@ -116,8 +111,7 @@ export class Student {
     const saved = await restoreStudent(file, this.#engine.store);
     if (saved === undefined) return;
     const { steps, epoch, batch, texts, tokens, curve } = saved;
-    const place =
-      texts === this.#gradients.lengths.length ? { epoch, batch } : { epoch: epoch + 1, batch: 0 };
+    const place = texts === this.#gradients.lengths.length ? { epoch, batch } : { epoch: epoch + 1, batch: 0 };
     this.#learner.state = { ...this.#learner.state, steps, ...place };
     this.#gradients.tokens = tokens;
     this.#curve = curve;

@@ -58,40 +58,11 @@ const OBJECTS = [
   'a dead battery',
 ];
 
-const CREATURES = [
-  'clown',
-  'donkey',
-  'parrot',
-  'toddler',
-  'snail',
-  'sheep',
-  'mushroom',
-  'turnip',
-  'pigeon',
-  'worm',
-];
+const CREATURES = ['clown', 'donkey', 'parrot', 'toddler', 'snail', 'sheep', 'mushroom', 'turnip', 'pigeon', 'worm'];
 
-const FAULTS = [
-  'lazy',
-  'boring',
-  'slow',
-  'clueless',
-  'useless',
-  'childish',
-  'dull',
-  'selfish',
-  'weak',
-  'hopeless',
-];
+const FAULTS = ['lazy', 'boring', 'slow', 'clueless', 'useless', 'childish', 'dull', 'selfish', 'weak', 'hopeless'];
 
-const TARGETS = [
-  'you',
-  'your family',
-  'your wife',
-  'your little brother',
-  'your dog',
-  'you and your friends',
-];
+const TARGETS = ['you', 'your family', 'your wife', 'your little brother', 'your dog', 'you and your friends'];
 
 const pairs: readonly Pair[] = [
   {
@@ -255,10 +226,6 @@ export function counterExamples(): LabelledText[] {
   });
   const toxic = balanced.flatMap(([side = []]) => side);
   const harmless = balanced.flatMap(([, side = []]) => side);
-  const framed = (frames: readonly string[]) =>
-    random.shuffle(combined(frames, toxic)).slice(0, MOST_REPORTED);
-  return [
-    ...judged([...toxic, ...framed(meant)], 'toxic'),
-    ...judged([...harmless, ...framed(reports)], 'non-toxic'),
-  ];
+  const framed = (frames: readonly string[]) => random.shuffle(combined(frames, toxic)).slice(0, MOST_REPORTED);
+  return [...judged([...toxic, ...framed(meant)], 'toxic'), ...judged([...harmless, ...framed(reports)], 'non-toxic')];
 }

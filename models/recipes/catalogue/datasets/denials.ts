@@ -120,11 +120,7 @@ function sentences(
       own.map((word, at) => {
         const second = own[(at + 1) % own.length] ?? word;
         const outweighed = other[random.integer(other.length)] ?? '';
-        const filled = pattern
-          .replace('<>', thing)
-          .replace('{}', word)
-          .replace('[]', second)
-          .replace('()', outweighed);
+        const filled = pattern.replace('<>', thing).replace('{}', word).replace('[]', second).replace('()', outweighed);
         return capitalized(filled);
       }),
     ),

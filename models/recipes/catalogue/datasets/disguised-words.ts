@@ -33,10 +33,7 @@ export function disguisedWords(rows: readonly LabelledText[]): LabelledText[] {
       .filter(({ text, was }) => text !== was)
       .slice(0, MOST_ROWS)
       .map(({ text, labels }) => ({ text, labels }));
-  return [
-    ...rewritten('toxic', SWEAR_WORDS, Number.POSITIVE_INFINITY),
-    ...rewritten('non-toxic', LONG_WORD, 1),
-  ];
+  return [...rewritten('toxic', SWEAR_WORDS, Number.POSITIVE_INFINITY), ...rewritten('non-toxic', LONG_WORD, 1)];
 }
 
 /** @param most how many of the words are rewritten at most, from the left. */

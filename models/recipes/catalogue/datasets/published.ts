@@ -16,8 +16,7 @@ function read<Dataset>(
 }
 
 export const labelled = (name: string, datasets: string): LabelledTexts => read(readers, name, datasets);
-export const tagged = (name: string, datasets: string): TaggedSentences =>
-  read(taggedReaders, name, datasets);
+export const tagged = (name: string, datasets: string): TaggedSentences => read(taggedReaders, name, datasets);
 export const questions = (name: string, datasets: string): Questions => read(questionReaders, name, datasets);
 
 /** Train and dev as the publisher split them. */

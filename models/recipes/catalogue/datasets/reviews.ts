@@ -11,8 +11,8 @@ const judged = (text: string, label: Judgement): LabelledText => ({ text, labels
 export async function readProsAndCons(datasets: string): Promise<LabelledText[]> {
   const files = await zipTexts(readBytes(join(datasets, 'nltk_reviews'), 'pros_cons.zip'));
   const phrases = (file: string, label: Judgement) =>
-    [...(files.get(`pros_cons/${file}`) ?? '').matchAll(/<(Pros|Cons)>(.*?)<\/\1>/gu)].flatMap(
-      ([, , phrase = '']) => (phrase.trim() === '' ? [] : [judged(phrase.trim(), label)]),
+    [...(files.get(`pros_cons/${file}`) ?? '').matchAll(/<(Pros|Cons)>(.*?)<\/\1>/gu)].flatMap(([, , phrase = '']) =>
+      phrase.trim() === '' ? [] : [judged(phrase.trim(), label)],
     );
   return [...phrases('IntegratedPros.txt', 'positive'), ...phrases('IntegratedCons.txt', 'negative')];
 }

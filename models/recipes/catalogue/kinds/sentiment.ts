@@ -62,10 +62,7 @@ const worse = combined(
   THINGS,
 );
 
-const plainPraise = combined(
-  ['I like {}.', '{} is lovely.', '{} made my day.', 'What a treat {} is!'],
-  THINGS,
-);
+const plainPraise = combined(['I like {}.', '{} is lovely.', '{} made my day.', 'What a treat {} is!'], THINGS);
 const plainBlame = combined(
   ['I dislike {}.', '{} is dreadful.', '{} ruined my day.', 'What a let-down {} is!'],
   THINGS,

@@ -32,8 +32,7 @@ export function recipesNamed(names: readonly string[]): Recipe[] {
   if (names.includes('all')) return Object.values(recipes);
   return names.map((name) => {
     const recipe = Object.values(recipes).find((each) => each.name === name);
-    if (recipe === undefined)
-      throw new Error(`no model ${name}: there are ${Object.keys(recipes).join(', ')}`);
+    if (recipe === undefined) throw new Error(`no model ${name}: there are ${Object.keys(recipes).join(', ')}`);
     return recipe;
   });
 }

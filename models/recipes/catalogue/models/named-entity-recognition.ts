@@ -9,10 +9,7 @@ type Sentences = TaggedSentences['train'];
 /** Of every so many dev sentences, one is used: WikiANN has ten thousand, which would outweigh the tweets. */
 const DEV_STEPS: Readonly<Record<string, number>> = { wikiann_en: 5 };
 
-function source(
-  name: string,
-  description: Omit<Source<Sentences[number]>, 'read'>,
-): TaggerRecipe['sources'][number] {
+function source(name: string, description: Omit<Source<Sentences[number]>, 'read'>): TaggerRecipe['sources'][number] {
   return {
     ...description,
     read(datasets) {

@@ -27,8 +27,7 @@ export const researchPapersSearch: SearchRecipe = {
       read: (datasets) => titlesAsQuestions(readPapers(datasets)),
     },
     {
-      title:
-        'SciFact, titles and last sentences of the abstracts that no claim of train, dev or test is about',
+      title: 'SciFact, titles and last sentences of the abstracts that no claim of train, dev or test is about',
       licence: 'ODC-By 1.0',
       remark: 'each asks for its abstract without it',
       read: claimlessAbstracts,

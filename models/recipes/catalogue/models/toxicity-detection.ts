@@ -52,8 +52,7 @@ export const toxicityDetection: ClassifierRecipe = {
     {
       title: 'ParaDetox (Logacheva et al. 2022), again',
       licence: 'CC0 1.0',
-      remark:
-        'with letters replaced by what looks like them, swear words in toxic rows and others in the rest',
+      remark: 'with letters replaced by what looks like them, swear words in toxic rows and others in the rest',
       read: (datasets) => ({ train: disguisedWords(readParadetox(datasets)) }),
     },
   ],
@@ -67,8 +66,7 @@ export const toxicityDetection: ClassifierRecipe = {
   elsewhere: [
     {
       title: 'questions of a bank’s customers, none of them toxic (Banking77, test)',
-      read: (datasets) =>
-        publishedTest('banking77')(datasets).map(({ text }) => ({ text, labels: ['non-toxic'] })),
+      read: (datasets) => publishedTest('banking77')(datasets).map(({ text }) => ({ text, labels: ['non-toxic'] })),
     },
   ],
   kinds: toxicityKinds,

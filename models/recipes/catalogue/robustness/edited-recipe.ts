@@ -22,9 +22,7 @@ export function withEditedTests(recipe: Recipe, name: string | undefined): Recip
     case 'Grapefruit': {
       const edit = sentenceEdits.find(named);
       const rows = (sentences: readonly TaggedSentence[]) =>
-        sampled(sentences).map((row, at) =>
-          edit === undefined ? row : editSentence(edit, row, randomOf(at)),
-        );
+        sampled(sentences).map((row, at) => (edit === undefined ? row : editSentence(edit, row, randomOf(at))));
       return { ...recipe, tests: recipe.tests.map((test) => changed(test, rows)) };
     }
     case 'Dragonfruit': {

@@ -47,16 +47,11 @@ export const sentenceEdits: readonly WordEdit[] = [lowerCase, capitals, typos];
 
 /** @returns the text itself if the edit would leave nothing of it. */
 export function editText(edit: Edit, text: string, random: Random): string {
-  const edited =
-    'text' in edit ? edit.text(text, random) : text.replaceAll(/\S+/gu, (word) => edit.word(word, random));
+  const edited = 'text' in edit ? edit.text(text, random) : text.replaceAll(/\S+/gu, (word) => edit.word(word, random));
   return edited === '' ? text : edited;
 }
 
-export function editSentence(
-  edit: WordEdit,
-  { words, tags }: TaggedSentence,
-  random: Random,
-): TaggedSentence {
+export function editSentence(edit: WordEdit, { words, tags }: TaggedSentence, random: Random): TaggedSentence {
   return { words: words.map((word) => edit.word(word, random)), tags };
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../../contract/index.js';
 import type { DatasetWarning } from '../../datasets/index.js';
 import { defaultMemoryLimit } from '../../jobs/index.js';
-import type { PlacedModel } from '../../models/index.js';
+import type { FoundModel } from '../../models/index.js';
 import { TemporaryDirectory } from '../../system/index.js';
 import {
   type BackboneSource,
@@ -24,11 +24,11 @@ import {
 import type { TrainSettings } from './train-options.js';
 
 /** A model to train. */
-interface JobSpec {
+interface TrainingInput {
   readonly dataset: DatasetSource;
   readonly model: Pick<ModelConfig, 'name' | 'type' | 'family'>;
   /** What it starts from. Default: the backbone of its language and size. */
-  readonly base?: PlacedModel | undefined;
+  readonly base?: FoundModel | undefined;
 }
 
 /** A model in a temporary folder of its own. */
@@ -43,7 +43,7 @@ export interface TrainedFolder {
  * Runs one training in a temporary folder.
  * @throws what the training fails with; AbortedError when the signal fires; what `onProgress` throws, which stops it
  */
-export async function runJob(job: JobSpec, settings: TrainSettings): Promise<TrainedFolder> {
+export async function trainInFolder(job: TrainingInput, settings: TrainSettings): Promise<TrainedFolder> {
   const folder = new TemporaryDirectory();
   const run = new Run(settings);
   const remove = () => folder.remove();
@@ -69,7 +69,7 @@ class Run {
     this.#settings = settings;
   }
 
-  async train(job: JobSpec, directory: string): Promise<void> {
+  async train(job: TrainingInput, directory: string): Promise<void> {
     const { signal, isolation, device } = this.#settings;
     const stop = () => this.#stop.abort('cancelled');
     signal?.addEventListener('abort', stop, { once: true });
@@ -99,7 +99,7 @@ class Run {
     return toOrchardError(thrown, 'training');
   }
 
-  async #spec({ dataset, model, base }: JobSpec, directory: string): Promise<Omit<TrainingSpec, 'device'>> {
+  async #spec({ dataset, model, base }: TrainingInput, directory: string): Promise<Omit<TrainingSpec, 'device'>> {
     const { size, seed, tuning = {}, device } = this.#settings;
     const { threads = availableParallelism(), memoryLimit = defaultMemoryLimit() } = this.#settings;
     const model_config: ModelConfig = { ...model, size };
@@ -117,7 +117,7 @@ class Run {
   async #backbone(
     model_config: ModelConfig,
     training_config: TrainingConfig,
-    base: PlacedModel | undefined,
+    base: FoundModel | undefined,
   ): Promise<BackboneSource | undefined> {
     if (training_config.use_pretrained === false) return undefined;
     if (base !== undefined) return base;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
-import type { JsonValue, Storage } from './storage.js';
+import type { JsonValue, Storage } from '../src/storage/index.js';
 
 /** The checks of one part of the contract, each under the sentence that it checks. */
 export type StorageChecks = Readonly<Record<string, (storage: Storage) => Promise<void>>>;
@@ -45,10 +45,7 @@ export function inKeyOrder(keys: readonly string[]): string[] {
 }
 
 /** The outcomes of concurrent writers: the results, and how many failed in the expected way. */
-export function outcomes<T>(
-  settled: readonly PromiseSettledResult<T>[],
-  isExpected: (reason: unknown) => boolean,
-) {
+export function outcomes<T>(settled: readonly PromiseSettledResult<T>[], isExpected: (reason: unknown) => boolean) {
   const results: T[] = [];
   for (const outcome of settled) {
     if (outcome.status === 'fulfilled') results.push(outcome.value);

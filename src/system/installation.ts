@@ -1,7 +1,28 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import modelsPackage from '../../models/package.json' with { type: 'json' };
+import packageJson from '../../package.json' with { type: 'json' };
 import { InstallationError } from '../contract/index.js';
+
+/** Of this library. */
+export const { version } = packageJson;
+
+/** Versions of the software that a training runs on, by name; stored with the model. */
+export const runtimeVersions = (): Record<string, string> => ({
+  'orchard-nlp': version,
+  node: process.versions.node,
+  platform: `${process.platform} ${process.arch}`,
+});
+
+/** The version of the package `orchard-nlp-models` whose files this library knows. */
+export const MODELS_VERSION = modelsPackage.version;
+
+/** Path, size and SHA-256 of each file of each model; loaded when it is asked for, since answering needs none of it. */
+export async function readManifest() {
+  const { default: manifest } = await import('../../models/manifest.json', { with: { type: 'json' } });
+  return manifest;
+}
 
 /**
  * Where the code finds what it loads while it runs: files that the build puts next to it, and packages. In an
@@ -16,11 +37,7 @@ const PAGE = 'docs/bundlers.md';
 const ENDINGS = ['.js', '.mjs', '.cjs'];
 
 /** Files of `dist` that are started or read by name: the entries of threads, and parts of pages. */
-type OwnFile =
-  | 'inference-worker.js'
-  | 'training-runner.js'
-  | 'page/page.js'
-  | 'reference/swagger-ui-bundle.js';
+type OwnFile = 'inference-worker.js' | 'training-runner.js' | 'page/page.js' | 'reference/swagger-ui-bundle.js';
 
 /**
  * The file in the folder that ORCHARD_FILES names, next to the code or the script that runs, or in the package that either
@@ -100,8 +117,7 @@ function ownLocation(): string | undefined {
 }
 
 /** Not imported: webpack would look through each `createRequire` that it knows, and put its own in the place. */
-const requireFrom = (start: string): NodeJS.Require =>
-  process.getBuiltinModule('node:module').createRequire(start);
+const requireFrom = (start: string): NodeJS.Require => process.getBuiltinModule('node:module').createRequire(start);
 
 /** The path of a package's file, as Node finds it from a file or its URL; undefined if it doesn't. */
 export function resolvedFrom(start: string, file: string): string | undefined {

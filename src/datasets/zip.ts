@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
 import { AbortedError, type DatasetError, isOrchardError, StorageError } from '../contract/index.js';
+import { deleteUnseen, move } from '../system/index.js';
 import { DEFAULT_MAX_ARCHIVE_ENTRIES, DEFAULT_MAX_UNZIPPED_BYTES, isClutter } from './archive-limits.js';
 import { fileFailure } from './file-failure.js';
 import { fileKind, ZIP } from './file-kind.js';
@@ -174,4 +175,40 @@ const PATH_ERRORS = ['EEXIST', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'EINVAL'];
 function isDiskError(thrown: unknown): thrown is Error {
   if (!(thrown instanceof Error && 'syscall' in thrown)) return false;
   return !('code' in thrown && PATH_ERRORS.includes(String(thrown.code)));
+}
+
+/** The same for every entry, so that the same files give the same bytes. */
+const ENTRY_TIME = new Date(2000, 0, 1);
+
+/** What an entry holds. */
+type ZipContent = string | { readonly file: string };
+
+/**
+ * Writes a zip, whole or not at all; an earlier file of that path is replaced.
+ * @param files contents by path inside the archive, with "/": text, or the file that has them.
+ * @throws StorageError
+ */
+export async function writeZip(path: string, files: Readonly<Record<string, ZipContent>>): Promise<void> {
+  // Loaded here, so that applications that only predict don't wait for it.
+  const { ZipFile } = await import('yazl');
+  const zip = new ZipFile();
+  for (const [name, contents] of Object.entries(files)) {
+    const options = { mtime: ENTRY_TIME, forceDosTimestamp: true };
+    if (typeof contents === 'string') zip.addBuffer(Buffer.from(contents), name, options);
+    else zip.addFile(contents.file, name, options);
+  }
+  zip.end();
+  const partial = `${path}.${process.pid}.partial`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    const written = pipeline(zip.outputStream, createWriteStream(partial));
+    // A file that can't be read is told on the zip itself, not on its stream.
+    const failed = new Promise<never>((_, reject) => zip.once('error', reject));
+    await Promise.race([written, failed]);
+    await move(partial, path);
+  } catch (thrown) {
+    await deleteUnseen(partial);
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new StorageError(`writing ${path}: ${reason}`, { cause: thrown });
+  }
 }

@@ -1,0 +1,607 @@
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  constants,
+  fsync,
+  readdir as readdirOf,
+  readFile as readFileOf,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+} from 'node:fs';
+import {
+  access,
+  type FileHandle,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+} from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { dirname, join, sep } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type * as z from 'zod';
+
+/** The process id, its start in kernel ticks (Linux only), its machine, and a UUID. */
+const OWNED = /^(\d+)\.(\d*)\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
+/** When this process started; tells it from a later process with the same id. */
+const STARTED = linuxStatus(process.pid)?.started ?? '';
+/** The machine and, on Linux, the process id namespace (so the container) and the boot in which ids are valid. */
+const HOST = createHash('sha256')
+  .update(`${hostname()} ${pidNamespace()} ${bootId()}`.trim())
+  .digest('hex')
+  .slice(0, 16);
+
+/**
+ * A new name for something that only this process may use. It says which process that is, so that another one can tell
+ * by the name alone when it is no longer needed.
+ */
+export function ownedName(): string {
+  return `${process.pid}.${STARTED}.${HOST}.${randomUUID()}`;
+}
+
+/** The state of the process that made a name; undefined if {@link ownedName} made no such name. */
+export function ownerOf(name: string): 'living' | 'ended' | 'elsewhere' | undefined {
+  const [, pid, started = '', host] = OWNED.exec(name) ?? [];
+  if (pid === undefined) return undefined;
+  if (host !== HOST) return 'elsewhere';
+  return hasEnded(Number(pid), started) ? 'ended' : 'living';
+}
+
+/**
+ * Ends the process that made a name, if it lives and is certainly the same one. Waits until it has ended, at most
+ * `patienceMs`.
+ */
+export async function endOwnerOf(name: string, patienceMs: number): Promise<void> {
+  const [, pid, started] = OWNED.exec(name) ?? [];
+  if (pid === undefined || Number(pid) === process.pid) return;
+  if (started !== '' && ownerOf(name) === 'living') killIfThere(Number(pid));
+  const since = performance.now();
+  while (ownerOf(name) === 'living' && performance.now() - since < patienceMs) await delay(10);
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has ended meanwhile, or is another user's
+  }
+}
+
+function hasEnded(pid: number, started: string): boolean {
+  if (!isRunning(pid)) return true;
+  const status = linuxStatus(pid);
+  return status !== undefined && (status.isOver || (started !== '' && status.started !== started));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (thrown) {
+    // EPERM: it runs, under another user.
+    return !(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH');
+  }
+}
+
+/**
+ * From /proc/<pid>/stat (proc(5)): field 3 is the state, 20 the number of threads, 22 the start time. A
+ * zombie is over once no other thread is left: until then, a system call of another thread may still take
+ * effect.
+ */
+function linuxStatus(pid: number): { started: string; isOver: boolean } | undefined {
+  try {
+    const line = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fieldsFrom3 = line.slice(line.lastIndexOf(')') + 2).split(' ');
+    const started = fieldsFrom3[22 - 3];
+    const isOver = fieldsFrom3[0] === 'Z' && Number(fieldsFrom3[20 - 3]) <= 1;
+    return started === undefined ? undefined : { started, isOver };
+  } catch {
+    return undefined;
+  }
+}
+
+function pidNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
+}
+
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+  } catch {
+    return '';
+  }
+}
+
+const ON_WINDOWS = process.platform === 'win32';
+/**
+ * Virus scanners and indexers keep files open for moments, in which Windows refuses to move or delete them.
+ */
+const WINDOWS_ATTEMPTS = 20;
+const WINDOWS_PAUSE_MS = 50;
+
+/** Listings read many small files, which takes half as long with these as with node:fs/promises. */
+const readFile = promisify(readFileOf);
+const readNames = promisify(readdirOf);
+/** Yarn's Plug'n'Play has no `sync` of a FileHandle. */
+const flush = promisify(fsync);
+
+/** How often a change in a directory is tried that other processes keep removing. */
+const MAX_ATTEMPTS = 100;
+
+/** True for the error of a system call that failed with one of these codes, such as `ENOENT`. */
+export function failedWith(thrown: unknown, ...codes: string[]): boolean {
+  return thrown instanceof Error && 'code' in thrown && codes.some((code) => code === thrown.code);
+}
+
+/** Creates a directory and its missing parents, all of which then survive a power cut. */
+export async function ensureDirectory(path: string): Promise<void> {
+  const firstNew = await mkdir(path, { recursive: true });
+  if (firstNew === undefined) return;
+  for (let made = path; made.length >= firstNew.length; made = dirname(made)) await flushDirectory(dirname(made));
+}
+
+/**
+ * Writes a new file and flushes it to the medium; {@link flushDirectory} does that for its directory entry.
+ */
+export async function writeFlushed(path: string, content: string | Uint8Array, mode?: number): Promise<void> {
+  const file = await open(path, 'wx', mode);
+  try {
+    await file.writeFile(content);
+    await flush(file.fd);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Flushes every file and directory of a tree to the medium. */
+export async function flushTree(directory: string): Promise<void> {
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) await flushTree(path);
+    else if (entry.isFile()) await flushFile(path);
+  }
+  await flushDirectory(directory);
+}
+
+/** Flushes the entries of a directory (what was created, renamed or removed in it) to the medium. */
+export async function flushDirectory(path: string): Promise<void> {
+  if (ON_WINDOWS) return; // Windows has no such call: NTFS journals its directories
+  try {
+    await flushFile(path);
+  } catch (thrown) {
+    if (!failedWith(thrown, 'EINVAL', 'ENOTSUP')) throw thrown; // some network file systems can't
+  }
+}
+
+async function flushFile(path: string): Promise<void> {
+  const file = await open(path, ON_WINDOWS ? 'r+' : 'r'); // Windows flushes only what is open for writing
+  try {
+    await flush(file.fd);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Renames a file or directory; an existing file with the new name is replaced. */
+export function move(from: string, to: string): Promise<void> {
+  return onceFree(() => rename(from, to));
+}
+
+/** @returns false if there is nothing to move. */
+export function moveIfPresent(from: string, to: string): Promise<boolean> {
+  return onceFree(() => unless('ENOENT', rename(from, to)));
+}
+
+/** Gives a file a second name. @returns false if that name is taken. */
+export function linkIfAbsent(existing: string, path: string): Promise<boolean> {
+  return onceFree(() => unless('EEXIST', link(existing, path)));
+}
+
+/** Deletes a file. @returns false if there is none. */
+export function unlinkIfPresent(path: string): Promise<boolean> {
+  return onceFree(() => unless('ENOENT', unlink(path)));
+}
+
+/** Deletes something that is no longer in use; what can't be deleted now is left to the next sweep. */
+export async function deleteUnseen(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true, maxRetries: 2 }).catch(() => undefined);
+}
+
+/** The text of a file; undefined if there is none. */
+export async function readTextIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (thrown) {
+    if (failedWith(thrown, 'ENOENT')) return undefined;
+    throw thrown;
+  }
+}
+
+/** The names in a directory; none if there is no such directory. */
+export async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await readNames(directory);
+  } catch (thrown) {
+    if (failedWith(thrown, 'ENOENT')) return [];
+    throw thrown;
+  }
+}
+
+/** @returns false if nothing has this name. */
+export function isPresent(path: string): Promise<boolean> {
+  return unless('ENOENT', access(path));
+}
+
+/** @returns true if the call succeeded, false if it failed with this code. */
+async function unless(code: string, call: Promise<void>): Promise<boolean> {
+  try {
+    await call;
+    return true;
+  } catch (thrown) {
+    if (failedWith(thrown, code)) return false;
+    throw thrown;
+  }
+}
+
+/** Makes a system call; on Windows, repeats it for a second while another process has the file open. */
+async function onceFree<T>(call: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call();
+    } catch (thrown) {
+      const mayPass = ON_WINDOWS && failedWith(thrown, 'EPERM', 'EACCES', 'EBUSY');
+      if (!mayPass || attempt === WINDOWS_ATTEMPTS) throw thrown;
+      await delay(WINDOWS_PAUSE_MS);
+    }
+  }
+}
+
+interface ReplaceOptions {
+  /** Permissions of the file. Default: what the umask leaves of 0o666. */
+  readonly mode?: number;
+  /**
+   * Where the content is written before it is renamed to the file, on the same file system. What a crash left
+   * there is overwritten. Default: a new name in the same directory, so that there may be any number of writers.
+   */
+  readonly draft?: string;
+}
+
+/**
+ * Writes a file and flushes it to the medium; its directory is created if it is missing. Readers find the
+ * whole earlier or the whole new content, even after a crash at any point.
+ */
+export async function replaceFile(
+  path: string,
+  content: string | Uint8Array,
+  { mode, draft = `${path}.${randomUUID()}.draft` }: ReplaceOptions = {},
+): Promise<void> {
+  await ensureDirectory(dirname(path));
+  await deleteUnseen(draft); // an existing one would keep its permissions
+  try {
+    await writeFlushed(draft, content, mode);
+    await move(draft, path);
+  } catch (thrown) {
+    await deleteUnseen(draft);
+    throw thrown;
+  }
+  await flushDirectory(dirname(path));
+}
+
+/**
+ * Makes a change in a directory, which is created with its parents if it is missing; all of this then
+ * survives a power cut. If {@link unlinkWithEmptyParents} removes the directory in between, the change is
+ * made again.
+ */
+export async function inDirectory(directory: string, change: () => Promise<void>): Promise<void> {
+  let topmost = directory;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const firstNew = await onceFree(() => mkdir(directory, { recursive: true }));
+      if (firstNew !== undefined && firstNew.length <= topmost.length) topmost = dirname(firstNew);
+      await change();
+      break;
+    } catch (thrown) {
+      if (!failedWith(thrown, 'ENOENT') || attempt === MAX_ATTEMPTS) throw thrown;
+    }
+  }
+  await Promise.all(directoriesUpTo(directory, topmost).map(flushIfPresent));
+}
+
+/**
+ * Deletes a file, and then the directories above it that are empty, up to `root`, which stays.
+ * @returns false if there is no such file.
+ */
+export async function unlinkWithEmptyParents(path: string, root: string): Promise<boolean> {
+  if (!(await unlinkIfPresent(path))) return false;
+  let directory = dirname(path);
+  while (directory !== root && (await removeIfEmpty(directory))) directory = dirname(directory);
+  while (!(await flushIfPresent(directory))) directory = dirname(directory);
+  return true;
+}
+
+function directoriesUpTo(directory: string, topmost: string): string[] {
+  const path = [directory];
+  for (let at = directory; at.length > topmost.length; ) {
+    at = dirname(at);
+    path.push(at);
+  }
+  return path;
+}
+
+/** @returns false if the directory no longer exists. */
+async function flushIfPresent(directory: string): Promise<boolean> {
+  try {
+    await flushDirectory(directory);
+    return true;
+  } catch (thrown) {
+    if (failedWith(thrown, 'ENOENT')) return false;
+    throw thrown;
+  }
+}
+
+/**
+ * @returns false if it stays. An empty one may stay on Windows, while a process reads it, which does no harm.
+ */
+async function removeIfEmpty(directory: string): Promise<boolean> {
+  try {
+    await rmdir(directory);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The value of a JSON text; undefined if it isn't JSON or doesn't fit the schema. */
+export function parseJson<S extends z.ZodType>(schema: S, text: string): z.infer<S> | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Files of a folder that a stranger filled: their names stay inside it, and they are files. */
+
+/** Longest name of a file within a folder, its own folders included. */
+const MAX_NAME_CHARACTERS = 1024;
+/** Drives and NTFS streams have a colon, Windows' separator is a backslash. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
+const REFUSED_CHARACTERS = /[\u0000-\u001f\\:*?"<>|]/;
+/** What Windows takes for a device, with any extension. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
+
+/** Whether a name, with `/` between its parts, can only mean a file inside the folder, on every platform. */
+export function isInnerName(name: string): boolean {
+  if (name.length > MAX_NAME_CHARACTERS || REFUSED_CHARACTERS.test(name)) return false;
+  return name
+    .split('/')
+    .every((part) => part !== '' && !/[. ]$/.test(part) && !part.startsWith(' ') && !DEVICE.test(part));
+}
+
+/** A file that may be read. */
+interface InnerFile {
+  /** Without symbolic links. */
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/**
+ * Finds a file of a folder. Symbolic links may lead to other files of the folder and, if it is a snapshot of
+ * the Hugging Face cache, to the blobs of its repository.
+ * @param name as in {@link isInnerName}. @throws Error for a name or a link that leads outside, for anything that is not a
+ * file and for a larger file; the file system's error.
+ */
+export async function fileWithin(directory: string, name: string, maxBytes: number): Promise<InnerFile> {
+  if (!isInnerName(name)) throw new Error(`${JSON.stringify(name)} is not the name of a file inside the folder`);
+  const [path, root] = await Promise.all([realpath(join(directory, ...name.split('/'))), realpath(directory)]);
+  if (![root, ...blobsBeside(root)].some((place) => path.startsWith(place + sep))) {
+    throw new Error('it is a link that leads out of the folder; put the file itself there');
+  }
+  const found = await stat(path);
+  if (!found.isFile()) throw new Error('it is not a file');
+  checkSize(found.size, maxBytes);
+  return { path, bytes: found.size };
+}
+
+/** The content of a file of a folder. @throws as {@link fileWithin}. */
+export async function readWithin(directory: string, name: string, maxBytes: number): Promise<Buffer> {
+  const { path } = await fileWithin(directory, name, maxBytes);
+  // What was a file a moment ago may be a pipe by now, for whose writer an open would wait.
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) throw new Error('it is not a file');
+    checkSize(found.size, maxBytes);
+    return await firstBytes(file, found.size);
+  } finally {
+    await file.close();
+  }
+}
+
+/** At most this many bytes, even if the file grows. */
+async function firstBytes(file: FileHandle, bytes: number): Promise<Buffer> {
+  const content = Buffer.allocUnsafeSlow(bytes);
+  let read = 0;
+  while (read < bytes) {
+    const { bytesRead } = await file.read(content, read, bytes - read, read);
+    if (bytesRead === 0) break;
+    read += bytesRead;
+  }
+  return content.subarray(0, read);
+}
+
+function checkSize(bytes: number, maxBytes: number): void {
+  if (bytes > maxBytes) throw new Error(`it has ${bytes} bytes; at most ${maxBytes} are read`);
+}
+
+/** A snapshot's files are links to the blobs of its repository: `<repository>/snapshots/<commit>`. */
+function blobsBeside(root: string): string[] {
+  const parts = root.split(sep);
+  const at = parts.lastIndexOf('snapshots');
+  return at > 0 && at < parts.length - 1 ? [[...parts.slice(0, at), 'blobs'].join(sep)] : [];
+}
+
+/** Bytes of a file that are read, sent and kept together. */
+export const CHUNK_BYTES = 1024 * 1024;
+
+/** What a folder's file holds. */
+export interface FileContent {
+  /** Path inside the folder, with '/'. */
+  readonly path: string;
+  readonly size: number;
+  /** As hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/** A file of a folder with when it was written. */
+export interface FolderFile extends FileContent {
+  /** In whole milliseconds since 1970. */
+  readonly modifiedMs: number;
+}
+
+/** Remembers the hashes of files that have not been touched since. */
+export class KnownHashes {
+  readonly #known = new Map<string, { readonly stamp: string; readonly sha256: string }>();
+
+  /** The hash of a file, computed unless it is known for this stamp. */
+  async of(path: string, stamp: string): Promise<string> {
+    const known = this.#known.get(path);
+    if (known?.stamp === stamp) return known.sha256;
+    const sha256 = await hashOf(path);
+    this.#known.set(path, { stamp, sha256 });
+    return sha256;
+  }
+}
+
+/** The files below a directory, in the order of their paths. Directories without files don't count. */
+export async function filesIn(directory: string, hashes = new KnownHashes()): Promise<FolderFile[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files: FolderFile[] = [];
+  for (const entry of entries) {
+    if (!entry.isFile()) continue;
+    const absolute = join(entry.parentPath, entry.name);
+    const path = absolute.slice(directory.length + 1).replaceAll(sep, '/');
+    const { size, mtimeNs, ctimeNs, ino, mtimeMs } = await lstat(absolute, { bigint: true });
+    const sha256 = await hashes.of(absolute, `${ino} ${size} ${mtimeNs} ${ctimeNs}`);
+    files.push({ path, size: Number(size), sha256, modifiedMs: Number(mtimeMs) });
+  }
+  return files.sort(byPath);
+}
+
+/** One hash, in hexadecimal digits, of the contents and names of all files. */
+export function contentHash(files: readonly FileContent[]): string {
+  const hash = createHash('sha256');
+  for (const { path, size, sha256 } of files.toSorted(byPath)) hash.update(`${path}\0${size}\0${sha256}\n`);
+  return hash.digest('hex');
+}
+
+/** The content of a file in chunks, each a buffer of its own. */
+export async function* chunksOf(path: string): AsyncGenerator<Buffer, void, undefined> {
+  const file = await open(path, 'r');
+  try {
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      const filled = await fill(chunk, (rest) => file.read(rest));
+      if (filled > 0) yield chunk.subarray(0, filled);
+      if (filled < CHUNK_BYTES) return;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of chunksOf(path)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+/** A read may give less than was asked for. @returns the bytes that there were. */
+async function fill(chunk: Buffer, read: (rest: Buffer) => Promise<{ readonly bytesRead: number }>): Promise<number> {
+  for (let filled = 0; ; ) {
+    const { bytesRead } = await read(chunk.subarray(filled));
+    filled += bytesRead;
+    if (bytesRead === 0 || filled === chunk.length) return filled;
+  }
+}
+
+function byPath(a: FileContent, b: FileContent): number {
+  return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
+}
+
+const PREFIX = 'orchard-';
+/** No write takes this long, so a file this old was left by a crash. */
+const MAX_AGE_MS = 60 * 60 * 1000;
+
+/** The directories that are not removed yet; the process removes them when it exits. */
+const existing = new Set<string>();
+let removesAtExit = false;
+let sweeping: Promise<void> | undefined;
+
+/** A private directory in the system's temporary directory, created on first use. */
+export class TemporaryDirectory {
+  #path: Promise<string> | undefined;
+
+  path(): Promise<string> {
+    this.#path ??= make();
+    return this.#path;
+  }
+
+  async remove(): Promise<void> {
+    const path = await this.#path;
+    if (path === undefined) return;
+    this.#path = undefined;
+    await rm(path, { recursive: true, force: true });
+    existing.delete(path);
+  }
+}
+
+async function make(): Promise<string> {
+  const path = join(tmpdir(), PREFIX + ownedName());
+  await mkdir(path, { mode: 0o700 });
+  existing.add(path);
+  sweeping ??= sweep();
+  await sweeping;
+  if (!removesAtExit) {
+    removesAtExit = true;
+    process.once('exit', removeExisting);
+  }
+  return path;
+}
+
+/** Removes the directories of killed processes. Runs once in a process; what it can't remove does no harm. */
+async function sweep(): Promise<void> {
+  const names = await namesIn(tmpdir()).catch(() => []);
+  const left = names.filter((name) => name.startsWith(PREFIX) && ownerOf(name.slice(PREFIX.length)) === 'ended');
+  await Promise.all(left.map((name) => deleteUnseen(join(tmpdir(), name))));
+}
+
+function removeExisting(): void {
+  for (const path of existing) rmSync(path, { recursive: true, force: true });
+}
+
+/**
+ * Deletes the temporary files of processes that have ended, and keeps those of living ones. Files of other machines,
+ * whose processes can't be seen, go after an hour.
+ */
+export async function sweepTemporaryFiles(directory: string): Promise<void> {
+  const names = await namesIn(directory);
+  await Promise.allSettled(names.map((name) => deleteIfLeft(name, join(directory, name))));
+}
+
+async function deleteIfLeft(name: string, path: string): Promise<void> {
+  const owner = ownerOf(name);
+  if (owner === 'living') return;
+  if (owner === 'ended' || Date.now() - (await stat(path)).mtimeMs > MAX_AGE_MS) await deleteUnseen(path);
+}
