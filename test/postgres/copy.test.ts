@@ -99,7 +99,7 @@ describeWithPostgres('copyStorage', (server) => {
     const args = ['copy', '--data', data, '--database', server.connectionString, '--schema', schema];
     const { stdout } = await promisify(execFile)(process.execPath, [command, ...args]);
     expect(stdout).toMatch(/2 accounts, 3 jobs and models, [\d,]+ records, 2 folders/);
-    expect(stdout).toMatch(/2 jobs have not ended/);
+    expect(stdout).toMatch(/2 unfinished jobs will continue/);
     const queued = await server.sql(`SELECT id::text FROM ${schema}.queue_jobs`);
     expect(queued.map(({ id }) => id).sort()).toEqual([running, waiting].sort());
     const again = promisify(execFile)(process.execPath, [command, ...args]);
