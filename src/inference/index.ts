@@ -1,13 +1,7 @@
 export { answerStream, isQueries, type Queries, type StreamedAnswer } from './answer-stream.js';
 export { toResult } from './answered.js';
 export { askFolder, type OpenOptions, serviceFor } from './ask-folder.js';
-export {
-  type CallOptions,
-  type ExplainOptions,
-  explainRequest,
-  requestOptions,
-  type StreamOptions,
-} from './call-options.js';
+export { type CallOptions, type ExplainOptions, explainRequest, type StreamOptions } from './call-options.js';
 export type { RequestTrace, StageTrace } from './channels.js';
 export type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
 export type { InferenceStats, ModelStats, WorkerStats } from './inference-stats.js';
