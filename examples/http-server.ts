@@ -1,7 +1,7 @@
 import { fileStorage } from 'orchard-nlp';
 import { accountServices, createHandler, hashedKeys, newApiKey, serve } from 'orchard-nlp/http';
 
-// Give `apiKey` to whoever shall use the service, and keep `stored`.
+// Give `apiKey` to the user of the service, and store `stored`.
 const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'pro' });
 
 const services = accountServices({ storage: fileStorage('./models') });

@@ -8,7 +8,7 @@ const outcome = await medley.predict({
 if (outcome.isOk()) {
   show(outcome.value.data);
 } else if (outcome.error.code === 'medley') {
-  // There is no model "weather": the error names it, and keeps what the others answered.
+  // There is no model "weather". The error names it and has the answers of the other models.
   console.log(outcome.error.message);
   show(outcome.error.answers);
 } else {

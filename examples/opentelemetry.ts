@@ -10,7 +10,7 @@ const tracer = provider.getTracer('orchard');
 
 const nothing = () => {};
 
-// A span for each request …
+// A span for each request.
 const spans = new WeakMap<RequestTrace, Span>();
 tracingChannel<RequestTrace>('orchard.predict').subscribe({
   start: (request) => {
@@ -23,7 +23,7 @@ tracingChannel<RequestTrace>('orchard.predict').subscribe({
   error: (request) => spans.get(request)?.setStatus({ code: SpanStatusCode.ERROR }),
 });
 
-// … and below it one for each stage of the batch that answered it.
+// Below it, a span for each stage of the batch that answered it.
 for (const stage of ['queue', 'load', 'tokenize', 'run', 'decode']) {
   tracingChannel<StageTrace>(`orchard.${stage}`).subscribe({
     end: ({ texts, startTime, endTime, requests }) => {

@@ -1,6 +1,6 @@
 import { listModels, memoryStorage, Predictor, pullModel, verifyModel } from 'orchard-nlp';
 
-const from = process.argv[2]; // where catalogue/ and backbones/ lie: a folder or an http address
+const from = process.argv[2]; // the place of catalogue/ and backbones/: a folder or an http address
 const pulled = await pullModel('sentiment-classification', from === undefined ? {} : { from });
 if (pulled.isErr()) throw pulled.error;
 const verified = await verifyModel('sentiment-classification');

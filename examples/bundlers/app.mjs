@@ -1,4 +1,4 @@
-// Asks a model, and trains one: each in a thread whose file the bundle must have, or find.
+// Asks a model and trains one. Each runs in a thread whose file the bundle must contain or find.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

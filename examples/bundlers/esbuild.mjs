@@ -11,7 +11,7 @@ await build({
   format: 'esm',
   outdir: 'out',
   outExtension: { '.js': '.mjs' },
-  // Packages of CommonJS call require, which ES modules lack.
+  // CommonJS packages call require, which ES modules lack.
   banner: {
     js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
   },

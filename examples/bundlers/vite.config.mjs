@@ -13,6 +13,6 @@ export default defineConfig({
       output: { entryFileNames: '[name].mjs' },
     },
   },
-  // Without this line, Vite leaves packages where they are, and needs no further entries.
+  // Without this line, Vite does not bundle packages, and needs no more entries.
   ssr: { noExternal: true },
 });

@@ -12,7 +12,7 @@ import { showTraining } from './show-training.js';
 import { modelTypes, taskOfType, tasks } from './tasks.js';
 
 /**
- * Trains a model before your eyes and lets you try it: `npm run demo -- --task reviews`, `entities` or `questions`, or
+ * Trains a model while you watch, and lets you try it: `npm run demo -- --task reviews`, `entities` or `questions`, or
  * `npm run demo -- --dataset <url or path of an archive> --type <model type>`; both take `--epochs <n>`.
  */
 

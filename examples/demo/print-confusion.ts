@@ -3,12 +3,12 @@ import type { InferenceResult } from 'orchard-nlp';
 import pc from 'picocolors';
 import type { DevRow } from './dev-rows.js';
 
-/** The library answers at most so many queries at once. */
+/** Maximum number of queries in a batch. */
 const BATCH = 20;
 
 type Predict = (texts: readonly string[]) => Promise<readonly InferenceResult[]>;
 
-/** Predicts every row and prints how often each label was taken for which. */
+/** Predicts every row and prints a confusion matrix. */
 export async function printConfusion(rows: readonly DevRow[], predict: Predict): Promise<void> {
   const predicted: string[] = [];
   for (let start = 0; start < rows.length; start += BATCH) {

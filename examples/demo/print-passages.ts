@@ -3,7 +3,7 @@ import pc from 'picocolors';
 
 /** Passages shown. */
 const SHOWN = 3;
-/** Columns where the terminal does not tell. */
+/** Columns if the terminal has no width. */
 const WIDTH = 100;
 const INDENT = 10;
 

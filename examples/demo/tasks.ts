@@ -15,9 +15,9 @@ export interface DemoTask {
   /** Of the bundled dataset. */
   readonly folder: string;
   readonly model: Omit<ModelConfig, 'name'>;
-  /** As many as a minute has room for; default: the library's. */
+  /** As many as fit into a minute. Default: the library's. */
   readonly epochs?: number;
-  /** What the model's two experts are compared by. */
+  /** The metric that compares the two experts. */
   readonly metric: 'accuracy' | 'f1' | 'top-1';
   /** What the lexical expert is. */
   readonly expert: string;
@@ -80,7 +80,7 @@ export const tasks: Readonly<Record<'reviews' | 'entities' | 'questions', DemoTa
 
 export const modelTypes: readonly ModelType[] = [...classificationTypes, ...sequenceTypes, 'question-answering'];
 
-/** The demo's task for models of a type; undefined where there is no such type. */
+/** The demo's task for models of a type; undefined if there is no such type. */
 export function taskOfType(name: string): DemoTask | undefined {
   const type = modelTypes.find((each) => each === name);
   if (type === undefined) return undefined;

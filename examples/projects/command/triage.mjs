@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Marks each line of standard input with what it feels like, and keeps the bad news with --only negative.
+// Prints the sentiment of each line of standard input. With --only negative, it prints only negative lines.
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { loadModel } from 'orchard-nlp';
@@ -18,7 +18,7 @@ if (loaded.isErr()) {
 const model = loaded.value;
 const lines = [];
 
-/** Remembers each line until its answer comes; answers come in the order of the lines. */
+/** Keeps each line until its answer arrives; answers have the order of the lines. */
 async function* read() {
   for await (const line of createInterface({ input: process.stdin })) {
     if (line.trim() === '') continue;

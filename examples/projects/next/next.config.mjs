@@ -3,7 +3,7 @@ const runtime = 'node_modules/onnxruntime-node';
 export default {
   output: 'standalone',
   serverExternalPackages: ['orchard-nlp', 'onnxruntime-node'],
-  // What is loaded by name while the server runs, which the tracer of files can't see.
+  // Files that are loaded by name while the server runs, which the file tracer can't see.
   outputFileTracingIncludes: {
     '/*': [
       'node_modules/orchard-nlp/{package.json,dist/**/*}',

@@ -1,6 +1,6 @@
 import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';
 
-// One for the process: it holds the threads and the models.
+// One predictor for the process: it owns the threads and the models.
 const modelLoader = process.env.MODELS === undefined ? undefined : folderModels(process.env.MODELS);
 const predictor = new Predictor({ storage: memoryStorage(), ...(modelLoader && { modelLoader }) });
 
