@@ -1,7 +1,4 @@
-/**
- * One trainable tensor: its Hugging Face name, its shape, its initial values and whether weight decay
- * applies.
- */
+/** One trainable tensor: its Hugging Face name, its shape, its initial values and whether weight decay applies. */
 export interface ParameterSpec {
   readonly name: string;
   readonly shape: readonly number[];

@@ -26,8 +26,7 @@ import {
   pulledModels,
 } from './catalogue-models.js';
 import { checksumOf, fetchChecked } from './checksum.js';
-import { isDirectory } from './folder-models.js';
-import type { ModelProgress } from './model-loader.js';
+import { isDirectory, type ModelProgress } from './model-loader.js';
 
 /** Published models: which ones there are, downloading them, and verifying their files. */
 

@@ -1,11 +1,10 @@
 import * as z from 'zod';
 import type { Tensor } from '../../graph/index.js';
 import { architecture } from '../architecture.js';
-import type { EncoderBuilder } from '../encoder-builder.js';
-import type { EncoderInputs } from '../encoder-inputs.js';
+import type { EncoderBuilder, EncoderInputs } from '../encoder-builder.js';
 import { inPart, type LinearRole, type ParameterSpec, vector, weight } from '../parameter.js';
-import { activate, field, reasonAgainstHeads } from '../parts.js';
-import { traitsOf } from './bert.js';
+import { activate, field, type SelfAttention } from '../parts.js';
+import { reasonAgainstBertHeads, traitsOf } from './bert.js';
 
 /** Which tokens a layer's tokens attend to: all, or those in a window. */
 const kindField = z.enum(['full_attention', 'sliding_attention']);
@@ -81,7 +80,7 @@ function reasonAgainst(config: ModernBertConfig): string | undefined {
     return `max_position_embeddings ${config.max_position_embeddings} is more than ${MAX_TOKENS}`;
   }
   if ((width / heads) % 2 === 1) return `heads of ${width / heads} numbers (hidden_size) are not even`;
-  return reasonAgainstHeads('hidden_size', width, 'num_attention_heads', heads);
+  return reasonAgainstBertHeads(config);
 }
 
 /**
@@ -237,7 +236,6 @@ function headParameters(config: ModernBertConfig): ParameterSpec[] {
   ];
 }
 
-/** LayerNorm of an activated linear layer, and dropout. */
 function head(builder: EncoderBuilder, config: ModernBertConfig, x: Tensor): Tensor {
   const dense = builder.linear(x, HEAD_DENSE);
   const activated = activate(builder.graph, config.classifier_activation, dense);
@@ -289,14 +287,9 @@ function windowBias({ graph }: EncoderBuilder, inputs: EncoderInputs, reach: num
   return graph.add(inputs.attentionBias, graph.scale(isOutside, inputs.maskedBias));
 }
 
-interface RotaryAttention {
+interface RotaryAttention extends Pick<SelfAttention, 'heads' | 'width' | 'dropout'> {
   /** Name of the linear layer that gives queries, keys and values side by side. */
   readonly name: string;
-  readonly heads: number;
-  /** Of a hidden state, all heads together. */
-  readonly width: number;
-  /** Probability of dropout of attention weights. */
-  readonly dropout: number;
   readonly rotation: Rotation;
   /** Added to the scores, broadcast to [batch, heads, tokens, tokens]. */
   readonly bias: Tensor;

@@ -1,7 +1,7 @@
 import { type AdaGradArrays, Arena, type IdBags, type Kernels, loadKernels } from '../../engine/index.js';
 import { isPauseDue, pause, Random, type Steps, withPauses } from '../../system/index.js';
 import { paddedOutputs } from '../expert-file.js';
-import { HashTable } from '../hash-table.js';
+import { HashTable, withRoom } from '../hash-table.js';
 import { CrfExpert } from './crf-expert.js';
 import { TagLattice, type TagTransitions } from './tag-lattice.js';
 import { MAX_FEATURES_A_WORD, WordFeatureHasher } from './word-features.js';
@@ -24,12 +24,10 @@ const MIN_PASSES = 8;
 const MAX_PASSES = 40;
 /** How many sentences to learn from over all passes, as far as the limits of passes allow. */
 const STEPS = 30_000;
-/** At most this many numbers in the table of weights. */
 const MAX_WEIGHTS = 2 ** 24;
 
 /**
- * Trains a linear-chain conditional random field (Lafferty et al. 2001). The same arguments give
- * bit-identical weights.
+ * Trains a linear-chain conditional random field (Lafferty et al. 2001). The same arguments give bit-identical weights.
  * @throws AbortedError soon after the signal fires.
  */
 export async function trainCrfExpert(
@@ -157,14 +155,6 @@ async function collectBags(
   return { ids: ids.subarray(0, end), starts };
 }
 
-function withRoom(ids: Int32Array<ArrayBuffer>, length: number): Int32Array<ArrayBuffer> {
-  if (ids.length >= length) return ids;
-  const larger = new Int32Array(2 * length);
-  larger.set(ids);
-  return larger;
-}
-
-/** Coin flips in one random number. */
 const COINS = 32;
 
 /**
@@ -224,31 +214,25 @@ async function forEachSentence<T extends { readonly words: readonly string[] }>(
  */
 const FIRST_SQUARE = 0.1;
 
-/** Step size of AdaGrad. */
 const RATE = 0.2;
-/**
- * Gradients of emissions below this (of 1 at most) are ignored: most words are certain after a pass or two.
- */
+/** Gradients of emissions below this (of 1 at most) are ignored: most words are certain after a pass or two. */
 const IGNORED_GRADIENT = 1e-3;
 
-/** Weights that are shrunk between two pauses. */
 const WEIGHTS_A_STEP = 2 ** 16;
 
 interface CrfTrainingInput {
   readonly sentences: readonly TaggedWords[];
   /** One bag for each of their words. */
   readonly bags: IdBags;
-  /** How many there are. */
   readonly features: number;
   readonly tags: number;
   readonly random: Random;
 }
 
 /**
- * Trains the weights with AdaGrad (Duchi et al. 2011), one step per sentence, on the negative log-likelihood.
- * Each feature is left out half of the time, so that affixes and context learn to do without the word itself
- * (Sutton et al. 2006, "Reducing weight undertraining in structured discriminative learning"). After each
- * pass the weights are shrunk.
+ * Trains the weights with AdaGrad (Duchi et al. 2011), one step per sentence, on the negative log-likelihood. Each
+ * feature is left out half of the time, so that affixes and context learn to do without the word itself (Sutton et al.
+ * 2006, "Reducing weight undertraining in structured discriminative learning"). After each pass the weights are shrunk.
  */
 class CrfTraining {
   readonly transitions: TagTransitions;
@@ -318,10 +302,7 @@ class CrfTraining {
     step(this.#between, loss.transitions.between);
   }
 
-  /**
-   * Pulls all weights towards 0: the proximal step of `strength` / 2 · Σ weight², each weight at its own
-   * rate.
-   */
+  /** Pulls all weights towards 0: the proximal step of `strength` / 2 · Σ weight², each weight at its own rate. */
   *shrinking(strength: number): Steps<void> {
     for (const { table, squares } of [this.#arrays, this.#start, this.#between]) {
       for (let at = 0; at < table.length; at += 1) {
@@ -369,7 +350,6 @@ function step({ table, squares }: AdaGradArrays, gradients: Float32Array): void 
   }
 }
 
-/** The loss of a tagged sentence, and its gradient. */
 interface SentenceLoss {
   /** −ln of the probability of the tags, in nats. */
   readonly loss: number;
