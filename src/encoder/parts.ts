@@ -212,13 +212,13 @@ export function postNormLayerParameters(
 ): ParameterSpec[] {
   const name = (part: keyof LayerNames) => `${layer}.${names[part]}`;
   return [
-    ...linearParameters(name('query'), width, width, deviation, 'query'),
-    ...linearParameters(name('key'), width, width, deviation, 'key'),
-    ...linearParameters(name('value'), width, width, deviation, 'value'),
-    ...linearParameters(name('attentionOutput'), width, width, deviation, 'attention-output'),
+    ...linearParameters(name('query'), width, width, deviation, { role: 'query' }),
+    ...linearParameters(name('key'), width, width, deviation, { role: 'key' }),
+    ...linearParameters(name('value'), width, width, deviation, { role: 'value' }),
+    ...linearParameters(name('attentionOutput'), width, width, deviation, { role: 'attention-output' }),
     ...layerNormParameters(name('attentionNorm'), width),
-    ...linearParameters(name('inner'), width, innerWidth, deviation, 'inner'),
-    ...linearParameters(name('outer'), innerWidth, width, deviation, 'outer'),
+    ...linearParameters(name('inner'), width, innerWidth, deviation, { role: 'inner' }),
+    ...linearParameters(name('outer'), innerWidth, width, deviation, { role: 'outer' }),
     ...layerNormParameters(name('outputNorm'), width),
   ];
 }

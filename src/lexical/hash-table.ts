@@ -175,3 +175,11 @@ export function rememberedByCodePoint(classify: (character: string) => number): 
     return found;
   };
 }
+
+/** The ids of the `count` largest values above 0, ascending. */
+export function largestIds(values: Float32Array | Int32Array, count: number): Int32Array {
+  const ids = Int32Array.from(values.keys()).filter((id) => (values[id] ?? 0) > 0);
+  if (ids.length <= count) return ids;
+  ids.sort((a, b) => (values[b] ?? 0) - (values[a] ?? 0) || a - b);
+  return ids.slice(0, count).sort();
+}

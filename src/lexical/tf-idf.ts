@@ -1,5 +1,5 @@
 import type { Steps } from '../system/index.js';
-import { combineHash, HashTable, rememberedByCodePoint, withRoom } from './hash-table.js';
+import { combineHash, HashTable, largestIds, rememberedByCodePoint, withRoom } from './hash-table.js';
 
 /** Which n-grams of a text are features. */
 export interface NGramOptions {
@@ -260,7 +260,7 @@ export class TfIdf {
   /** Chooses the n-grams that are in the most texts, at most `maxFeatures`, and weights them by idf. */
   static *fit(texts: readonly string[], options: NGramOptions, maxFeatures: number): Steps<TfIdf> {
     const { hashes, frequencies } = yield* countTexts(texts, options);
-    const kept = chooseFeatures(frequencies, maxFeatures);
+    const kept = largestIds(frequencies, maxFeatures);
     const idf = (id: number) => Math.log((1 + texts.length) / (1 + (frequencies[id] ?? 0))) + 1;
     return new TfIdf(
       options,
@@ -390,11 +390,4 @@ function* countTexts(texts: readonly string[], options: NGramOptions): Steps<Tex
     }
   }
   return { hashes: table.hashes(), frequencies: frequencies.subarray(0, table.size) };
-}
-
-function chooseFeatures(frequencies: Int32Array, maxFeatures: number): Int32Array {
-  const ids = Int32Array.from(frequencies.keys());
-  if (ids.length <= maxFeatures) return ids;
-  ids.sort((a, b) => (frequencies[b] ?? 0) - (frequencies[a] ?? 0) || a - b);
-  return ids.slice(0, maxFeatures).sort();
 }

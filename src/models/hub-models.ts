@@ -15,7 +15,7 @@ import {
   download,
   ensureDirectory,
   type Fetch,
-  FileLocks,
+  type FileLocks,
   failedWith,
   fetchText,
   move,
@@ -26,7 +26,7 @@ import {
   readTextIfPresent,
   replaceFile,
 } from '../system/index.js';
-import { type Checksum, fetchChecked } from './checksum.js';
+import { type Checksum, downloadLocks, fetchChecked } from './checked-download.js';
 import { checkRevision, type LoadedModel, type LoadOptions, type ModelLoader, parseModelName } from './model-loader.js';
 
 /** Options of {@link hubModels}. Their defaults follow the environment variables and defaults of huggingface_hub. */
@@ -382,10 +382,6 @@ function reasonOf(failure: NetworkFailure, { model }: HubRequest, { token, endpo
 
 const COMMIT = /^[0-9a-f]{40}$/;
 
-/** After this time without progress, another process takes over a download. */
-const SILENT_DOWNLOAD_MS = 120_000;
-const MAX_LOCK_PAUSE_MS = 100;
-
 /**
  * A model in the cache of huggingface_hub:
  * ```
@@ -405,8 +401,7 @@ class HubCache {
     const folder = `models--${model.replace('/', '--')}`;
     this.#root = join(cacheDirectory, folder);
     this.#lockDirectory = join(cacheDirectory, '.locks', folder);
-    const options = { silenceMs: SILENT_DOWNLOAD_MS, maxPauseMs: MAX_LOCK_PAUSE_MS };
-    this.locks = new FileLocks(this.#lockDirectory, this.#lockDirectory, options);
+    this.locks = downloadLocks(this.#lockDirectory);
   }
 
   /** Creates the directories for downloads, and removes what dead processes left in them. */

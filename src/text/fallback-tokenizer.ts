@@ -145,13 +145,8 @@ export class TimeLimitError extends Error {
   }
 }
 
-interface Caller {
-  readonly script: Script;
-  readonly context: Context;
-}
-
 /** Made on first use: most models have no need of it. */
-let caller: Caller | undefined;
+let caller: { readonly script: Script; readonly context: Context } | undefined;
 
 /**
  * Calls a synchronous function, and stops it where it takes too long. A call costs some 60 µs.

@@ -82,7 +82,7 @@ export class PieceTrie {
     }
   }
 
-  /** As {@link #find}, with the node that the edge leads to. */
+  /** As {@link #find}, but makes the node that the edge leads to, for which the table may be replaced. */
   #edge(node: number, unit: number): number {
     const edge = this.#find(node, unit);
     return (this.#table[edge + CHILD] ?? NONE) < 0 ? this.#grow(edge) : edge;
@@ -153,7 +153,8 @@ export class PieceTrie {
   #nodeOf(text: string): number {
     let node = ROOT;
     for (let at = 0; at < text.length; at++) {
-      node = this.#table[this.#edge(node, text.charCodeAt(at)) + CHILD] ?? NONE;
+      const edge = this.#edge(node, text.charCodeAt(at));
+      node = this.#table[edge + CHILD] ?? NONE;
       // A new node has no edges, as is right for a prefix that no piece has.
       if (node === NONE) return this.#nodes++;
     }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Tensor } from '../../graph/index.js';
 import { architecture } from '../architecture.js';
 import type { EncoderBuilder, EncoderInputs } from '../encoder-builder.js';
-import { inPart, type LinearRole, type ParameterSpec, vector, weight } from '../parameter.js';
+import { inPart, layerNormParameters, linearParameters, type ParameterSpec, weight } from '../parameter.js';
 import { activate, field, type SelfAttention } from '../parts.js';
 import { reasonAgainstBertHeads, traitsOf } from './bert.js';
 
@@ -97,10 +97,10 @@ export const modernBert = architecture<ModernBertConfig>({
   parameters: (config) => [
     ...inPart('embeddings', [
       weight(WORDS, [config.vocab_size, config.hidden_size], config.initializer_range, 'words'),
-      ...normParameters(config, EMBEDDING_NORM),
+      ...layerNormParameters(EMBEDDING_NORM, config.hidden_size, config.norm_bias),
     ]),
     ...layerKinds(config).flatMap((_, layer) => inPart(layer, layerParameters(config, layer))),
-    ...inPart(config.num_hidden_layers - 1, normParameters(config, FINAL_NORM)),
+    ...inPart(config.num_hidden_layers - 1, layerNormParameters(FINAL_NORM, config.hidden_size, config.norm_bias)),
   ],
   states(builder, config, inputs, states) {
     const { graph } = builder;
@@ -145,48 +145,22 @@ const FINAL_NORM = 'final_norm';
 const HEAD_DENSE = 'head.dense';
 const HEAD_NORM = 'head.norm';
 
-function normParameters({ hidden_size, norm_bias }: ModernBertConfig, name: string): ParameterSpec[] {
-  const bias = norm_bias ? [vector(`${name}.bias`, hidden_size, 0)] : [];
-  return [vector(`${name}.weight`, hidden_size, 1), ...bias];
-}
-
-interface Layer {
-  readonly name: string;
-  readonly shape: readonly [outputs: number, inputs: number];
-  readonly hasBias: boolean;
-  readonly role?: LinearRole;
-}
-
-function linear({ initializer_range }: ModernBertConfig, { name, shape, hasBias, role }: Layer) {
-  const bias = hasBias ? [vector(`${name}.bias`, shape[0])] : [];
-  return [weight(`${name}.weight`, shape, initializer_range, role), ...bias];
-}
-
 /** The first layer reads the normalised embeddings, so that it has no LayerNorm before its attention. */
 const hasAttentionNorm = (layer: number): boolean => layer > 0;
 
 function layerParameters(config: ModernBertConfig, layer: number): ParameterSpec[] {
-  const { hidden_size: width, intermediate_size: inner, attention_bias, mlp_bias } = config;
+  const { hidden_size: width, intermediate_size: inner, initializer_range: deviation } = config;
   const name = `layers.${layer}`;
-  const attention = { hasBias: attention_bias };
-  const mlp = { hasBias: mlp_bias };
+  const norm = (part: string) => layerNormParameters(`${name}.${part}`, width, config.norm_bias);
+  const attention = { hasBias: config.attention_bias };
+  const mlp = { hasBias: config.mlp_bias };
   return [
-    ...(hasAttentionNorm(layer) ? normParameters(config, `${name}.attn_norm`) : []),
-    ...linear(config, {
-      name: `${name}.attn.Wqkv`,
-      shape: [3 * width, width],
-      role: 'query-key-value',
-      ...attention,
-    }),
-    ...linear(config, {
-      name: `${name}.attn.Wo`,
-      shape: [width, width],
-      role: 'attention-output',
-      ...attention,
-    }),
-    ...normParameters(config, `${name}.mlp_norm`),
-    ...linear(config, { name: `${name}.mlp.Wi`, shape: [2 * inner, width], role: 'inner', ...mlp }),
-    ...linear(config, { name: `${name}.mlp.Wo`, shape: [width, inner], role: 'outer', ...mlp }),
+    ...(hasAttentionNorm(layer) ? norm('attn_norm') : []),
+    ...linearParameters(`${name}.attn.Wqkv`, width, 3 * width, deviation, { role: 'query-key-value', ...attention }),
+    ...linearParameters(`${name}.attn.Wo`, width, width, deviation, { role: 'attention-output', ...attention }),
+    ...norm('mlp_norm'),
+    ...linearParameters(`${name}.mlp.Wi`, width, 2 * inner, deviation, { role: 'inner', ...mlp }),
+    ...linearParameters(`${name}.mlp.Wo`, inner, width, deviation, { role: 'outer', ...mlp }),
   ];
 }
 
@@ -229,10 +203,10 @@ function modernBertLayer(
 }
 
 function headParameters(config: ModernBertConfig): ParameterSpec[] {
-  const { hidden_size: width, classifier_bias: hasBias } = config;
+  const { hidden_size: width, initializer_range: deviation, classifier_bias: hasBias } = config;
   return [
-    ...linear(config, { name: HEAD_DENSE, shape: [width, width], hasBias }),
-    ...normParameters(config, HEAD_NORM),
+    ...linearParameters(HEAD_DENSE, width, width, deviation, { hasBias }),
+    ...layerNormParameters(HEAD_NORM, width, config.norm_bias),
   ];
 }
 

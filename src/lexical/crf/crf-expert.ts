@@ -2,7 +2,7 @@ import { ModelFolderError } from '../../contract/index.js';
 import { decodeSafetensors, roundedToFloat16 } from '../../models/index.js';
 import { runToEnd } from '../../system/index.js';
 import { ByteTable, type ByteWeights, decodeWeights, encodeWeights, quantizeWeights } from '../expert-file.js';
-import { HashTable } from '../hash-table.js';
+import { HashTable, largestIds } from '../hash-table.js';
 import type { TagTransitions } from './tag-lattice.js';
 import { type HashedFeatures, MAX_FEATURES_A_WORD, MAX_KEPT_WORDS, WordFeatureHasher } from './word-features.js';
 
@@ -124,11 +124,3 @@ const WORDS_A_STEP = 16 * WORDS_AT_ONCE;
 
 /** A hash, a scale in float16 and a byte for each tag. */
 const bytesPerFeature = (tags: number): number => 6 + tags;
-
-/** The ids of the `count` largest values above 0, ascending. */
-function largestIds(values: Float32Array, count: number): Int32Array {
-  const ids = Int32Array.from(values.keys()).filter((id) => (values[id] ?? 0) > 0);
-  if (ids.length <= count) return ids;
-  ids.sort((a, b) => (values[b] ?? 0) - (values[a] ?? 0) || a - b);
-  return ids.slice(0, count).sort();
-}

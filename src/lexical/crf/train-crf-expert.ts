@@ -1,5 +1,5 @@
 import { type AdaGradArrays, Arena, type IdBags, type Kernels, loadKernels } from '../../engine/index.js';
-import { isPauseDue, pause, Random, type Steps, withPauses } from '../../system/index.js';
+import { Random, type Steps, withPauses } from '../../system/index.js';
 import { paddedOutputs } from '../expert-file.js';
 import { HashTable, withRoom } from '../hash-table.js';
 import { CrfExpert } from './crf-expert.js';
@@ -37,13 +37,13 @@ export async function trainCrfExpert(
   const { tags, seed, signal, regularization = 0.5, maxBytes = 8e6 } = options;
   const { passes = defaultPasses(sentences.length) } = options;
   const hasher = new WordFeatureHasher();
-  const features = await chooseFeatures(sentences, hasher, Math.floor(MAX_WEIGHTS / tags), signal);
-  const bags = await collectBags(sentences, hasher, features, signal);
+  const features = await withPauses(chooseFeatures(sentences, hasher, Math.floor(MAX_WEIGHTS / tags)), signal);
+  const bags = await withPauses(collectBags(sentences, hasher, features), signal);
   const random = Random.fromSeed(seed);
   const training = new CrfTraining({ sentences, bags, features: features.size, tags, random });
   const placed = withFirstWords(sentences);
   for (let pass = 0; pass < passes; pass += 1) {
-    await forEachSentence(random.shuffle(placed), signal, ({ firstWord, tags }) => training.learn(firstWord, tags));
+    await withPauses(training.pass(random.shuffle(placed)), signal);
     await withPauses(training.shrinking(regularization), signal);
   }
   const weights = { hashes: features.hashes(), weights: training.weights, width: training.width };
@@ -85,19 +85,16 @@ function withFirstWords(sentences: readonly TaggedWords[]): PlacedSentence[] {
 /** How many words must have a feature: those of a single word say little and make up most of the table. */
 const MIN_WORDS = 2;
 
-/**
- * The features that the most words have, numbered; at most `maxFeatures`.
- * @throws AbortedError soon after the signal fires.
- */
-async function chooseFeatures(
+/** The features that the most words have, numbered; at most `maxFeatures`. */
+function* chooseFeatures(
   sentences: readonly TaggedWords[],
   hasher: WordFeatureHasher,
   maxFeatures: number,
-  signal: AbortSignal,
-): Promise<HashTable> {
+): Steps<HashTable> {
   const table = new HashTable(1 << 16);
   let counts = new Int32Array(1 << 16);
-  await forEachSentence(sentences, signal, ({ words }) => {
+  for (const { words } of sentences) {
+    yield;
     const { hashes, starts } = hasher.hash(words);
     const end = starts.at(-1) ?? 0;
     for (let at = 0; at < end; at += 1) {
@@ -105,7 +102,7 @@ async function chooseFeatures(
       counts = withRoom(counts, id + 1);
       counts[id] = (counts[id] ?? 0) + 1;
     }
-  });
+  }
   const least = Math.max(MIN_WORDS, leastCount(counts.subarray(0, table.size), maxFeatures));
   return HashTable.of(table.hashes().filter((_, id) => (counts[id] ?? 0) >= least));
 }
@@ -123,21 +120,18 @@ function leastCount(counts: Int32Array, limit: number): number {
   return least;
 }
 
-/**
- * The feature ids of every word, in the order of the sentences: one bag per word.
- * @throws AbortedError soon after the signal fires.
- */
-async function collectBags(
+/** The feature ids of every word, in the order of the sentences: one bag per word. */
+function* collectBags(
   sentences: readonly TaggedWords[],
   hasher: WordFeatureHasher,
   features: HashTable,
-  signal: AbortSignal,
-): Promise<IdBags> {
+): Steps<IdBags> {
   const starts = new Int32Array(sentences.reduce((sum, { words }) => sum + words.length, 0) + 1);
   let ids = new Int32Array(1 << 16);
   let word = 0;
   let end = 0;
-  await forEachSentence(sentences, signal, ({ words }) => {
+  for (const { words } of sentences) {
+    yield;
     const hashed = hasher.hash(words);
     ids = withRoom(ids, end + (hashed.starts.at(-1) ?? 0));
     let at = 0;
@@ -151,7 +145,7 @@ async function collectBags(
       word += 1;
       starts[word] = end;
     }
-  });
+  }
   return { ids: ids.subarray(0, end), starts };
 }
 
@@ -191,21 +185,6 @@ function dropHalf({ ids, starts }: IdBags, kept: IdBags, random: Random): IdBags
 export interface TaggedWords {
   readonly words: readonly string[];
   readonly tags: readonly number[];
-}
-
-/**
- * Calls `visit` with every sentence, letting the event loop run in between.
- * @throws AbortedError soon after the signal fires.
- */
-async function forEachSentence<T extends { readonly words: readonly string[] }>(
-  sentences: Iterable<T>,
-  signal: AbortSignal,
-  visit: (sentence: T) => void,
-): Promise<void> {
-  for (const sentence of sentences) {
-    if (isPauseDue()) await pause(signal);
-    visit(sentence);
-  }
 }
 
 /**
@@ -281,12 +260,19 @@ class CrfTraining {
     return this.#arrays.table;
   }
 
+  *pass(sentences: readonly PlacedSentence[]): Steps<void> {
+    for (const { firstWord, tags } of sentences) {
+      yield;
+      this.#learn(firstWord, tags);
+    }
+  }
+
   /**
    * Takes a step on one sentence.
    * @param firstWord where its words start among the bags.
    * @param tags one for each of its words, and at least one.
    */
-  learn(firstWord: number, tags: readonly number[]): void {
+  #learn(firstWord: number, tags: readonly number[]): void {
     const arrays = this.#arrays;
     const starts = this.#bags.starts.subarray(firstWord, firstWord + tags.length + 1);
     const kept = dropHalf({ ids: this.#bags.ids, starts }, this.#keptBags, this.#random);
