@@ -51,16 +51,15 @@ export function quantizeWeights(
   return { hashes: ids.map((id) => hashes[id] ?? 0), bytes, scales: roundedToFloat16(scales) };
 }
 
-/** The bytes of a safetensors file. @param others further tensors. */
+/** The bytes of a safetensors file. @param others further tensors, the scales among them. */
 export function encodeWeights(
-  { hashes, bytes, scales }: ByteWeights,
+  { hashes, bytes }: ByteWeights,
   others: Readonly<Record<string, NamedTensor>>,
   metadata: Readonly<Record<string, string>>,
 ): Uint8Array {
   const features = hashes.length;
   const tensors = new Map<string, NamedTensor | IntegerTensor>([
     ['hashes', { shape: [features], values: hashes }],
-    ['scales', { shape: [features], values: scales }],
     ...Object.entries(others),
     ['weights', { shape: [features, bytes.length / Math.max(1, features)], values: bytes }],
   ]);

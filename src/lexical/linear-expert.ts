@@ -111,6 +111,7 @@ export class LinearExpert {
     const { size, weights, options } = this.#tfIdf;
     const others = {
       term_weights: { shape: [size], values: weights },
+      scales: { shape: [size], values: this.#weights.scales },
       bias: { shape: [this.outputs], values: this.#bias },
     };
     return encodeWeights(this.#weights, others, { n_grams: JSON.stringify(options) });

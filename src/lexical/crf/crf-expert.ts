@@ -92,7 +92,12 @@ export class CrfExpert {
   encode(): Uint8Array {
     const { tags } = this;
     const { start, between } = this.transitions;
-    const others = { start: { shape: [tags], values: start }, between: { shape: [tags, tags], values: between } };
+    const { scales } = this.#stored;
+    const others = {
+      scales: { shape: [scales.length], values: scales },
+      start: { shape: [tags], values: start },
+      between: { shape: [tags, tags], values: between },
+    };
     return encodeWeights(this.#stored, others, { features: FEATURES_VERSION });
   }
 
