@@ -59,9 +59,14 @@ export class PieceTrie {
     let node = start === 0 ? ROOT : this.#continuing();
     let end = start;
     for (let position = start; position < length; position++) {
-      const edge = this.#edge(node, units[position] ?? 0);
+      let edge = this.#find(node, units[position] ?? 0);
       node = this.#table[edge + CHILD] ?? NONE;
       if (node === NONE) break;
+      // Not by #edge: most of the time of BERT's tokenizer goes into this loop.
+      if (node < 0) {
+        edge = this.#grow(edge);
+        node = this.#table[edge + CHILD] ?? NONE;
+      }
       const piece = this.#table[edge + PIECE] ?? NONE;
       if (piece === NONE) continue;
       this.id = piece - 1;
