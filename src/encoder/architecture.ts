@@ -2,15 +2,14 @@ import type * as z from 'zod';
 import { ModelFolderError } from '../contract/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
 import type { Encoder, EncoderHead, EncoderTraits } from './encoder.js';
-import { EncoderBuilder, NO_DROPOUT } from './encoder-builder.js';
-import type { EncoderInputs } from './encoder-inputs.js';
+import { EncoderBuilder, type EncoderInputs, NO_DROPOUT } from './encoder-builder.js';
 import { linearParameters, type ParameterSpec } from './parameter.js';
 
 /**
  * Everything about one kind of encoder, as Hugging Face's transformers computes it. A new one is a file in
- * architectures/ that passes such a definition to {@link architecture}, and a line in architectures/index.ts.
+ * architectures/ that passes such a definition to {@link architecture}, and a line in read-encoder.ts.
  */
-interface ArchitectureDefinition<Config extends { readonly model_type: string }> {
+export interface ArchitectureDefinition<Config extends { readonly model_type: string }> {
   /** For messages: `BERT`. */
   readonly name: string;
   /**
@@ -49,7 +48,6 @@ export interface HeadDefinition<Config> {
   transform(builder: EncoderBuilder, config: Config, x: Tensor): Tensor;
 }
 
-/** One kind of encoder. */
 export interface Architecture {
   readonly modelTypes: readonly string[];
   /**

@@ -1,6 +1,5 @@
 import type { Graph, Tensor } from '../graph/index.js';
-import type { Dropout } from './encoder-builder.js';
-import type { EncoderInputs } from './encoder-inputs.js';
+import type { Dropout, EncoderInputs } from './encoder-builder.js';
 import type { ParameterSpec } from './parameter.js';
 
 /** What others than its architecture need to know of an encoder. */
@@ -27,7 +26,6 @@ export interface EncoderTraits {
   readonly headDropout: number;
 }
 
-/** How the hidden states are computed. */
 interface StatesOptions {
   /** In front of every parameter's name: {@link Encoder.prefix} under a head, empty for a bare encoder. */
   readonly prefix: string;
@@ -78,10 +76,7 @@ export interface EncoderHead {
   logits(graph: Graph, x: Tensor, outputs: number, dropout?: Dropout): Tensor;
 }
 
-/**
- * How hidden states become one vector per text: that of the [CLS] token, the first, or the mean over all
- * tokens.
- */
+/** How hidden states become one vector per text: that of the [CLS] token, the first, or the mean over all tokens. */
 export type Pooling = 'first' | 'mean';
 
 /**
@@ -103,5 +98,4 @@ export function pooledStates(
   return graph.reduceSum(graph.multiply(byToken, weights), [0]);
 }
 
-/** A parsed JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;

@@ -1,6 +1,14 @@
 export { type Encoder, type EncoderTraits, type JsonObject, type Pooling, pooledStates } from './encoder.js';
-export { type Dropout, type LinearAdapter, NO_DROPOUT } from './encoder-builder.js';
-export { type EncoderInputs, exportedInputs, type GraphForm, PADDING_BIAS, trainingInputs } from './encoder-inputs.js';
+export {
+  type Dropout,
+  type EncoderInputs,
+  exportedInputs,
+  type GraphForm,
+  type LinearAdapter,
+  NO_DROPOUT,
+  PADDING_BIAS,
+  trainingInputs,
+} from './encoder-builder.js';
 export {
   initialize,
   type LinearRole,

@@ -1,7 +1,4 @@
-/**
- * One trainable tensor: its Hugging Face name, its shape, its initial values and whether weight decay
- * applies.
- */
+/** One trainable tensor: its Hugging Face name, its shape, its initial values and whether weight decay applies. */
 export interface ParameterSpec {
   readonly name: string;
   readonly shape: readonly number[];
@@ -34,20 +31,21 @@ export function vector(name: string, length: number, value = 0): ParameterSpec {
   return { name, shape: [length], start: { value }, decay: false };
 }
 
-/** The two parameters of a linear layer, its weight stored [out, in]. */
+/** The parameters of a linear layer, its weight stored [out, in]. */
 export function linearParameters(
   name: string,
   inputs: number,
   outputs: number,
   deviation: number,
-  role?: LinearRole,
+  { role, hasBias = true }: { readonly role?: LinearRole; readonly hasBias?: boolean } = {},
 ): ParameterSpec[] {
-  return [weight(`${name}.weight`, [outputs, inputs], deviation, role), vector(`${name}.bias`, outputs)];
+  const bias = hasBias ? [vector(`${name}.bias`, outputs)] : [];
+  return [weight(`${name}.weight`, [outputs, inputs], deviation, role), ...bias];
 }
 
-/** γ and β of a LayerNorm. */
-export function layerNormParameters(name: string, width: number): ParameterSpec[] {
-  return [vector(`${name}.weight`, width, 1), vector(`${name}.bias`, width, 0)];
+/** γ and, where it has one, β of a LayerNorm. */
+export function layerNormParameters(name: string, width: number, hasBias = true): ParameterSpec[] {
+  return [vector(`${name}.weight`, width, 1), ...(hasBias ? [vector(`${name}.bias`, width, 0)] : [])];
 }
 
 /** The same parameters as those of a part of the encoder. */

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import type { Dimension, Graph, Shape, Tensor } from '../graph/index.js';
 import type { HeadDefinition } from './architecture.js';
-import type { EncoderBuilder } from './encoder-builder.js';
-import type { EncoderInputs } from './encoder-inputs.js';
+import type { EncoderBuilder, EncoderInputs } from './encoder-builder.js';
 import { inPart, layerNormParameters, linearParameters, type ParameterSpec, weight } from './parameter.js';
 
 /** What several architectures have in common: fields of config.json, embeddings, layers and heads. */
@@ -57,7 +56,6 @@ const activations = {
 
 type Activation = keyof typeof activations;
 
-/** The activation by transformers' name, element by element. */
 export function activate(graph: Graph, name: Activation, x: Tensor): Tensor {
   return activations[name](graph, x);
 }
@@ -78,7 +76,6 @@ const POSITIONS = 'embeddings.position_embeddings';
 const TYPES = 'embeddings.token_type_embeddings';
 const NORM = 'embeddings.LayerNorm';
 
-/** The parameters of {@link embed}. */
 export function embeddingParameters({ vocabulary, positions, types, width, deviation }: Embeddings): ParameterSpec[] {
   return inPart('embeddings', [
     weight(`${WORDS}.weight`, [vocabulary, width], deviation, 'words'),
@@ -91,9 +88,7 @@ export function embeddingParameters({ vocabulary, positions, types, width, devia
 interface EmbedOptions {
   /** Whether token types are read. Default true. */
   readonly types?: boolean;
-  /** ε of the LayerNorm. */
   readonly epsilon: number;
-  /** Probability of dropout of the result. */
   readonly dropout: number;
   /** Row of the first token in the table of positions. */
   readonly firstPosition: number;
@@ -113,7 +108,7 @@ export function embed(
   return builder.dropout(builder.layerNorm(sum, NORM, epsilon), dropout);
 }
 
-interface SelfAttention {
+export interface SelfAttention {
   /** Names of the three linear layers. */
   readonly query: string;
   readonly key: string;
@@ -217,13 +212,13 @@ export function postNormLayerParameters(
 ): ParameterSpec[] {
   const name = (part: keyof LayerNames) => `${layer}.${names[part]}`;
   return [
-    ...linearParameters(name('query'), width, width, deviation, 'query'),
-    ...linearParameters(name('key'), width, width, deviation, 'key'),
-    ...linearParameters(name('value'), width, width, deviation, 'value'),
-    ...linearParameters(name('attentionOutput'), width, width, deviation, 'attention-output'),
+    ...linearParameters(name('query'), width, width, deviation, { role: 'query' }),
+    ...linearParameters(name('key'), width, width, deviation, { role: 'key' }),
+    ...linearParameters(name('value'), width, width, deviation, { role: 'value' }),
+    ...linearParameters(name('attentionOutput'), width, width, deviation, { role: 'attention-output' }),
     ...layerNormParameters(name('attentionNorm'), width),
-    ...linearParameters(name('inner'), width, innerWidth, deviation, 'inner'),
-    ...linearParameters(name('outer'), innerWidth, width, deviation, 'outer'),
+    ...linearParameters(name('inner'), width, innerWidth, deviation, { role: 'inner' }),
+    ...linearParameters(name('outer'), innerWidth, width, deviation, { role: 'outer' }),
     ...layerNormParameters(name('outputNorm'), width),
   ];
 }
@@ -233,7 +228,6 @@ interface AfterAttention extends Pick<FeedForward, 'activation'> {
   readonly hiddenDropout: number;
   /** That of the feed-forward block, where it differs. */
   readonly outputDropout?: number;
-  /** ε of the LayerNorms. */
   readonly epsilon: number;
 }
 
@@ -294,11 +288,15 @@ export interface Stack {
   readonly names: LayerNames;
 }
 
-/** The parameters of {@link stack}. */
 export function stackParameters({ layers, stem, names }: Stack, widths: LayerWidths): ParameterSpec[] {
   return Array.from({ length: layers }, (_, layer) =>
     inPart(layer, postNormLayerParameters(`${stem}.${layer}`, names, widths)),
   ).flat();
+}
+
+interface StackOptions extends Omit<PostNormLayer, 'biases'> {
+  /** Those of a layer's scores. @param asked which tokens' states the layer computes. */
+  biases(asked: 'all' | 'first'): readonly Tensor[];
 }
 
 /**
@@ -309,12 +307,13 @@ export function stack(
   builder: EncoderBuilder,
   hidden: Tensor,
   { layers, stem, names }: Stack,
-  { states, ...options }: PostNormLayer,
+  { states, biases, ...options }: StackOptions,
 ): Tensor {
   let computed = hidden;
   for (let layer = 0; layer < layers; layer += 1) {
     const asked = layer === layers - 1 ? states : 'all';
-    computed = postNormLayer(builder, computed, `${stem}.${layer}`, names, { ...options, states: asked });
+    const own = { ...options, biases: biases(asked), states: asked };
+    computed = postNormLayer(builder, computed, `${stem}.${layer}`, names, own);
   }
   return computed;
 }
@@ -332,11 +331,10 @@ interface InnerLayer {
   readonly width: number;
   /** Standard deviation of new weights. */
   readonly deviation: number;
-  /** Probability of dropout. */
   readonly dropout: number;
 }
 
-interface InnerHead {
+export interface InnerHead {
   /** Full names of the inner layer and of the last one. */
   readonly inner: string;
   readonly classifier: string;

@@ -43,7 +43,6 @@ function otherType({ model_type }: JsonObject): string {
   return `an encoder of model_type ${JSON.stringify(model_type)} can't be run here; use one of ${encoderTypes().join(', ')}`;
 }
 
-/** The shape of an encoder. */
 export interface Geometry {
   readonly layers: number;
   readonly width: number;
@@ -77,7 +76,6 @@ export function newBert({ layers, width, heads }: Geometry, vocabularySize: numb
   return readEncoder(config, 'config.json');
 }
 
-/** Every kind of encoder that can be run here. */
 const architectures: readonly Architecture[] = [
   bert,
   roberta,

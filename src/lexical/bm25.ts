@@ -4,6 +4,7 @@ import { ModelFolderError } from '../contract/index.js';
 import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../models/index.js';
 import { fields, flag, type JsonShape, number, runToEnd, type Scored, type Steps, topScores } from '../system/index.js';
 import { parseEntry } from './expert-file.js';
+import { withRoom } from './hash-table.js';
 
 interface Bm25Options {
   /** Compare English words by their stems. */
@@ -38,7 +39,6 @@ const REMEMBERED_WORDS = 20_000;
 /** The id of a word that no passage has. */
 const NO_TERM = -1;
 
-/** The contents of an index as they are stored. */
 interface Contents {
   readonly settings: Settings;
   /** In the order of their ids. */
@@ -98,7 +98,6 @@ export class Bm25Index {
     });
   }
 
-  /** How many passages there are. */
   get size(): number {
     return this.#contents.lengths.length;
   }
@@ -110,9 +109,7 @@ export class Bm25Index {
     return scores;
   }
 
-  /**
-   * The best passages that share a word with the query, best first, equal ones by id. Default: all of them.
-   */
+  /** The best passages that share a word with the query, best first, equal ones by id. Default: all of them. */
   search(query: string, limit = this.size): Scored[] {
     return topScores(this.scores(query), limit, 0);
   }
@@ -136,7 +133,6 @@ export class Bm25Index {
     return words.map((word) => searchWords(word).some((each) => terms.has(this.#idOf(each))));
   }
 
-  /** How often each known term occurs in a query. */
   #queryTerms(query: string): ReadonlyMap<number, number> {
     const counts = new Map<number, number>();
     for (const word of searchWords(query)) {
@@ -251,41 +247,44 @@ interface Postings {
 /** More occurrences than this count as this many, which changes a BM25 score by less than a hundredth. */
 const MAX_FREQUENCY = 127;
 
-/** Gathers postings passage by passage. */
 class PostingsBuilder {
-  readonly #terms = new IntegerList();
-  readonly #passages = new IntegerList();
-  readonly #frequencies = new IntegerList();
+  #terms = new Int32Array(1024);
+  #passages = new Int32Array(1024);
+  #frequencies = new Int32Array(1024);
+  #entries = 0;
   #passageCount = 0;
 
   /** @param terms ids of the next passage's terms, repeated as often as they occur. */
   addPassage(terms: Iterable<number>): void {
     const frequencies = new Map<number, number>();
     for (const term of terms) frequencies.set(term, (frequencies.get(term) ?? 0) + 1);
+    const end = this.#entries + frequencies.size;
+    this.#terms = withRoom(this.#terms, end);
+    this.#passages = withRoom(this.#passages, end);
+    this.#frequencies = withRoom(this.#frequencies, end);
     for (const [term, frequency] of frequencies) {
-      this.#terms.push(term);
-      this.#passages.push(this.#passageCount);
-      this.#frequencies.push(Math.min(MAX_FREQUENCY, frequency));
+      this.#terms[this.#entries] = term;
+      this.#passages[this.#entries] = this.#passageCount;
+      this.#frequencies[this.#entries] = Math.min(MAX_FREQUENCY, frequency);
+      this.#entries += 1;
     }
     this.#passageCount += 1;
   }
 
   /** Sorts what was gathered by term (counting sort, which keeps the passages ascending). */
   build(termCount: number): Postings {
-    const terms = this.#terms.values();
+    const terms = this.#terms.subarray(0, this.#entries);
     const starts = new Int32Array(termCount + 1);
     for (const term of terms) starts[term + 1] = (starts[term + 1] ?? 0) + 1;
     for (let term = 0; term < termCount; term += 1) starts[term + 1] = (starts[term + 1] ?? 0) + (starts[term] ?? 0);
     const next = starts.slice();
     const passages = new Int32Array(terms.length);
     const frequencies = new Int8Array(terms.length);
-    const givenPassages = this.#passages.values();
-    const givenFrequencies = this.#frequencies.values();
     for (const [entry, term] of terms.entries()) {
       const place = next[term] ?? 0;
       next[term] = place + 1;
-      passages[place] = givenPassages[entry] ?? 0;
-      frequencies[place] = givenFrequencies[entry] ?? 0;
+      passages[place] = this.#passages[entry] ?? 0;
+      frequencies[place] = this.#frequencies[entry] ?? 0;
     }
     return { starts, passages, frequencies };
   }
@@ -303,26 +302,6 @@ function findPostingsProblem(postings: Postings, termCount: number, lengths: Int
   if (!frequencies.every((frequency) => frequency > 0)) return 'a posting has no occurrence';
   if (!lengths.every((length) => length >= 0)) return 'a passage has a length below 0';
   return inRange ? undefined : `a posting names a passage beyond the ${passageCount} there are`;
-}
-
-/** Integers in a buffer that grows. */
-class IntegerList {
-  #buffer = new Int32Array(1024);
-  #length = 0;
-
-  push(value: number): void {
-    if (this.#length === this.#buffer.length) {
-      const grown = new Int32Array(2 * this.#length);
-      grown.set(this.#buffer);
-      this.#buffer = grown;
-    }
-    this.#buffer[this.#length] = value;
-    this.#length += 1;
-  }
-
-  values(): Int32Array {
-    return this.#buffer.subarray(0, this.#length);
-  }
 }
 
 const word = /[\p{L}\p{N}\p{M}]+/gu;

@@ -30,8 +30,7 @@ export class HashTable {
 
   /**
    * A table that numbers `hashes` by their positions. It keeps the array.
-   * @param hashes if one occurs twice, or too many belong in the same slots, the table's size is less than their
-   *   count.
+   * @param hashes if one occurs twice, or too many belong in the same slots, the table's size is less than their count.
    */
   static of(hashes: Int32Array): HashTable {
     const table = new HashTable(0);
@@ -94,7 +93,6 @@ export class HashTable {
     return this.#size - 1;
   }
 
-  /** Every hash, by number. */
   hashes(): Int32Array {
     return this.#hashes.slice(0, this.#size);
   }
@@ -112,11 +110,9 @@ export class HashTable {
   }
 
   #grow(): void {
-    const larger = new Int32Array(2 * this.#size + 1);
-    larger.set(this.#hashes);
-    this.#hashes = larger;
-    this.#slots = new Int32Array(slotsFor(larger.length));
-    fill(this.#slots, larger, this.#size);
+    this.#hashes = withRoom(this.#hashes, this.#size + 1);
+    this.#slots = new Int32Array(slotsFor(this.#hashes.length));
+    fill(this.#slots, this.#hashes, this.#size);
   }
 }
 
@@ -157,4 +153,33 @@ function fill(slots: Int32Array, hashes: Int32Array, count: number, { most, mean
     distinct += 1;
   }
   return distinct;
+}
+
+/** The array itself if it is long enough, else a copy with room for twice as much. */
+export function withRoom<T extends Int32Array | Float32Array>(array: T, length: number): T;
+export function withRoom(array: Int32Array | Float32Array, length: number): Int32Array | Float32Array {
+  if (array.length >= length) return array;
+  const larger = array instanceof Int32Array ? new Int32Array(2 * length) : new Float32Array(2 * length);
+  larger.set(array);
+  return larger;
+}
+
+/** Remembers what `classify` says of each of the first 65,536 code points; it must not say 0. */
+export function rememberedByCodePoint(classify: (character: string) => number): (codePoint: number) => number {
+  const known = new Uint8Array(0x10000);
+  return (codePoint) => {
+    const remembered = known[codePoint];
+    if (remembered) return remembered;
+    const found = classify(String.fromCodePoint(codePoint));
+    if (codePoint < known.length) known[codePoint] = found;
+    return found;
+  };
+}
+
+/** The ids of the `count` largest values above 0, ascending. */
+export function largestIds(values: Float32Array | Int32Array, count: number): Int32Array {
+  const ids = Int32Array.from(values.keys()).filter((id) => (values[id] ?? 0) > 0);
+  if (ids.length <= count) return ids;
+  ids.sort((a, b) => (values[b] ?? 0) - (values[a] ?? 0) || a - b);
+  return ids.slice(0, count).sort();
 }

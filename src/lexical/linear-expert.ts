@@ -1,29 +1,15 @@
 import { ModelFolderError } from '../contract/index.js';
-import { Arena, type IdBags, type Kernels, loadKernels } from '../engine/index.js';
+import { decodeSafetensors, roundedToFloat16 } from '../models/index.js';
+import { fields, flag, nullable, whole } from '../system/index.js';
 import {
-  decodeSafetensors,
-  encodeSafetensors,
-  type IntegerTensor,
-  type NamedTensor,
-  roundedToFloat16,
-} from '../models/index.js';
-import { fields, flag, nullable, quantizeRow, whole } from '../system/index.js';
-import { areModerate, paddedOutputs, padRows, parseEntry } from './expert-file.js';
-import { CharacterKind, characterKind } from './n-grams.js';
-import { type SparseVector, TfIdf } from './tf-idf.js';
-
-/** The byte for a feature's largest weight; its other weights are stored in proportion. */
-const LARGEST_BYTE = 127;
-
-/** The weights of a linear model, as they are stored. */
-interface QuantizedWeights {
-  /** [features, outputs]; the weight is the byte times the feature's scale. */
-  readonly bytes: Int8Array;
-  /** [features] */
-  readonly scales: Float32Array;
-  /** [outputs] */
-  readonly bias: Float32Array;
-}
+  ByteTable,
+  type ByteWeights,
+  decodeWeights,
+  encodeWeights,
+  parseEntry,
+  quantizeWeights,
+} from './expert-file.js';
+import { CharacterKind, characterKind, type SparseVector, TfIdf } from './tf-idf.js';
 
 /** Longer than any n-gram that helps: each length adds a feature for every character of a text. */
 const LONGEST_N_GRAM = 16;
@@ -45,60 +31,41 @@ interface LexicalReading {
 
 /** A linear model over the n-grams of a text; its weights are bytes, in memory as in the file. */
 export class LinearExpert {
-  readonly #kernels: Kernels;
-  readonly #table: Int8Array;
-  readonly #sums: Float32Array;
-  readonly #arena: Arena;
-  /** The features of a text, or of a part of it: one bag. */
-  readonly #bag: IdBags;
-  readonly #values: Float32Array;
+  readonly #table: ByteTable;
   readonly #tfIdf: TfIdf;
-  readonly #weights: QuantizedWeights;
+  readonly #weights: ByteWeights;
+  /** [outputs] */
+  readonly #bias: Float32Array;
 
-  private constructor(tfIdf: TfIdf, weights: QuantizedWeights) {
+  private constructor(tfIdf: TfIdf, weights: ByteWeights, bias: Float32Array) {
     this.#tfIdf = tfIdf;
     this.#weights = weights;
-    const { outputs } = this;
-    const width = paddedOutputs(outputs);
-    const sizes = [(tfIdf.size * width) / 4, width, MAX_FEATURES_A_TEXT, MAX_FEATURES_A_TEXT, 2];
-    this.#arena = new Arena(Arena.bytesFor(sizes));
-    this.#table = this.#arena.int8(tfIdf.size * width);
-    this.#sums = this.#arena.float32(width);
-    this.#values = this.#arena.float32(MAX_FEATURES_A_TEXT);
-    this.#bag = { ids: this.#arena.int32(MAX_FEATURES_A_TEXT), starts: this.#arena.int32(2) };
-    padRows(weights.bytes, outputs, this.#table, width);
-    this.#kernels = loadKernels(this.#arena);
+    this.#bias = bias;
+    this.#table = new ByteTable(weights.bytes, bias.length, { bags: 1, ids: MAX_FEATURES_A_TEXT });
   }
 
-  /**
-   * @param weights [features + 1, stride], the last row being the bias; columns after `outputs` are left out.
-   */
+  /** @param weights [features + 1, stride], the last row being the bias; columns after `outputs` are left out. */
   static fromWeights(tfIdf: TfIdf, weights: Float32Array, outputs: number, stride: number): LinearExpert {
-    const bytes = new Int8Array(tfIdf.size * outputs);
-    const scales = Float32Array.from({ length: tfIdf.size }, (_, id) => {
-      const row = weights.subarray(id * stride, id * stride + outputs);
-      return quantizeRow(row, LARGEST_BYTE, bytes.subarray(id * outputs, (id + 1) * outputs));
-    });
+    const ids = Int32Array.from(tfIdf.hashes.keys());
     const bias = weights.slice(tfIdf.size * stride, tfIdf.size * stride + outputs);
-    // Rounded as in the file, so that the stored expert gives the same answers as this one.
     const terms = tfIdf.withWeights(roundedToFloat16(tfIdf.weights));
-    const rounded = { bytes, scales: roundedToFloat16(scales), bias: roundedToFloat16(bias) };
-    return new LinearExpert(terms, rounded);
+    const rounded = quantizeWeights(tfIdf.hashes, { weights, stride, outputs }, ids);
+    return new LinearExpert(terms, rounded, roundedToFloat16(bias));
   }
 
   get outputs(): number {
-    return this.#weights.bias.length;
+    return this.#bias.length;
   }
 
   /** The margins of a text, and how much of it the expert knows. */
   read(text: string): LexicalReading {
-    const margins = this.#weights.bias.slice();
+    const margins = this.#bias.slice();
     const features = this.#tfIdf.vector(text);
     for (let start = 0; start < features.ids.length; start += MAX_FEATURES_A_TEXT) {
       this.#fillBag(features, start);
-      this.#kernels.sumByteRows(this.#table, this.#bag, this.#values, this.#sums);
+      const sums = this.#table.sum(1);
       for (let output = 0; output < margins.length; output += 1) {
-        margins[output] = (margins[output] ?? 0) + (this.#sums[output] ?? 0);
+        margins[output] = (margins[output] ?? 0) + (sums[output] ?? 0);
       }
     }
     return { margins, coverage: features.coverage };
@@ -128,8 +95,8 @@ export class LinearExpert {
 
   /** The features from `start` on, as far as there is room, with what each byte of their weights counts. */
   #fillBag(features: SparseVector, start: number): void {
-    const { ids, starts } = this.#bag;
-    const values = this.#values;
+    const { bags, values } = this.#table;
+    const { ids, starts } = bags;
     const { scales } = this.#weights;
     const count = Math.min(MAX_FEATURES_A_TEXT, features.ids.length - start);
     for (let at = 0; at < count; at += 1) {
@@ -140,47 +107,31 @@ export class LinearExpert {
     starts[1] = count;
   }
 
-  /** The bytes of a safetensors file. */
   encode(): Uint8Array {
-    const { size, hashes, weights, options } = this.#tfIdf;
-    const { bytes, scales, bias } = this.#weights;
-    const tensors = new Map<string, NamedTensor | IntegerTensor>([
-      ['hashes', { shape: [size], values: hashes }],
-      ['term_weights', { shape: [size], values: weights }],
-      ['scales', { shape: [size], values: scales }],
-      ['bias', { shape: [bias.length], values: bias }],
-      ['weights', { shape: [size, bias.length], values: bytes }],
-    ]);
-    return encodeSafetensors(tensors, { n_grams: JSON.stringify(options) }, { floats: 'F16' });
+    const { size, weights, options } = this.#tfIdf;
+    const others = {
+      term_weights: { shape: [size], values: weights },
+      scales: { shape: [size], values: this.#weights.scales },
+      bias: { shape: [this.outputs], values: this.#bias },
+    };
+    return encodeWeights(this.#weights, others, { n_grams: JSON.stringify(options) });
   }
 
   /** @param file named in errors. @throws ModelFolderError */
   static decode(bytes: Uint8Array, file: string): LinearExpert {
     const refused = (reason: string) => new ModelFolderError(file, reason);
-    const { tensors, integers, metadata } = decodeSafetensors(bytes, file);
-    const options = parseEntry(optionsShape, metadata.n_grams);
+    const content = decodeSafetensors(bytes, file);
+    const options = parseEntry(optionsShape, content.metadata.n_grams);
     if (options === undefined) throw refused('its n_grams entry is missing or of a later version');
-    const hashes = integers.get('hashes')?.values;
-    const weights = integers.get('weights')?.values;
-    const terms = tensors.get('term_weights')?.values;
-    const scales = tensors.get('scales')?.values;
-    const bias = tensors.get('bias')?.values;
-    if (!(hashes instanceof Int32Array && weights instanceof Int8Array && terms && scales && bias)) {
-      throw refused('one of hashes (I32), weights (I8), term_weights, scales, bias is missing');
-    }
-    const size = hashes.length;
-    if (terms.length !== size || scales.length !== size || weights.length !== size * bias.length) {
-      throw refused(`its term_weights, scales or weights don't fit its ${size} hashes`);
-    }
-    if (![terms, scales, bias].every(areModerate)) {
-      throw refused('one of its term_weights, scales or bias is too large, or not a number');
-    }
+    const { weights, perOutput: bias, other: terms } = decodeWeights(content, 'bias', 'term_weights', file);
+    const size = weights.hashes.length;
+    if (terms.length !== size) throw refused(`its term_weights don't fit its ${size} hashes`);
     if ((options.characters?.shortest ?? 0) > (options.characters?.longest ?? 0)) {
       throw refused('its shortest n-gram is longer than its longest');
     }
-    const tfIdf = new TfIdf(options, hashes, terms);
+    const tfIdf = new TfIdf(options, weights.hashes, terms);
     if (tfIdf.distinct !== size) throw refused('a hash occurs twice, or too many of them share a place');
-    return new LinearExpert(tfIdf, { bytes: weights, scales, bias });
+    return new LinearExpert(tfIdf, weights, bias);
   }
 }
 

@@ -1,9 +1,9 @@
 import { Arena, type Kernels, loadKernels, type SvmProblem } from '../engine/index.js';
 import { pause, Random, type Steps, withPauses } from '../system/index.js';
 import { paddedOutputs } from './expert-file.js';
+import { withRoom } from './hash-table.js';
 import { LinearExpert } from './linear-expert.js';
-import { isUnspaced, type NGramOptions } from './n-grams.js';
-import { TfIdf } from './tf-idf.js';
+import { isUnspaced, type NGramOptions, TfIdf } from './tf-idf.js';
 
 interface LinearExpertOptions {
   readonly outputs: number;
@@ -25,12 +25,8 @@ const MAX_WEIGHTS = 2 ** 22;
 const MIN_FEATURE_LIMIT = 2 ** 16;
 const MAX_FEATURE_LIMIT = 2 ** 18;
 
-/** At most this many passes over the rows. */
 const MAX_PASSES = 60;
-/**
- * The largest violation of the optimality conditions that counts as solved; LIBLINEAR's default for this
- * solver.
- */
+/** The largest violation of the optimality conditions that counts as solved; LIBLINEAR's default for this solver. */
 const TOLERANCE = 0.1;
 
 /**
@@ -115,17 +111,13 @@ function shuffleInPlace(order: Int32Array, random: Random): void {
   }
 }
 
-/**
- * Texts with and without the term that are added to the counts of each label, so that no ratio is 0 or
- * infinite.
- */
+/** Texts with and without the term that are added to the counts of each label, so that no ratio is 0 or infinite. */
 const SMOOTHING = 1;
 
 /**
- * The weight of each feature: √(idf · the largest |ln(p / q)| of any label), where p is the share of the
- * label's texts that have the feature, and q the share of the other texts. Wang & Manning 2012, "Baselines
- * and bigrams", weight by the ratio alone; the two together, each by its root, did best on dev
- * (docs/lexical.md).
+ * The weight of each feature: √(idf · the largest |ln(p / q)| of any label), where p is the share of the label's texts
+ * that have the feature, and q the share of the other texts. Wang & Manning 2012, "Baselines and bigrams", weight by
+ * the ratio alone; the two together, each by its root, did best on dev (docs/lexical.md).
  * @param active for each text, the outputs that should be on.
  */
 export function* termWeights(
@@ -156,10 +148,7 @@ export function* termWeights(
   return tfIdf.weights.map((idf, id) => Math.sqrt(idf * (odds[id] ?? 0)));
 }
 
-/**
- * How much an error costs for one output, on rows where it should be on and where it should be off. Usually
- * 1.
- */
+/** How much an error costs for one output, on rows where it should be on and where it should be off. Usually 1. */
 export interface ClassWeights {
   readonly active: number;
   readonly inactive: number;
@@ -265,10 +254,8 @@ function* collectVectors(tfIdf: TfIdf, texts: readonly string[]): Steps<Vectors>
     yield;
     const vector = tfIdf.vector(text);
     const next = end + vector.ids.length + 1;
-    if (next > ids.length) {
-      ids = resized(ids, 2 * next);
-      values = resized(values, 2 * next);
-    }
+    ids = withRoom(ids, next);
+    values = withRoom(values, next);
     ids.set(vector.ids, end);
     values.set(vector.values, end);
     ids[next - 1] = tfIdf.size;
@@ -278,11 +265,4 @@ function* collectVectors(tfIdf: TfIdf, texts: readonly string[]): Steps<Vectors>
     starts[row + 1] = end;
   }
   return { starts, ids: ids.subarray(0, end), values: values.subarray(0, end), squares };
-}
-
-function resized<T extends Int32Array | Float32Array>(array: T, length: number): T;
-function resized(array: Int32Array | Float32Array, length: number): Int32Array | Float32Array {
-  const larger = array instanceof Int32Array ? new Int32Array(length) : new Float32Array(length);
-  larger.set(array);
-  return larger;
 }

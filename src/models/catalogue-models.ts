@@ -3,8 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { NotFoundError, type UsageTerms } from '../contract/index.js';
 import { MODELS_VERSION, readManifest, resolvedFrom, startingPoints } from '../system/index.js';
-import { folderModels, listed } from './folder-models.js';
-import { type ModelLoader, parseModelName } from './model-loader.js';
+import { folderModels, listed, type ModelLoader, parseModelName } from './model-loader.js';
 
 /** The pretrained models and backbones of the package `orchard-nlp-models`: where they are, and which are published. */
 

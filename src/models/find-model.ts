@@ -1,9 +1,8 @@
-import { stat } from 'node:fs/promises';
 import { basename, isAbsolute, resolve } from 'node:path';
 import { isOrchardError, NotFoundError } from '../contract/index.js';
 import { catalogueBackbones, catalogueModels } from './catalogue-models.js';
 import { hubModels } from './hub-models.js';
-import type { ModelLoader } from './model-loader.js';
+import { isDirectory, type ModelLoader } from './model-loader.js';
 
 /** Finds models by folder or name. */
 
@@ -61,9 +60,4 @@ function isNotFound(thrown: unknown): boolean {
 /** Whether it can't be a name. */
 function isPath(model: string): boolean {
   return isAbsolute(model) || /^\.{1,2}(?:[/\\]|$)|\\|^[a-z]:|(?:\/.*){2}/i.test(model);
-}
-
-async function isDirectory(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.isDirectory() ?? false;
 }

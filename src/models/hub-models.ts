@@ -1,10 +1,32 @@
+import { link, rm, stat, symlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
-import { AbortedError, isOrchardError, NotFoundError, StorageError, validate } from '../contract/index.js';
-import type { Fetch } from '../system/index.js';
-import { HubCache } from './hub-cache.js';
-import { describeRepository, fetchBlob, type HubFile } from './hub-download.js';
+import {
+  AbortedError,
+  isOrchardError,
+  ModelDownloadError,
+  NotFoundError,
+  StorageError,
+  validate,
+} from '../contract/index.js';
+import {
+  type DownloadProgress,
+  download,
+  ensureDirectory,
+  type Fetch,
+  type FileLocks,
+  failedWith,
+  fetchText,
+  move,
+  NetworkFailure,
+  ownedName,
+  type RequestOptions,
+  type RetryOptions,
+  readTextIfPresent,
+  replaceFile,
+} from '../system/index.js';
+import { type Checksum, downloadLocks, fetchChecked } from './checked-download.js';
 import { checkRevision, type LoadedModel, type LoadOptions, type ModelLoader, parseModelName } from './model-loader.js';
 
 /** Options of {@link hubModels}. Their defaults follow the environment variables and defaults of huggingface_hub. */
@@ -128,7 +150,7 @@ const settingsSchema = z.object({
 });
 
 /** The settings from {@link HubOptions} and the environment. The endpoint does not end with a slash. */
-export interface HubSettings extends Readonly<z.infer<typeof settingsSchema>> {
+interface HubSettings extends Readonly<z.infer<typeof settingsSchema>> {
   readonly fetch: Fetch;
 }
 
@@ -163,4 +185,282 @@ function fromHome(path: string): string {
 
 function isSwitchedOn(value = ''): boolean {
   return ['1', 'true', 'yes', 'on'].includes(value.toLowerCase());
+}
+
+/** Requests to the Hugging Face Hub: the files of a repository, and their download. */
+
+/** Maximum size of a list of files: 64 MiB, enough for about 300,000 files. */
+const MAX_LIST_BYTES = 64 * 1024 ** 2;
+
+interface HubRepository {
+  readonly commit: string;
+  readonly files: readonly HubFile[];
+}
+
+interface HubFile {
+  /** Its path in the repository, with '/'. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly checksum: Checksum;
+}
+
+const sha1Schema = z.string().regex(/^[0-9a-f]{40}$/);
+/** The server's paths become local files, so none may leave the snapshot. */
+const pathSchema = z
+  .string()
+  .refine((path) => path.split('/').every((part) => !['', '.', '..'].includes(part) && !/[\\:\0]/.test(part)));
+
+/** The fields that are read from the response to `/api/models/{model}/revision/{revision}?blobs=true`. */
+const answerSchema = z.object({
+  sha: sha1Schema,
+  siblings: z.array(
+    z.object({
+      rfilename: pathSchema,
+      size: z.int().nonnegative(),
+      /** The file's id in git: the SHA-1 of the file, or of its pointer if the file is in LFS. */
+      blobId: sha1Schema,
+      lfs: z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), size: z.int().nonnegative() }).nullish(),
+    }),
+  ),
+});
+
+/**
+ * Asks the Hub for the commit of a revision, and its files.
+ * @throws NotFoundError, ModelDownloadError, and the signal's reason
+ */
+async function describeRepository(
+  model: string,
+  revision: string,
+  settings: HubSettings,
+  signal: AbortSignal | undefined,
+): Promise<HubRepository> {
+  const path = `api/models/${model}/revision/${encodeURIComponent(revision)}?blobs=true`;
+  const url = new URL(`${settings.endpoint}/${path}`);
+  const request = { model, revision, url, signal };
+  const options = { ...requestOptions(request, settings), maxBytes: MAX_LIST_BYTES };
+  const text = await fetchText(options).catch((thrown) => {
+    throw hubError(thrown, request, settings);
+  });
+  const answer = answerSchema.safeParse(parsedJson(text));
+  if (!answer.success) {
+    const [issue] = answer.error.issues;
+    const reason = `this is not a response of the Hugging Face Hub (${issue?.path.join('.')}: ${issue?.message}); check the endpoint`;
+    throw new ModelDownloadError(model, url.href, reason);
+  }
+  const { sha: commit, siblings } = answer.data;
+  return {
+    commit,
+    files: siblings.map(({ rfilename, size, blobId, lfs }) => ({
+      path: rfilename,
+      bytes: lfs?.size ?? size,
+      checksum: lfs ? { algorithm: 'SHA-256', value: lfs.sha256 } : { algorithm: 'git SHA-1', value: blobId },
+    })),
+  };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+interface BlobDownload {
+  readonly file: HubFile;
+  readonly cache: HubCache;
+  readonly request: HubRequest & { readonly file: string };
+  readonly settings: HubSettings;
+  /** Called with the number of bytes of the file on disk. */
+  readonly onBytes: (bytes: number) => void;
+}
+
+/**
+ * Ensures that a file of the Hub is in the cache, complete and with the right checksum. Resumes a partial file. Concurrent
+ * callers, in this process or another, wait until the file is there.
+ * @throws ModelDownloadError, StorageError, and errors of the disk and the signal
+ */
+async function fetchBlob(blob: BlobDownload): Promise<void> {
+  const { file, cache, request, onBytes } = blob;
+  const hash = file.checksum.value;
+  const isThere = () => isWhole(cache.blob(hash), file.bytes);
+  if (!(await isThere())) {
+    const lock = `${hash}.orchard.lock`;
+    const fetchUnlessThere = async () => {
+      if (!(await isThere())) await fetchUnderLock(blob);
+    };
+    const signOfLife = async () => String(await bytesOf(cache.partialBlob(hash)));
+    await cache.locks.hold(lock, fetchUnlessThere, { signal: request.signal, signOfLife });
+  }
+  onBytes(file.bytes);
+}
+
+async function isWhole(path: string, bytes: number): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.size === bytes;
+}
+
+async function fetchUnderLock({ file, cache, request, settings, onBytes }: BlobDownload): Promise<void> {
+  const { bytes, checksum } = file;
+  const path = cache.partialBlob(checksum.value);
+  const options = {
+    ...requestOptions(request, settings),
+    ...{ file: path, maxBytes: bytes, expectedBytes: bytes, keepsPart: true },
+    onProgress: ({ receivedBytes }: DownloadProgress) => onBytes(receivedBytes),
+  };
+  const fetch = () =>
+    download(options).catch((thrown: unknown) => {
+      throw hubError(thrown, request, settings);
+    });
+  const wrong = await fetchChecked({ path, bytes, checksum }, fetch, request.signal);
+  if (wrong !== undefined) {
+    const reason = `the ${checksum.algorithm} of its bytes is ${wrong}, not ${checksum.value} as the Hub says; they were deleted. Check the endpoint and any proxies`;
+    throw new ModelDownloadError(request.model, request.url.href, reason, { file: file.path });
+  }
+  await move(path, cache.blob(checksum.value));
+}
+
+async function bytesOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => undefined))?.size ?? 0;
+}
+
+interface HubRequest {
+  readonly model: string;
+  readonly revision: string;
+  /** Absent for the list of a model's files. */
+  readonly file?: string;
+  readonly url: URL;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How the request is sent. The token is never sent to another host, nor to the same host unencrypted. */
+function requestOptions(
+  { url, signal }: HubRequest,
+  { token, fetch, stallTimeoutMs, retries, retryPauseMs }: HubSettings,
+): RequestOptions & RetryOptions {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return { url, signal, headers, fetch, stallTimeoutMs, retries, retryPauseMs, refusesDowngrade: true };
+}
+
+/** The public error for a failed request. Anything but a NetworkFailure is returned unchanged. */
+function hubError(thrown: unknown, request: HubRequest, settings: HubSettings): unknown {
+  if (!(thrown instanceof NetworkFailure)) return thrown;
+  const { model, revision, file, url } = request;
+  const { status } = thrown;
+  if (status === 404 && file === undefined) {
+    const what = revision === 'main' ? 'no such model' : `no such model, or no revision ${revision} of it`;
+    return new NotFoundError('pretrained model', model, `${settings.endpoint} has ${what}`);
+  }
+  return new ModelDownloadError(model, url.href, reasonOf(thrown, request, settings), {
+    ...(file !== undefined && { file }),
+    ...(status !== undefined && { status }),
+    cause: thrown,
+  });
+}
+
+function reasonOf(failure: NetworkFailure, { model }: HubRequest, { token, endpoint }: HubSettings): string {
+  if (failure.isTooLarge) {
+    return 'the server sends more bytes than the Hub lists; check the endpoint and any proxies';
+  }
+  switch (failure.status) {
+    case undefined:
+      return `${failure.message}; try again, or use what is in the cache with \`offline: true\``;
+    case 401:
+      return token === undefined
+        ? 'the server requires a token (401), which happens for private, gated and missing models; check the name, or set HF_TOKEN or `hubModels({ token })`'
+        : 'the server rejects the token (401); create a new one and set HF_TOKEN';
+    case 403:
+      return `the token has no access (403); request access at ${endpoint}/${model}`;
+    case 404:
+      return 'the server lists this file but does not have it (404)';
+    case 429:
+      return 'the server received too many requests (429); try again later, or set HF_TOKEN';
+    default:
+      return failure.message;
+  }
+}
+
+const COMMIT = /^[0-9a-f]{40}$/;
+
+/**
+ * A model in the cache of huggingface_hub:
+ * ```
+ * models--owner--name/blobs/<hash>                a file by its content
+ *                     snapshots/<commit>/<path>   links to blobs
+ *                     refs/<revision>             the commit that a branch or tag was at
+ * .locks/models--owner--name/                     locks of the downloads in progress
+ * ```
+ * Layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache
+ */
+class HubCache {
+  readonly locks: FileLocks;
+  readonly #root: string;
+  readonly #lockDirectory: string;
+
+  constructor(cacheDirectory: string, model: string) {
+    const folder = `models--${model.replace('/', '--')}`;
+    this.#root = join(cacheDirectory, folder);
+    this.#lockDirectory = join(cacheDirectory, '.locks', folder);
+    this.locks = downloadLocks(this.#lockDirectory);
+  }
+
+  /** Creates the directories for downloads, and removes what dead processes left in them. */
+  async prepare(): Promise<void> {
+    await ensureDirectory(join(this.#root, 'blobs'));
+    await ensureDirectory(this.#lockDirectory);
+    await this.locks.sweep();
+  }
+
+  blob(hash: string): string {
+    return join(this.#root, 'blobs', hash);
+  }
+
+  /** A partial download. Its name differs from those of huggingface_hub, which uses other locks. */
+  partialBlob(hash: string): string {
+    return join(this.#root, 'blobs', `${hash}.orchard.incomplete`);
+  }
+
+  snapshot(commit: string): string {
+    return join(this.#root, 'snapshots', commit);
+  }
+
+  /** The commit of a revision when it was last loaded; undefined if it was never loaded, or its files are gone. */
+  async cachedCommit(revision: string): Promise<string | undefined> {
+    const commit = COMMIT.test(revision) ? revision : await readTextIfPresent(this.#ref(revision));
+    const trimmed = commit?.trim() ?? '';
+    if (!COMMIT.test(trimmed)) return undefined;
+    const found = await stat(this.snapshot(trimmed)).catch(() => undefined);
+    return found?.isDirectory() ? trimmed : undefined;
+  }
+
+  async rememberRevision(revision: string, commit: string): Promise<void> {
+    if (revision === commit) return;
+    const path = this.#ref(revision);
+    if ((await readTextIfPresent(path)) === commit) return;
+    // In another folder, since huggingface_hub would take the draft for a revision.
+    await replaceFile(path, commit, { draft: join(this.#lockDirectory, ownedName()) });
+  }
+
+  async addToSnapshot(commit: string, file: string, hash: string): Promise<void> {
+    const path = join(this.snapshot(commit), ...file.split('/'));
+    await ensureDirectory(dirname(path));
+    const there = await stat(path).catch(() => undefined);
+    if (there !== undefined) return;
+    await rm(path, { force: true }); // a link whose blob was deleted
+    await linkTo(this.blob(hash), path);
+  }
+
+  #ref(revision: string): string {
+    return join(this.#root, 'refs', ...revision.split('/'));
+  }
+}
+
+/** Creates a symbolic link, or a hard link: Windows allows symbolic links only for administrators and developers. */
+async function linkTo(blob: string, path: string): Promise<void> {
+  const target = relative(dirname(path), blob).split(sep).join('/');
+  try {
+    await symlink(target, path).catch(() => link(blob, path));
+  } catch (thrown) {
+    if (!failedWith(thrown, 'EEXIST')) throw thrown; // another process was faster
+  }
 }

@@ -1,4 +1,5 @@
 export { type CatalogueKind, catalogueBackbones, catalogueModels } from './catalogue-models.js';
+export { type FoundModel, findModel } from './find-model.js';
 export {
   CARD_FILE,
   CONFIG_FILE,
@@ -6,18 +7,35 @@ export {
   EXPERT_FILE,
   ONNX_FILE,
   QUANTIZED_ONNX_FILE,
+  readFolderFile,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   TRAINING_FILE,
   WEIGHTS_FILE,
-} from './files.js';
-export { type FoundModel, findModel } from './find-model.js';
-export { readConfig, readFolderFile } from './folder-file.js';
-export { folderModels } from './folder-models.js';
+} from './folder-files.js';
 export { type HubOptions, hubModels } from './hub-models.js';
-export { type BlendWeights, type Evidence, type ModelFolderConfig, modelFolderConfig } from './model-config.js';
-export { openModelFolder, writeModelFolder } from './model-folder.js';
-export type { LoadedModel, LoadOptions, ModelLoader, ModelProgress } from './model-loader.js';
+export {
+  type BlendWeights,
+  type Evidence,
+  type ModelFolderConfig,
+  modelFolderConfig,
+  readConfig,
+} from './model-config.js';
+export {
+  copyInto,
+  moveInto,
+  openModelFolder,
+  requireReplaceable,
+  writeFolder,
+  writeModelFolder,
+} from './model-folder.js';
+export {
+  folderModels,
+  type LoadedModel,
+  type LoadOptions,
+  type ModelLoader,
+  type ModelProgress,
+} from './model-loader.js';
 export {
   type Calibration,
   type CalibrationBin,
@@ -58,4 +76,3 @@ export {
   roundedToFloat16,
   safetensorsPieces,
 } from './safetensors.js';
-export { copyInto, moveInto, requireReplaceable, writeFolder } from './write-folder.js';

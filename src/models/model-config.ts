@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import {
   type FamilyName,
   familyNames,
@@ -22,7 +23,7 @@ import {
   text,
   whole,
 } from '../system/index.js';
-import { ONNX_FILE, QUANTIZED_ONNX_FILE } from './files.js';
+import { CONFIG_FILE, MAX_CONFIG_BYTES, ONNX_FILE, QUANTIZED_ONNX_FILE, readJsonText } from './folder-files.js';
 
 /** How outputs are blended: encoder · the encoder's outputs + expert · the lexical expert's outputs + bias. */
 export interface BlendWeights {
@@ -99,7 +100,6 @@ const MAX_FILES = 32;
 /** More than a model has data sources. */
 const MAX_REASONS = 100;
 
-/** The name of a backbone. */
 const name = shortText(500);
 /** Fitted weights are 0 to 100; much larger ones would overflow float32. */
 const MAX_WEIGHT = 1e6;
@@ -156,4 +156,10 @@ export function modelFolderConfig(json: unknown, file: string): ModelFolderConfi
     throw new ModelFolderError(file, reason);
   }
   return config;
+}
+
+/** The config.json of a folder. @throws ModelFolderError */
+export async function readConfig(directory: string): Promise<ModelFolderConfig> {
+  const { json } = await readJsonText(directory, CONFIG_FILE, MAX_CONFIG_BYTES);
+  return modelFolderConfig(json, join(directory, CONFIG_FILE));
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import * as z from 'zod';
 import {
   ModelFolderError,
@@ -7,9 +8,8 @@ import {
   trainingConfigSchema,
   trainingStatsSchema,
 } from '../contract/index.js';
-import { EVALUATION_FILE, TRAINING_FILE } from './files.js';
-import { readChecked, readConfig } from './folder-file.js';
-import type { ModelFolderConfig } from './model-config.js';
+import { EVALUATION_FILE, readJsonText, TRAINING_FILE } from './folder-files.js';
+import { type ModelFolderConfig, readConfig } from './model-config.js';
 
 /** What a model folder says about its model: training.json and evaluation.json. */
 
@@ -29,6 +29,18 @@ export async function readModelReport(directory: string): Promise<ModelReport> {
     readChecked(directory, EVALUATION_FILE, modelEvaluationSchema).catch(absentIfMissing),
   ]);
   return { config, training, ...(evaluation && { evaluation }) };
+}
+
+/** Maximum size of training.json and evaluation.json: 256 MiB, for the confusions of 10,000 labels. */
+const MAX_REPORT_BYTES = 256 * 1024 ** 2;
+
+/** @throws ModelFolderError as {@link readJsonText} does, and if a field doesn't fit the schema */
+async function readChecked<T>(directory: string, name: string, schema: z.ZodType<T>): Promise<T> {
+  const { json } = await readJsonText(directory, name, MAX_REPORT_BYTES);
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new ModelFolderError(join(directory, name), `${issue?.path.join('.')}: ${issue?.message}`);
 }
 
 /** @throws the error, unless the file is missing */

@@ -14,7 +14,7 @@ import {
   ValidationError,
   validate,
 } from '../contract/index.js';
-import { download, ensureDirectory, FileLocks, flushTree, move, NetworkFailure } from '../system/index.js';
+import { download, ensureDirectory, flushTree, move, NetworkFailure } from '../system/index.js';
 import {
   type CatalogueKind,
   type CataloguePlace,
@@ -25,9 +25,9 @@ import {
   publishedModels,
   pulledModels,
 } from './catalogue-models.js';
-import { checksumOf, fetchChecked } from './checksum.js';
-import { isDirectory } from './folder-models.js';
-import type { ModelProgress } from './model-loader.js';
+import { checksumOf, downloadLocks, fetchChecked } from './checked-download.js';
+
+import { isDirectory, type ModelProgress } from './model-loader.js';
 
 /** Published models: which ones there are, downloading them, and verifying their files. */
 
@@ -205,10 +205,6 @@ async function installedSource(): Promise<URL> {
 
 const invalidSource = (msg: string) => new ValidationError([{ loc: ['from'], msg, type: 'model_source' }]);
 
-/** After this time without progress, another process takes over a pull. */
-const SILENT_PULL_MS = 120_000;
-const MAX_LOCK_PAUSE_MS = 100;
-
 /** A model to pull. */
 export interface Pull {
   readonly model: PublishedModel;
@@ -231,10 +227,8 @@ export async function pull(work: Pull): Promise<string> {
   const directory = join(root, model.folder, model.name);
   const lockDirectory = join(root, '.locks');
   await ensureDirectory(lockDirectory);
-  const options = { silenceMs: SILENT_PULL_MS, maxPauseMs: MAX_LOCK_PAUSE_MS };
-  const locks = new FileLocks(lockDirectory, lockDirectory, options);
   try {
-    await locks.hold(`${model.name}.lock`, () => pullUnderLock(work, directory), { signal });
+    await downloadLocks(lockDirectory).hold(`${model.name}.lock`, () => pullUnderLock(work, directory), { signal });
   } catch (thrown) {
     if (signal?.aborted && !isOrchardError(thrown))
       throw new AbortedError(`pulling model ${model.name}`, { cause: thrown });

@@ -60,7 +60,6 @@ function roundToEven(value: number): number {
   return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
 }
 
-/** The values rounded to float16. */
 export function roundedToFloat16(values: Float32Array): Float32Array {
   return fromFloat16Bits(Uint16Array.from(values, toFloat16Bits));
 }
@@ -99,7 +98,6 @@ const entryShape = fields(
 type Entry = Shaped<typeof entryShape>;
 const metadataShape = recordOf(text);
 
-/** The contents of a file. */
 interface Safetensors {
   /** The tensors of floating-point numbers, as float32. */
   readonly tensors: ReadonlyMap<string, NamedTensor>;
@@ -109,9 +107,7 @@ interface Safetensors {
 }
 
 interface SafetensorsOptions {
-  /**
-   * How floating-point numbers are stored. F16 keeps a weight below 65,504 to one part in 2,048. Default F32.
-   */
+  /** How floating-point numbers are stored. F16 keeps a weight below 65,504 to one part in 2,048. Default F32. */
   readonly floats?: 'F32' | 'F16';
 }
 
@@ -124,25 +120,12 @@ export function encodeSafetensors(
   metadata: Readonly<Record<string, string>> = { format: 'pt' },
   { floats = 'F32' }: SafetensorsOptions = {},
 ): Uint8Array {
-  const header: [name: string, entry: unknown][] = [['__metadata__', metadata]];
-  const stored = [...tensors].map(([name, { shape, values }]) => ({
-    name,
-    shape,
-    dtype: typeOf(values, floats),
-    bytes: bytesOf(values, floats),
-  }));
-  let end = 0;
-  for (const { name, shape, dtype, bytes } of stored) {
-    header.push([name, { dtype, shape, data_offsets: [end, end + bytes.length] }]);
-    end += bytes.length;
-  }
-  const first = headerOf(header);
-  const file = new Uint8Array(first.length + end);
-  file.set(first);
-  let at = first.length;
-  for (const { bytes } of stored) {
-    file.set(bytes, at);
-    at += bytes.length;
+  const pieces = [...filePieces(tensors, metadata, ({ values }) => storedType(values, floats))];
+  const file = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    file.set(piece, at);
+    at += piece.length;
   }
   return file;
 }
@@ -151,18 +134,28 @@ export function encodeSafetensors(
  * The same file as {@link encodeSafetensors} makes of float32 tensors, piece by piece: each tensor's values are asked
  * for when it is its turn.
  */
-export function* safetensorsPieces(
+export function safetensorsPieces(
   tensors: ReadonlyMap<string, NamedTensor>,
   metadata: Readonly<Record<string, string>> = { format: 'pt' },
 ): Generator<Uint8Array, void> {
+  return filePieces(tensors, metadata, () => 'F32');
+}
+
+function* filePieces<Tensor extends NamedTensor | IntegerTensor>(
+  tensors: ReadonlyMap<string, Tensor>,
+  metadata: Readonly<Record<string, string>>,
+  typeOf: (tensor: Tensor) => StoredType,
+): Generator<Uint8Array, void> {
   let end = 0;
-  const entries = [...tensors].map(([name, { shape }]) => {
+  const entries = [...tensors].map(([name, tensor]) => {
+    const { shape } = tensor;
+    const dtype = typeOf(tensor);
     const start = end;
-    end += Float32Array.BYTES_PER_ELEMENT * shape.reduce((product, size) => product * size, 1);
-    return [name, { dtype: 'F32', shape, data_offsets: [start, end] }] as const;
+    end += widths[dtype] * elements({ shape });
+    return [name, { dtype, shape, data_offsets: [start, end] }] as const;
   });
   yield headerOf([['__metadata__', metadata], ...entries]);
-  for (const { values } of tensors.values()) yield bytesOf(values, 'F32');
+  for (const tensor of tensors.values()) yield bytesOf(tensor.values, typeOf(tensor));
 }
 
 /** The header, with its length before it. Spaces after it align the tensors to 8 bytes. */
@@ -177,14 +170,16 @@ function headerOf(entries: readonly (readonly [name: string, entry: unknown])[])
 
 type Values = (NamedTensor | IntegerTensor)['values'];
 
-function typeOf(values: Values, floats: 'F32' | 'F16'): Entry['dtype'] {
+type StoredType = 'F32' | 'F16' | 'I32' | 'I8';
+
+function storedType(values: Values, floats: 'F32' | 'F16'): StoredType {
   if (values instanceof Float32Array) return floats;
   return values instanceof Int32Array ? 'I32' : 'I8';
 }
 
 /** The tensor's bytes to store; its own memory if they needn't be converted. */
-function bytesOf(values: Values, floats: 'F32' | 'F16'): Uint8Array {
-  const stored = floats === 'F16' && values instanceof Float32Array ? Uint16Array.from(values, toFloat16Bits) : values;
+function bytesOf(values: Values, type: StoredType): Uint8Array {
+  const stored = type === 'F16' ? Uint16Array.from(values, toFloat16Bits) : values;
   return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
 }
 
@@ -193,10 +188,7 @@ interface DecodingOptions {
   readonly inPlace?: boolean;
 }
 
-/**
- * Reads every floating-point tensor as float32, and the tensors of int32 and int8.
- * @throws ModelFolderError
- */
+/** Reads every floating-point tensor as float32, and the tensors of int32 and int8. @throws ModelFolderError */
 export function decodeSafetensors(
   bytes: Uint8Array,
   file: string,
@@ -227,7 +219,6 @@ export function decodeSafetensors(
 interface Header {
   readonly entries: readonly [string, Entry][];
   readonly metadata: Readonly<Record<string, string>>;
-  /** Where the tensors' bytes begin. */
   readonly start: number;
 }
 
@@ -262,7 +253,6 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Bytes per element. */
 const widths: Readonly<Record<Entry['dtype'], number>> = {
   F64: 8,
   I64: 8,
@@ -278,7 +268,8 @@ const widths: Readonly<Record<Entry['dtype'], number>> = {
 
 const isFloat = (dtype: Entry['dtype']): boolean => ['F64', 'F32', 'F16', 'BF16'].includes(dtype);
 
-const elements = ({ shape }: Entry): number => shape.reduce((product, dimension) => product * dimension, 1);
+const elements = ({ shape }: Pick<NamedTensor, 'shape'>): number =>
+  shape.reduce((product, dimension) => product * dimension, 1);
 
 /**
  * Checks that the tensors lie one after the other and fill the file, as the format asks: a few bytes that many tensors
@@ -321,15 +312,13 @@ function toFloat32({ buffer }: Uint8Array<ArrayBuffer>, dtype: Entry['dtype']): 
 }
 
 /**
- * An encoder's weights in a quarter of float32's bytes, to start a training from. Each matrix is stored as I8
- * [rows, 1, columns] and, under its name and `.scale`, one F32 per row [rows]; a weight is its byte times its
- * row's scale. Vectors stay F32.
+ * An encoder's weights in a quarter of float32's bytes, to start a training from. Each matrix is stored as I8 [rows, 1,
+ * columns] and, under its name and `.scale`, one F32 per row [rows]; a weight is its byte times its row's scale.
+ * Vectors stay F32.
  *
- * The 1 makes Python's transformers refuse the file for its shapes; otherwise it would take the bytes for
- * weights.
+ * The 1 makes Python's transformers refuse the file for its shapes; otherwise it would take the bytes for weights.
  */
 
-/** The metadata entry `format` of such a file. */
 const BYTE_ROWS = 'orchard-byte-rows';
 const SCALE_SUFFIX = '.scale';
 
@@ -364,8 +353,7 @@ function byteRows(name: string, { shape, values }: NamedTensor): { bytes: Intege
 }
 
 /**
- * The weights of an encoder as float32, from a file of {@link encodeByteRows} or from any other safetensors
- * file.
+ * The weights of an encoder as float32, from a file of {@link encodeByteRows} or from any other safetensors file.
  * @param file named in errors.
  * @param options of {@link decodeSafetensors}.
  * @throws ModelFolderError

@@ -6,12 +6,10 @@ import { type Html, html, table } from './html.js';
 
 /** Charts in SVG: lines, texts, dots and axes. Lengths are in the drawing's units; y grows downwards. */
 
-/** A drawing with its description. */
 export interface Chart {
   /** In the drawing's units; a narrow page scales it down. */
   readonly width: number;
   readonly height: number;
-  /** SVG elements. */
   readonly drawing: readonly Html[];
   /** A description for readers who can't see it. */
   readonly alternative: string;
@@ -38,7 +36,6 @@ ${drawing}
 
 export type Point = readonly [x: number, y: number];
 
-/** One line of text. */
 interface DrawnText {
   readonly text: string;
   readonly x: number;
@@ -47,7 +44,6 @@ interface DrawnText {
   readonly anchor?: 'start' | 'middle' | 'end';
   /** Default: the page's muted colour. */
   readonly colour?: string;
-  /** Default 12. */
   readonly fontSize?: number;
   /** Whether the text is rotated to run upwards. Default false. */
   readonly upwards?: boolean;
@@ -63,9 +59,7 @@ export function drawnText({ text, anchor = 'middle', ...look }: DrawnText): Html
 
 interface Stroke {
   readonly colour: string;
-  /** Default 1. */
   readonly width?: number;
-  /** Default false. */
   readonly isDashed?: boolean;
 }
 
@@ -91,12 +85,10 @@ const straight = line<Point>(
   ([, y]) => y,
 ).digits(2);
 
-/** Straight lines from point to point. */
 export function curve(points: readonly Point[], colour: string): Html {
   return drawnPath(straight(points) ?? '', { colour, width: 2 });
 }
 
-/** The area of a plot in its drawing. */
 export interface Area {
   readonly left: number;
   readonly right: number;

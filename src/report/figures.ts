@@ -12,7 +12,6 @@ import {
 /** The content of a model folder, and what the job's record adds. */
 export interface ReportInput extends ModelReport {
   readonly id?: string;
-  /** ISO 8601. */
   readonly created?: string;
 }
 
@@ -35,7 +34,6 @@ export const counted = (count: number, noun: string): string => `${whole(count)}
 export const asWords = (name: string): string =>
   name.replace(/_/g, ' ').replace(/(?<=[a-z])[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`);
 
-/** A figure as shown in a report. */
 export interface NamedFigure {
   readonly name: string;
   readonly value: string;

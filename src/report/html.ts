@@ -33,7 +33,6 @@ function inserted(value: Value): string {
 /** The heading of a column of numbers, or of a column of texts, which are aligned to the left. */
 type Column = string | { readonly text: string };
 
-/** How a table looks. */
 interface TableOptions {
   readonly className?: string;
   /** Whether the first cell of a row is its heading. Default true. */
@@ -60,7 +59,6 @@ export function table(
 <tbody>${body}</tbody></table>`;
 }
 
-/** Names and values as large tiles. */
 export function tiles(figures: readonly { readonly name: string; readonly value: string }[]): Html {
   const drawn = figures.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
   return html`<dl class="tiles">${drawn}</dl>`;

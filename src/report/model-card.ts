@@ -58,7 +58,6 @@ export function modelCard(report: ReportInput): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-/** The text about the type of model. */
 const factsOf = ({ config }: ReportInput) => typeFacts[config.orchard.type].card;
 
 function frontMatter(report: ReportInput): string {

@@ -112,7 +112,6 @@ interface Layout {
   readonly fontSize: number;
 }
 
-/** Each name next to its row and below its column. */
 function axisNames(names: readonly string[], { side, margin, fontSize }: Layout): Html[] {
   const gap = 8;
   return names.flatMap((text, at) => {
@@ -125,7 +124,6 @@ function axisNames(names: readonly string[], { side, margin, fontSize }: Layout)
   });
 }
 
-/** The opacity of a cell, by its share of the row. */
 const opacityOf = scaleLinear([0, 1], [0.03, 0.85]);
 
 /** Empty cells are drawn only if the counts are shown. */
@@ -209,7 +207,6 @@ const radiusOf = (share: number): number => 2.5 + 6.5 * Math.sqrt(share);
 
 /** The HTML reports of a model and of an evaluation. Sections whose figures are missing are left out. */
 
-/** A self-contained HTML page about a model. */
 export async function reportHtml(report: ReportInput): Promise<string> {
   const { training, evaluation } = report;
   return htmlPage(
@@ -228,12 +225,10 @@ ${configuration(training)}
   );
 }
 
-/** The content of the page about an evaluation. */
 interface EvaluationPage {
   readonly title: string;
   /** What was evaluated, such as "1,000 rows". */
   readonly note: string;
-  /** The most important figures. */
   readonly tiles: readonly NamedFigure[];
   /** All figures with their 95 % intervals, as text. */
   readonly intervals: readonly { readonly name: string; readonly value: string; readonly interval: string }[];
@@ -265,7 +260,6 @@ ${mistakes(page)}
   );
 }
 
-/** Name, kind and the most important figures. */
 function overview({ id, created, config, training, evaluation }: ReportInput): Html {
   const { name, family, type, size } = training.model_config;
   const made = [created && `created ${created}`, id && `id ${id}`].filter(Boolean).join(', ');

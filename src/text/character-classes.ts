@@ -4,14 +4,11 @@
  * in the same way on every Node version. A test compares every code point with the Rust package.
  */
 
-/** A set of code points. */
 interface CodePointSet {
   has(codePoint: number): boolean;
 }
 
-/**
- * Controls, format characters, private use and U+FFFD: deleted by `clean_text`. Tab and line ends are spaces.
- */
+/** Controls, format characters, private use and U+FFFD: deleted by `clean_text`. Tab and line ends are spaces. */
 export const deletedCharacters = codePointSet(`
   0-8 b-c e-1f 7f-9f ad 600-605 61c 6dd 70f 180e 200b-200f 202a-202e 2060-2064 2066-206f e000-f8ff feff
   fff9-fffb fffd 110bd 1bca0-1bca3 1d173-1d17a e0001 e0020-e007f f0000-ffffd 100000-10fffd
@@ -103,9 +100,7 @@ export const combiningMarks = codePointSet(`
   1e944-1e94a e0100-e01ef
 `);
 
-/**
- * Characters newer than the reference's decomposition data: kept whole, even if this runtime decomposes them.
- */
+/** Characters newer than the reference's decomposition data: kept whole, even if this runtime decomposes them. */
 export const undecomposed = codePointSet(`
   32ff a7f1-a7f4 ab69 105c9 105e4 10781-10785 10787-107b0 107b2-107ba 11383 11385 1138e 11391 113c5
   113c7-113c8 11938 16121-16128 16d68-16d6a 1ccd6-1ccf9 1e030-1e06d 1f16c 1fbf0-1fbf9

@@ -1,9 +1,7 @@
-import type { Encoding } from './tokenizer.js';
+import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
+import { findSpecialTokens, type SpecialTokenNames } from './tokenizer-json.js';
 
-/**
- * Adds special tokens to texts, `[CLS] A [SEP]` and `[CLS] A [SEP] B [SEP]`, and truncates without losing
- * them.
- */
+/** Adds special tokens to texts, `[CLS] A [SEP]` and `[CLS] A [SEP] B [SEP]`, and truncates without losing them. */
 
 /** One place of a template: a token to add, or one of the texts (0 the first, 1 the second). */
 export type TemplatePart =
@@ -18,18 +16,14 @@ export interface SpecialTokenTemplates {
 /** The pieces of one text. `offsets` is null if they are unknown. */
 export type TextPieces = Pick<PieceBuffer, 'ids' | 'length'> & { readonly offsets: Int32Array | null };
 
-/**
- * Entries of one shared buffer: 32 KiB, which even a single small array keeps in memory as long as it is
- * used.
- */
+/** Entries of one shared buffer: 32 KiB, which even a single small array keeps in memory as long as it is used. */
 const POOL_LENGTH = 1 << 13;
 /** Longer arrays get a buffer of their own. */
 const MAX_SHARED_LENGTH = POOL_LENGTH >> 3;
 
 /**
- * Hands out zeroed arrays, small ones as views of a shared buffer, as Node's Buffer.allocUnsafe does. A typed
- * array of its own costs about 1 µs, so the four of an encoding would take longer than tokenizing a short
- * text.
+ * Hands out zeroed arrays, small ones as views of a shared buffer, as Node's Buffer.allocUnsafe does. A typed array of
+ * its own costs about 1 µs, so the four of an encoding would take longer than tokenizing a short text.
  */
 class ArrayPool {
   #shared = new Int32Array(POOL_LENGTH);
@@ -205,5 +199,62 @@ export class PieceBuffer {
     this.ids.set(ids);
     this.offsets = new Int32Array(2 * offsets.length);
     this.offsets.set(offsets);
+  }
+}
+
+interface PieceTokenizerOptions {
+  /** Piece to id. */
+  readonly vocabulary: ReadonlyMap<string, number>;
+  /** Tokens in front of the vocabulary: of two with one id, this is the one that the id names. */
+  readonly addedTokens: readonly { readonly id: number; readonly content: string }[];
+  readonly names: SpecialTokenNames;
+  readonly templates: SpecialTokenTemplates;
+  /** Puts the pieces of a text into an empty buffer. */
+  readonly findPieces: (text: string, pieces: PieceBuffer) => void;
+}
+
+/** Finds the pieces of texts, and puts special tokens around them. */
+export class PieceTokenizer implements Tokenizer {
+  readonly vocabularySize: number;
+  readonly specialTokens: SpecialTokenIds;
+  readonly #options: PieceTokenizerOptions;
+  /** By id; made when first asked for. */
+  #tokens: ReadonlyMap<number, string> | undefined;
+  readonly #first = new PieceBuffer();
+  readonly #second = new PieceBuffer();
+
+  /** @throws ModelFolderError if a special token has no id. */
+  constructor(options: PieceTokenizerOptions) {
+    const { vocabulary, addedTokens, names } = options;
+    this.#options = options;
+    const added = new Map(addedTokens.map(({ content, id }) => [content, id]));
+    this.specialTokens = findSpecialTokens((token) => added.get(token) ?? vocabulary.get(token), names);
+    let highest = -1;
+    for (const id of vocabulary.values()) highest = Math.max(highest, id);
+    for (const { id } of addedTokens) highest = Math.max(highest, id);
+    this.vocabularySize = highest + 1;
+  }
+
+  encode(text: string, { maxLength, pair }: EncodeOptions = {}): Encoding {
+    const { templates } = this.#options;
+    const first = this.#piecesOf(text, this.#first);
+    if (pair === undefined) return assemble(templates.single, [first], maxLength);
+    return assemble(templates.pair, [first, this.#piecesOf(pair, this.#second)], maxLength);
+  }
+
+  token(id: number): string | undefined {
+    if (this.#tokens === undefined) {
+      const tokens = new Map<number, string>();
+      for (const [piece, pieceId] of this.#options.vocabulary) tokens.set(pieceId, piece);
+      for (const added of this.#options.addedTokens) tokens.set(added.id, added.content);
+      this.#tokens = tokens;
+    }
+    return this.#tokens.get(id);
+  }
+
+  #piecesOf(text: string, pieces: PieceBuffer): PieceBuffer {
+    pieces.clear();
+    this.#options.findPieces(text, pieces);
+    return pieces;
   }
 }

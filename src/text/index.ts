@@ -11,6 +11,5 @@ export {
   type WindowOutputs,
 } from './text-reader.js';
 export type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
-export type { BertTokenizerJson } from './tokenizer-json.js';
-export { tokenizerConfig, vocabularyTokenizer } from './word-piece-json.js';
+export { type BertTokenizerJson, tokenizerConfig, vocabularyTokenizer } from './tokenizer-json.js';
 export { trainWordPiece, wordPieceSteps } from './word-piece-trainer.js';

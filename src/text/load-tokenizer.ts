@@ -1,32 +1,36 @@
 import { ModelFolderError } from '../contract/index.js';
-import { requireShape } from '../system/index.js';
-import { createJsonTokenizer, requireLimits } from './json-tokenizer.js';
+import {
+  fields,
+  type JsonProblem,
+  type JsonShape,
+  listOf,
+  nullable,
+  object,
+  oneOf,
+  requireShape,
+  type Shaped,
+  shaped,
+  shortText,
+  whole,
+} from '../system/index.js';
+import { createFallbackTokenizer, withTimeLimit } from './fallback-tokenizer.js';
 import { createPipelineTokenizer } from './pipeline-tokenizer.js';
 import { readTemplates } from './post-processors.js';
+import { MAX_PATTERN } from './steps/aligned-text.js';
+import { MAX_FORM_BYTES, MAX_INSERTED, readBertNormalization } from './steps/normalizers.js';
+import { readWordPieces } from './steps/piece-models.js';
 import type { Tokenizer } from './tokenizer.js';
 import {
   type AnyTokenizerJson,
   anyTokenizerJsonShape,
-  bertTokenizerJsonShape,
-  findSpecialTokens,
-  idShape,
-  type ReadBertTokenizerJson,
-  type SpecialTokenNames,
   specialTokenNamesShape,
+  templatesShape,
   UnknownPartError,
 } from './tokenizer-json.js';
-import { WordPieceTokenizer } from './word-piece-tokenizer.js';
-
-/** Makes a tokenizer from the parsed files of a model folder. */
+import { createWordPieceTokenizer } from './word-piece-tokenizer.js';
 
 /** Named in errors. */
 const TOKENIZER_FILE = 'tokenizer.json';
-
-/** Characters of a piece that errors quote. */
-const MAX_QUOTED_CHARACTERS = 100;
-
-/** Most code points of a word that is split, unless the file says otherwise. */
-const MAX_CHARACTERS_PER_WORD = 100;
 
 /**
  * The tokenizer of a parsed tokenizer.json: a single pass over the text if the file is of BERT's kind, else its steps
@@ -39,19 +43,21 @@ const MAX_CHARACTERS_PER_WORD = 100;
 export function loadTokenizer(tokenizerJson: unknown, config: unknown = {}): Tokenizer {
   const names = requireShape(specialTokenNamesShape, config, 'tokenizer_config.json');
   const json = requireShape(anyTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE);
-  if (!isBertStyle(json)) {
-    requireLimits(json, TOKENIZER_FILE);
-    return createOther(json, names);
+  if (isBertStyle(json)) {
+    return createWordPieceTokenizer({
+      ...readWordPieces(json.model, TOKENIZER_FILE),
+      normalization: readBertNormalization(json.normalizer, TOKENIZER_FILE),
+      templates: readTemplates(json.post_processor, TOKENIZER_FILE),
+      addedTokens: json.added_tokens ?? [],
+      names,
+    });
   }
-  return createWordPieceTokenizer(requireShape(bertTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE), names);
-}
-
-function createOther(json: AnyTokenizerJson, names: SpecialTokenNames): Tokenizer {
+  requireLimits(json);
   try {
     return createPipelineTokenizer(json, names, TOKENIZER_FILE);
   } catch (thrown) {
     if (!(thrown instanceof UnknownPartError)) throw thrown;
-    return createJsonTokenizer(json, names, thrown.part);
+    return createFallbackTokenizer(json, names, thrown.part);
   }
 }
 
@@ -74,53 +80,135 @@ function isBertStyle({
   );
 }
 
-function createWordPieceTokenizer(
-  { model, normalizer, post_processor = null, added_tokens = [] }: ReadBertTokenizerJson,
-  names: SpecialTokenNames,
-): Tokenizer {
-  const { unk_token = '[UNK]', continuing_subword_prefix = '##' } = model;
-  const vocabulary = readVocabulary(model.vocab);
-  const unknownId = vocabulary.get(unk_token);
-  if (unknownId === undefined) {
-    const reason = `model.unk_token: ${JSON.stringify(unk_token)} is not in model.vocab`;
-    throw new ModelFolderError(TOKENIZER_FILE, reason);
-  }
-  const added = new Map(added_tokens.map(({ content, id }) => [content, id]));
-  const idOf = (token: string) => added.get(token) ?? vocabulary.get(token);
-  const { clean_text = true, handle_chinese_chars = true, lowercase = true } = normalizer;
-  return new WordPieceTokenizer({
-    vocabulary,
-    unknownId,
-    specialTokens: findSpecialTokens(idOf, names),
-    templates: readTemplates(post_processor, TOKENIZER_FILE),
-    continuingPrefix: continuing_subword_prefix,
-    maxCharactersPerWord: model.max_input_chars_per_word ?? MAX_CHARACTERS_PER_WORD,
-    normalization: {
-      cleanText: clean_text,
-      handleChineseCharacters: handle_chinese_chars,
-      stripAccents: normalizer.strip_accents ?? lowercase,
-      lowercase,
-    },
-    addedTokens: added_tokens.map(({ id, content, lstrip = false, rstrip = false }) => ({
-      id,
-      content,
-      stripLeft: lstrip,
-      stripRight: rstrip,
-    })),
-  });
+/** Steps within steps; two are usual. */
+const MAX_DEPTH = 8;
+/** All steps of a normaliser, pre-tokenizer or post-processor together; Moses' rules for punctuation are some 40. */
+const MAX_STEPS = 128;
+/** How many times as long as its text a normalised text may become; NFKC of one character has up to 18. */
+const MAX_GROWTH = 256;
+
+const inserted = shortText(MAX_INSERTED);
+const pattern = shortText(MAX_PATTERN);
+const patternShape = fields({}, { Regex: pattern, String: pattern });
+
+/** What a step of each type needs; other types have no field that matters. */
+const stepShapes: ReadonlyMap<unknown, JsonShape<object>> = new Map<unknown, JsonShape<object>>([
+  ['Replace', fields({ pattern: patternShape }, { content: nullable(inserted) })],
+  ['Split', fields({ pattern: patternShape }, {})],
+  ['Prepend', fields({ prepend: inserted }, {})],
+  ['Metaspace', fields({}, { replacement: nullable(inserted), str_rep: nullable(inserted) })],
+  ['FixedLength', fields({ length: whole(1) }, {})],
+  ['TemplateProcessing', templatesShape],
+]);
+
+const within = fields(
+  {},
+  {
+    normalizers: listOf(object, MAX_STEPS),
+    pretokenizers: listOf(object, MAX_STEPS),
+    processors: listOf(object, MAX_STEPS),
+  },
+);
+
+type Step = Readonly<Record<string, unknown>>;
+
+/** A normaliser, pre-tokenizer or post-processor with all that is in it. */
+function stepsShape(field: string): JsonShape<object | null> {
+  return (value, problem): value is object | null => {
+    const found: Step[] = [];
+    return value === null || (gather(value, problem, found, 1) && doesNotGrow(found, field, problem));
+  };
 }
 
-/** @returns piece to id. @throws ModelFolderError for a piece whose id isn't one. */
-function readVocabulary(vocab: Readonly<Record<string, unknown>>): ReadonlyMap<string, number> {
-  const vocabulary = new Map<string, number>();
-  const problem = { path: [], expected: '' };
-  for (const piece of Object.keys(vocab)) {
-    const id = vocab[piece];
-    if (!idShape(id, problem)) {
-      const reason = `model.vocab.${piece.slice(0, MAX_QUOTED_CHARACTERS)}: expected ${problem.expected}`;
-      throw new ModelFolderError(TOKENIZER_FILE, reason);
-    }
-    vocabulary.set(piece, id);
+function gather(value: unknown, problem: JsonProblem, found: Step[], depth: number): boolean {
+  if (!object(value, problem)) return false;
+  found.push(value);
+  const refused = (expected: string) => {
+    problem.expected = expected;
+    return false;
+  };
+  if (depth > MAX_DEPTH) return refused(`at most ${MAX_DEPTH} sequences within each other`);
+  if (found.length > MAX_STEPS) return refused(`at most ${MAX_STEPS} steps`);
+  const shape = stepShapes.get(value.type);
+  if (shape !== undefined && !shape(value, problem)) return false;
+  if (value.type !== 'Sequence') return true;
+  if (!within(value, problem)) return false;
+  const inner = Object.entries({ ...lists(value) });
+  return inner.every(([name, list]) =>
+    list.every((each, index) => {
+      if (gather(each, problem, found, depth + 1)) return true;
+      problem.path.unshift(name, String(index));
+      return false;
+    }),
+  );
+}
+
+function lists({ normalizers, pretokenizers, processors }: Shaped<typeof within>): Record<string, Step[]> {
+  return {
+    ...(normalizers && { normalizers }),
+    ...(pretokenizers && { pretokenizers }),
+    ...(processors && { processors }),
+  };
+}
+
+/** Whether steps that put text in stay within {@link MAX_GROWTH} together. */
+function doesNotGrow(found: readonly Step[], field: string, problem: JsonProblem): boolean {
+  const growth = found.reduce((product, step) => product * growthOf(step), 1);
+  if (growth <= MAX_GROWTH) return true;
+  problem.expected = `steps that make a text at most ${MAX_GROWTH} times as long, as a ${field} of any use does`;
+  return false;
+}
+
+const replacement = fields({ type: oneOf('Replace'), pattern: patternShape, content: shortText(MAX_INSERTED) }, {});
+const spacing = fields({ type: oneOf('Metaspace') }, { replacement: nullable(inserted), str_rep: nullable(inserted) });
+
+/** Of UTF-8: each becomes a character of its own, also when it is one already. */
+const MAX_BYTES_OF_CHARACTER = 4;
+
+/** How many characters a character may become at most. */
+function growthOf(step: Step): number {
+  const space = shaped(spacing, step);
+  if (space !== undefined) return Math.max(1, space.str_rep?.length ?? 0, space.replacement?.length ?? 0);
+  if (step.type === 'ByteLevel') return MAX_BYTES_OF_CHARACTER;
+  if (step.type === 'Precompiled') return MAX_FORM_BYTES;
+  const replace = shaped(replacement, step);
+  if (replace === undefined) return 1;
+  const { content } = replace;
+  const { Regex: expression, String: plain } = replace.pattern;
+  if (expression === undefined) return Math.max(1, content.length / Math.max(1, plain?.length ?? 0));
+  return matchesNothing(expression) ? 1 + content.length : Math.max(1, content.length);
+}
+
+/** What a pattern may take on an empty text, in milliseconds. */
+const MAX_PATTERN_MS = 500;
+
+/** Whether a pattern may match between characters, so that its replacement is put in next to each of them. */
+function matchesNothing(expression: string): boolean {
+  if (/\(\?[=!<]|\\[bBAzZGK]|[$^]/.test(expression)) return true;
+  try {
+    return withTimeLimit(MAX_PATTERN_MS, () => new RegExp(expression, 'u').test(''));
+  } catch {
+    return true;
   }
-  return vocabulary;
+}
+
+const limits = fields(
+  {},
+  {
+    normalizer: stepsShape('normalizer'),
+    pre_tokenizer: stepsShape('pre_tokenizer'),
+    post_processor: stepsShape('post_processor'),
+  },
+);
+
+/** Characters of all added tokens, which become a tree. */
+const MAX_ADDED_CHARACTERS = 1_000_000;
+
+/** Limits the steps of an untrusted file, and its added tokens. @throws ModelFolderError */
+function requireLimits(json: AnyTokenizerJson): void {
+  requireShape(limits, json, TOKENIZER_FILE);
+  const added = json.added_tokens?.reduce((sum, { content }) => sum + content.length, 0) ?? 0;
+  if (added <= MAX_ADDED_CHARACTERS) return;
+  const reason = `has ${added} characters in all; at most ${MAX_ADDED_CHARACTERS} are read`;
+  throw new ModelFolderError(TOKENIZER_FILE, `added_tokens: ${reason}`);
 }

@@ -1,14 +1,63 @@
 import { isWhitespace } from './character-classes.js';
-import { assemble, PieceBuffer } from './encoding.js';
-import { type PostProcessing, readPostProcessor, type SpaceTrimming } from './post-processors.js';
-import { AddedTokens } from './steps/added-tokens.js';
-import { AlignedText } from './steps/aligned-text.js';
+import { type PieceBuffer, PieceTokenizer } from './encoding.js';
+import { readPostProcessor, type SpaceTrimming } from './post-processors.js';
+import { AlignedText, anyOf, matchesOf } from './steps/aligned-text.js';
 import { makeNormalizer, type Normalizer } from './steps/normalizers.js';
-import type { PieceModel } from './steps/piece-model.js';
-import { makePieceModel } from './steps/piece-models.js';
+import { makePieceModel, type PieceModel } from './steps/piece-models.js';
 import { BYTE_SPACE, makePreTokenizer, type PreTokenizer } from './steps/pre-tokenizers.js';
-import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
-import { type AnyTokenizerJson, findSpecialTokens, type SpecialTokenNames } from './tokenizer-json.js';
+import type { Tokenizer } from './tokenizer.js';
+import type { AddedToken, AnyTokenizerJson, SpecialTokenNames } from './tokenizer-json.js';
+
+/** Tokens that are recognised as a whole wherever they are written out in a text. */
+
+/** A part of a text, and the id of the added token that it is, if it is one. */
+interface TokenOrText {
+  readonly text: AlignedText;
+  readonly id?: number;
+}
+
+/** Splits a text at added tokens; what remains is not yet normalised. */
+class AddedTokens {
+  readonly #tokens: ReadonlyMap<string, AddedToken>;
+  /** The longest token at the leftmost place; undefined if there are none. */
+  readonly #pattern: RegExp | undefined;
+
+  /** @param normalize given for tokens that are looked for in normalised texts. */
+  constructor(tokens: readonly AddedToken[], normalize: Normalizer = (text) => text) {
+    const written = tokens.map((token) => [normalize(AlignedText.of(token.content)).text(), token] as const);
+    this.#tokens = new Map(written.filter(([content]) => content !== ''));
+    this.#pattern = anyOf(this.#tokens.keys(), 'gu');
+  }
+
+  split(text: AlignedText): TokenOrText[] {
+    if (this.#pattern === undefined) return [{ text }];
+    const parts: TokenOrText[] = [];
+    let done = 0;
+    for (const match of matchesOf(text, this.#pattern)) {
+      const token = this.#tokens.get(text.characters.slice(match.from, match.to).join(''));
+      if (token === undefined || (token.single_word === true && isWithinWord(text, match))) continue;
+      let { from, to } = match;
+      if (token.lstrip === true) while (from > done && isSpace(text.characters[from - 1])) from -= 1;
+      if (token.rstrip === true) while (isSpace(text.characters[to])) to += 1;
+      if (done < from) parts.push({ text: text.slice(done, from) });
+      parts.push({ text: text.slice(from, to), id: token.id });
+      done = to;
+    }
+    if (done === 0) return [{ text }];
+    if (done < text.length) parts.push({ text: text.slice(done, text.length) });
+    return parts;
+  }
+}
+
+function isSpace(character = ''): boolean {
+  return character !== '' && isWhitespace(character);
+}
+
+const wordCharacter = /^[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]$/u;
+
+function isWithinWord({ characters }: AlignedText, { from, to }: { from: number; to: number }): boolean {
+  return wordCharacter.test(characters[from - 1] ?? '') || wordCharacter.test(characters[to] ?? '');
+}
 
 /** A tokenizer of steps: added tokens, normaliser, pre-tokenizer, model. The ids and places of the Rust package. */
 
@@ -19,49 +68,18 @@ interface Steps {
   readonly normalize: Normalizer;
   readonly preTokenize: PreTokenizer;
   readonly model: PieceModel;
-  readonly postProcessing: PostProcessing;
+  readonly trimmings: readonly SpaceTrimming[];
 }
 
-class PipelineTokenizer implements Tokenizer {
-  readonly vocabularySize: number;
+class Pipeline {
   readonly #steps: Steps;
-  /** Contents of the added tokens by id. */
-  readonly #added: ReadonlyMap<number, string>;
-  /** Pieces by id; made when first asked for. */
-  #tokens: ReadonlyMap<number, string> | undefined;
-  readonly #first = new PieceBuffer();
-  readonly #second = new PieceBuffer();
 
-  constructor(
-    steps: Steps,
-    readonly specialTokens: SpecialTokenIds,
-    added: ReadonlyMap<number, string>,
-  ) {
+  constructor(steps: Steps) {
     this.#steps = steps;
-    this.#added = added;
-    let highest = -1;
-    for (const id of steps.model.vocabulary.values()) highest = Math.max(highest, id);
-    for (const id of added.keys()) highest = Math.max(highest, id);
-    this.vocabularySize = highest + 1;
   }
 
-  encode(text: string, { maxLength, pair }: EncodeOptions = {}): Encoding {
-    const { templates } = this.#steps.postProcessing;
-    this.#findPieces(text, this.#first);
-    if (pair === undefined) return assemble(templates.single, [this.#first], maxLength);
-    this.#findPieces(pair, this.#second);
-    return assemble(templates.pair, [this.#first, this.#second], maxLength);
-  }
-
-  token(id: number): string | undefined {
-    const { vocabulary } = this.#steps.model;
-    this.#tokens ??= new Map(Array.from(vocabulary, ([piece, pieceId]) => [pieceId, piece]));
-    return this.#added.get(id) ?? this.#tokens.get(id);
-  }
-
-  #findPieces(text: string, pieces: PieceBuffer): void {
+  findPieces(text: string, pieces: PieceBuffer): void {
     const { addedTokens, normalizedTokens, normalize, preTokenize } = this.#steps;
-    pieces.clear();
     const source = AlignedText.of(text);
     for (const part of addedTokens.split(source)) {
       if (part.id !== undefined) {
@@ -82,11 +100,10 @@ class PipelineTokenizer implements Tokenizer {
     for (const [index, id] of ids.entries()) this.#push(id, word, from[index] ?? 0, to[index] ?? 0, pieces);
   }
 
-  /** Adds the piece of the characters from `from` up to `to`. */
   #push(id: number, { characters, starts, ends }: AlignedText, from: number, to: number, pieces: PieceBuffer): void {
     let start = starts[from] ?? 0;
     let end = ends[to - 1] ?? start;
-    for (const trimming of this.#steps.postProcessing.trimmings) {
+    for (const trimming of this.#steps.trimmings) {
       if (id === this.#steps.model.unknownId) break;
       const spaces = outerSpaces(characters, from, to);
       const isFirst = pieces.length === 0 || start === 0;
@@ -115,13 +132,13 @@ interface OuterSpaces {
 
 function outerSpaces(characters: readonly string[], from: number, to: number): OuterSpaces {
   let leading = 0;
-  while (from + leading < to && isSpace(characters[from + leading] ?? '')) leading += 1;
+  while (from + leading < to && isOuterSpace(characters[from + leading] ?? '')) leading += 1;
   let trailing = 0;
-  while (to - trailing > from && isSpace(characters[to - trailing - 1] ?? '')) trailing += 1;
+  while (to - trailing > from && isOuterSpace(characters[to - trailing - 1] ?? '')) trailing += 1;
   return { leading, trailing };
 }
 
-const isSpace = (character: string): boolean => character === BYTE_SPACE || isWhitespace(character);
+const isOuterSpace = (character: string): boolean => character === BYTE_SPACE || isWhitespace(character);
 
 /** The span of a piece without its spaces, except one that was put before the text. */
 function trimmed(
@@ -141,27 +158,20 @@ function trimmed(
  * @throws UnknownPartError for a part that we don't compute as the Rust package does.
  * @throws ModelFolderError for wrong fields.
  */
-export function createPipelineTokenizer(
-  json: AnyTokenizerJson,
-  names: SpecialTokenNames,
-  file: string,
-): PipelineTokenizer {
-  const { added_tokens = [] } = json;
+export function createPipelineTokenizer(json: AnyTokenizerJson, names: SpecialTokenNames, file: string): Tokenizer {
+  const { added_tokens: addedTokens = [] } = json;
+  const isNormalized = ({ normalized }: AddedToken) => normalized === true;
   const normalize = makeNormalizer(json.normalizer, file);
   const model = makePieceModel(json.model, file);
-  const steps: Steps = {
-    addedTokens: new AddedTokens(added_tokens.filter(({ normalized }) => normalized !== true)),
-    normalizedTokens: new AddedTokens(
-      added_tokens.filter(({ normalized }) => normalized === true),
-      normalize,
-    ),
+  const { templates, trimmings } = readPostProcessor(json.post_processor, file);
+  const pipeline = new Pipeline({
+    addedTokens: new AddedTokens(addedTokens.filter((token) => !isNormalized(token))),
+    normalizedTokens: new AddedTokens(addedTokens.filter(isNormalized), normalize),
     normalize,
     preTokenize: makePreTokenizer(json.pre_tokenizer, file),
     model,
-    postProcessing: readPostProcessor(json.post_processor, file),
-  };
-  const ids = new Map(added_tokens.map(({ content, id }) => [content, id]));
-  const specialTokens = findSpecialTokens((token) => ids.get(token) ?? model.vocabulary.get(token), names);
-  const contents = new Map(added_tokens.map(({ content, id }) => [id, content]));
-  return new PipelineTokenizer(steps, specialTokens, contents);
+    trimmings,
+  });
+  const findPieces = (text: string, pieces: PieceBuffer) => pipeline.findPieces(text, pieces);
+  return new PieceTokenizer({ vocabulary: model.vocabulary, addedTokens, names, templates, findPieces });
 }

@@ -20,7 +20,6 @@ export class PriorityQueue<Item> {
     heap[at] = item;
   }
 
-  /** @returns undefined if there is nothing left. */
   pop(): Item | undefined {
     const heap = this.#heap;
     const top = heap[0];

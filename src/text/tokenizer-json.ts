@@ -7,12 +7,11 @@ import {
   type JsonShape,
   listOf,
   nullable,
-  object,
   oneOf,
   pairOf,
   recordOf,
+  requireShape,
   type Shaped,
-  shaped,
   shortText,
   text,
   whole,
@@ -47,6 +46,8 @@ const addedTokenShape = fields(
     special: flag,
   },
 );
+
+export type AddedToken = Shaped<typeof addedTokenShape>;
 
 const typed = nullable(fields({ type: text }, {}));
 
@@ -98,47 +99,13 @@ export const templateProcessingShape = fields(
   {},
 );
 
-/** A token and its id. */
 export const tokenAndId = pairOf(text, id);
 export const bertProcessingShape = fields({ type: oneOf('BertProcessing'), sep: tokenAndId, cls: tokenAndId }, {});
-
-type Processor = Shaped<typeof templateProcessingShape> | Shaped<typeof bertProcessingShape>;
-/** By its type, so that the error for a wrong one is about its own fields. */
-const processorShape: JsonShape<Processor> = (value, problem): value is Processor =>
-  shaped(fields({ type: oneOf('BertProcessing') }, {}), value)
-    ? bertProcessingShape(value, problem)
-    : templateProcessingShape(value, problem);
-
-/** Longest word that may be split: each place of it is looked up as far as a piece reaches. */
-const MAX_WORD_CHARACTERS = 1000;
-
-/** A tokenizer.json of BERT's kind: BertNormalizer, BertPreTokenizer, WordPiece. */
-export const bertTokenizerJsonShape = fields(
-  {
-    normalizer: fields(
-      { type: oneOf('BertNormalizer') },
-      { clean_text: flag, handle_chinese_chars: flag, strip_accents: nullable(flag), lowercase: flag },
-    ),
-    pre_tokenizer: fields({ type: oneOf('BertPreTokenizer') }, {}),
-    model: fields(
-      { vocab: object },
-      {
-        type: oneOf('WordPiece'),
-        unk_token: text,
-        continuing_subword_prefix: text,
-        max_input_chars_per_word: whole(1, MAX_WORD_CHARACTERS),
-      },
-    ),
-  },
-  { post_processor: nullable(processorShape), added_tokens: listOf(addedTokenShape, MAX_ADDED_TOKENS) },
-);
-/** One as it is read: fields with a default may be absent. */
-export type ReadBertTokenizerJson = Shaped<typeof bertTokenizerJsonShape>;
 
 /** A BERT-style tokenizer.json, as {@link trainWordPiece} writes it. */
 export interface BertTokenizerJson {
   readonly [field: string]: unknown;
-  readonly added_tokens: readonly Required<Shaped<typeof addedTokenShape>>[];
+  readonly added_tokens: readonly Required<AddedToken>[];
   readonly normalizer: {
     readonly type: 'BertNormalizer';
     readonly clean_text: boolean;
@@ -148,7 +115,7 @@ export interface BertTokenizerJson {
     readonly lowercase: boolean;
   };
   readonly pre_tokenizer: { readonly type: 'BertPreTokenizer' };
-  readonly post_processor: Processor | null;
+  readonly post_processor: Shaped<typeof templateProcessingShape>;
   readonly model: {
     readonly type: 'WordPiece';
     readonly unk_token: string;
@@ -230,4 +197,135 @@ export class UnknownPartError extends Error {
   ) {
     super(`unknown: ${part}`);
   }
+}
+
+/** Marks a piece that continues a word. */
+export const CONTINUING_PREFIX = '##';
+/** The default of most code points of a word that is split. */
+export const MAX_CHARACTERS_PER_WORD = 100;
+
+interface WordPieceJsonOptions {
+  readonly lowercase: boolean;
+  /** Null: the same as `lowercase`. */
+  readonly stripAccents: boolean | null;
+  /** Whether each Chinese character is a word. Default true. */
+  readonly splitChineseCharacters?: boolean;
+}
+
+/** A BERT-style tokenizer.json over these pieces, in the order of their ids, including the five special tokens. */
+export function wordPieceTokenizerJson(
+  pieces: readonly string[],
+  { lowercase, stripAccents, splitChineseCharacters = true }: WordPieceJsonOptions,
+): BertTokenizerJson {
+  const idOf = (token: string): number => pieces.indexOf(token);
+  return {
+    version: '1.0',
+    truncation: null,
+    padding: null,
+    added_tokens: Object.keys(TRAINED_SPECIAL_TOKENS).map((content) => ({
+      id: idOf(content),
+      content,
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+      special: true,
+    })),
+    normalizer: {
+      type: 'BertNormalizer',
+      clean_text: true,
+      handle_chinese_chars: splitChineseCharacters,
+      strip_accents: stripAccents,
+      lowercase,
+    },
+    pre_tokenizer: { type: 'BertPreTokenizer' },
+    post_processor: postProcessor(idOf),
+    decoder: { type: 'WordPiece', prefix: CONTINUING_PREFIX, cleanup: true },
+    model: {
+      type: 'WordPiece',
+      unk_token: '[UNK]',
+      continuing_subword_prefix: CONTINUING_PREFIX,
+      max_input_chars_per_word: MAX_CHARACTERS_PER_WORD,
+      vocab: Object.fromEntries(pieces.map((piece, id) => [piece, id])),
+    },
+  };
+}
+
+function postProcessor(idOf: (token: string) => number): BertTokenizerJson['post_processor'] {
+  const special = (id: string, type_id: number): TemplatePiece => ({ SpecialToken: { id, type_id } });
+  const text = (id: 'A' | 'B', type_id: number): TemplatePiece => ({ Sequence: { id, type_id } });
+  const single = [special('[CLS]', 0), text('A', 0), special('[SEP]', 0)];
+  const entry = (token: string) => ({
+    id: token,
+    ids: [idOf(token)],
+    tokens: [token],
+  });
+  return {
+    type: 'TemplateProcessing',
+    single,
+    pair: [...single, text('B', 1), special('[SEP]', 1)],
+    special_tokens: { '[CLS]': entry('[CLS]'), '[SEP]': entry('[SEP]') },
+  };
+}
+
+/**
+ * The tokenizer_config.json that transformers and transformers.js read to load the tokenizer as a BertTokenizer. The
+ * normaliser's options are repeated: Python's BertTokenizerFast lets this file override tokenizer.json.
+ * @param modelMaxLength the most tokens that the model reads, including special tokens.
+ */
+export function tokenizerConfig({ normalizer }: Pick<BertTokenizerJson, 'normalizer'>, modelMaxLength: number) {
+  return {
+    tokenizer_class: 'BertTokenizer',
+    do_lower_case: normalizer.lowercase,
+    strip_accents: normalizer.strip_accents,
+    tokenize_chinese_chars: normalizer.handle_chinese_chars,
+    model_max_length: modelMaxLength,
+    pad_token: '[PAD]',
+    unk_token: '[UNK]',
+    cls_token: '[CLS]',
+    sep_token: '[SEP]',
+    mask_token: '[MASK]',
+  };
+}
+
+/**
+ * European languages in Latin and Greek script, in which a word without its accents is still recognised as
+ * the same word, as uncased BERT assumes.
+ */
+const LANGUAGES_READABLE_WITHOUT_ACCENTS = new Set(
+  `albanian basque catalan croatian czech danish dutch english estonian finnish french galician german
+    greek hungarian icelandic irish italian latvian lithuanian norwegian polish portuguese romanian
+    slovak slovenian spanish swedish welsh`.split(/\s+/),
+);
+
+/**
+ * Whether a lower-case vocabulary of the language may strip accents, as BERT does. In other languages marks are part of
+ * letters: decomposing and removing them turns Japanese が into か, Russian й into и, Hindi vowels into nothing, Korean
+ * syllables into separate letters. (Tohoku University's Japanese BERT models keep them too.)
+ */
+export function keepsMeaningWithoutAccents(language: string): boolean {
+  return LANGUAGES_READABLE_WITHOUT_ACCENTS.has(language.trim().toLowerCase());
+}
+
+/** What the BertTokenizer of transformers reads of tokenizer_config.json, and its defaults. */
+const optionsShape = fields({}, { do_lower_case: flag, strip_accents: nullable(flag), tokenize_chinese_chars: flag });
+
+/**
+ * The tokenizer.json of a BERT's vocab.txt: one piece per line, with the line's number (from 0) as its id.
+ * @param config the parsed tokenizer_config.json, or {}.
+ * @throws ModelFolderError
+ */
+export function vocabularyTokenizer(vocabulary: string, config: unknown): BertTokenizerJson {
+  const options = requireShape(optionsShape, config, 'tokenizer_config.json');
+  const pieces = vocabulary.replace(/\r?\n$/, '').split(/\r?\n/);
+  const missing = Object.keys(TRAINED_SPECIAL_TOKENS).filter((token) => !pieces.includes(token));
+  if (missing.length > 0) {
+    const advice = 'only a tokenizer.json says how the tokenizers of other models split a text';
+    throw new ModelFolderError('vocab.txt', `not a BERT vocabulary: it lacks ${missing.join(', ')}; ${advice}`);
+  }
+  return wordPieceTokenizerJson(pieces, {
+    lowercase: options.do_lower_case ?? true,
+    stripAccents: options.strip_accents ?? null,
+    splitChineseCharacters: options.tokenize_chinese_chars ?? true,
+  });
 }

@@ -1,122 +1,243 @@
-import { whitespace } from './character-classes.js';
-import { assemble, PieceBuffer, type SpecialTokenTemplates } from './encoding.js';
+import {
+  deletedCharacters,
+  ideographs,
+  nonspacingMarks,
+  punctuation,
+  undecomposed,
+  whitespace,
+} from './character-classes.js';
+import { type PieceBuffer, PieceTokenizer, type SpecialTokenTemplates } from './encoding.js';
 import { PieceTrie } from './piece-trie.js';
-import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
-import { type BertNormalization, WordReader } from './word-reader.js';
+import { anyOf } from './steps/aligned-text.js';
+import type { Tokenizer } from './tokenizer.js';
+import type { AddedToken, SpecialTokenNames } from './tokenizer-json.js';
+
+/** BERT's normalisation and word splitting in one pass, which keeps each character's place in the text. */
+
+/** The options of a BertNormalizer. */
+export interface BertNormalization {
+  /** Delete control characters and U+FFFD. */
+  readonly cleanText: boolean;
+  /** Make every Han ideograph a word of its own. */
+  readonly handleChineseCharacters: boolean;
+  /** Decompose (NFD) and remove nonspacing marks. */
+  readonly stripAccents: boolean;
+  readonly lowercase: boolean;
+}
 
 /**
- * BERT's own tokenizer: a single pass over the text, exact offsets, the same ids as the Rust `tokenizers`
- * package.
+ * What a character does to the word being read, by its code unit. UNSEEN ones are classified when they are
+ * first met; NEEDS_LOOKUP ones aren't a character alone, or don't stay one.
  */
+const UNSEEN = 0;
+const JOINS = 1;
+const ENDS = 2;
+const STANDS_ALONE = 3;
+const VANISHES = 4;
+const NEEDS_LOOKUP = 5;
 
-/** A token that is recognised if it is written out in a text, before normalisation. */
-interface AddedToken {
-  readonly id: number;
-  readonly content: string;
-  /** Whether its span includes the white space to its left, or to its right. */
-  readonly stripLeft: boolean;
-  readonly stripRight: boolean;
+interface Character {
+  readonly role: typeof JOINS | typeof ENDS | typeof STANDS_ALONE | typeof VANISHES;
+  readonly form: string;
 }
+
+const INITIAL_UNITS = 64;
+/** The room for a longer word is released at the next text, so that one huge word doesn't take up memory for good. */
+const MAX_KEPT_UNITS = 1 << 14;
+
+/** Lone surrogates are read as this, as the conversion to UTF-8 does. */
+const REPLACEMENT = 0xfffd;
+
+/**
+ * Reads the words of a text one after another: `read(text)`, then `next()` until it returns false. The word
+ * is in the fields, which the next one overwrites.
+ */
+export class WordReader {
+  /** The word's normalised UTF-16 code units; the first `length` of them are in use. */
+  units = new Uint16Array(INITIAL_UNITS);
+  /** For each of `units`, where the character it came from starts and ends in the text, in code units. */
+  starts = new Int32Array(INITIAL_UNITS);
+  ends = new Int32Array(INITIAL_UNITS);
+  length = 0;
+
+  readonly #normalization: BertNormalization;
+  /** Role and form of every code unit that is a character alone and stays one; filled in when first met. */
+  readonly #roles = new Uint8Array(0x10000);
+  readonly #forms = new Uint16Array(0x10000);
+  /** The characters that don't fit into these tables. */
+  readonly #characters = new Map<number, Character>();
+  #text = '';
+  #position = 0;
+  #end = 0;
+
+  constructor(normalization: BertNormalization) {
+    this.#normalization = normalization;
+    this.#roles.fill(NEEDS_LOOKUP, 0xd800, 0xe000);
+  }
+
+  /** Starts reading `text`, or its part [start, end). */
+  read(text: string, start = 0, end = text.length): void {
+    if (this.units.length > MAX_KEPT_UNITS) this.#resize(INITIAL_UNITS);
+    this.#text = text;
+    this.#position = start;
+    this.#end = end;
+  }
+
+  /** @returns whether there was another word. */
+  next(): boolean {
+    const text = this.#text;
+    const end = this.#end;
+    const roles = this.#roles;
+    const forms = this.#forms;
+    let position = this.#position;
+    this.length = 0;
+    while (position < end) {
+      const unit = text.charCodeAt(position);
+      const role = roles[unit];
+      if (role === JOINS) {
+        this.#append(forms[unit] ?? 0, position, position + 1);
+        position++;
+      } else if (role === ENDS) {
+        position++;
+        if (this.length > 0) break;
+      } else if (role === STANDS_ALONE) {
+        if (this.length === 0) {
+          this.#append(this.#forms[unit] ?? 0, position, position + 1);
+          position++;
+        }
+        break;
+      } else if (role === VANISHES) {
+        position++;
+      } else if (role === UNSEEN) {
+        this.#learn(unit);
+      } else {
+        const codePoint = text.codePointAt(position) ?? 0;
+        const character = this.#characterOf(codePoint);
+        if (character.role === STANDS_ALONE && this.length > 0) break;
+        const after = position + (codePoint > 0xffff ? 2 : 1);
+        for (let i = 0; i < character.form.length; i++) {
+          this.#append(character.form.charCodeAt(i), position, after);
+        }
+        position = after;
+        if (character.role === STANDS_ALONE) break;
+      }
+    }
+    this.#position = position;
+    return this.length > 0;
+  }
+
+  word(): string {
+    return Buffer.from(this.units.buffer, 0, 2 * this.length).toString('utf16le');
+  }
+
+  #append(unit: number, start: number, end: number): void {
+    const at = this.length++;
+    if (at === this.units.length) this.#resize(2 * at);
+    this.units[at] = unit;
+    this.starts[at] = start;
+    this.ends[at] = end;
+  }
+
+  #resize(length: number): void {
+    const { units, starts, ends } = this;
+    const kept = Math.min(length, units.length);
+    this.units = new Uint16Array(length);
+    this.units.set(units.subarray(0, kept));
+    this.starts = new Int32Array(length);
+    this.starts.set(starts.subarray(0, kept));
+    this.ends = new Int32Array(length);
+    this.ends.set(ends.subarray(0, kept));
+  }
+
+  #learn(unit: number): void {
+    const { role, form } = normalizeCharacter(unit, this.#normalization);
+    const fits = form.length <= 1;
+    this.#roles[unit] = fits ? role : NEEDS_LOOKUP;
+    this.#forms[unit] = fits ? form.charCodeAt(0) : 0;
+  }
+
+  #characterOf(codePoint: number): Character {
+    const known = this.#characters.get(codePoint);
+    if (known !== undefined) return known;
+    const character = normalizeCharacter(codePoint, this.#normalization);
+    this.#characters.set(codePoint, character);
+    return character;
+  }
+}
+
+/** Takes one character through BertNormalizer and BertPreTokenizer, in this order. */
+function normalizeCharacter(codePoint: number, normalization: BertNormalization): Character {
+  const readAs = codePoint >= 0xd800 && codePoint <= 0xdfff ? REPLACEMENT : codePoint;
+  if (normalization.cleanText && deletedCharacters.has(readAs)) return { role: VANISHES, form: '' };
+  if (whitespace.has(readAs)) return { role: ENDS, form: '' };
+
+  let form = String.fromCodePoint(readAs);
+  if (normalization.stripAccents) form = stripAccents(form, readAs);
+  // Character by character: in a whole word JavaScript, unlike the reference, would make the last Σ a ς.
+  if (normalization.lowercase) form = Array.from(form, (character) => character.toLowerCase()).join('');
+  if (form === '') return { role: VANISHES, form };
+
+  const alone =
+    (normalization.handleChineseCharacters && ideographs.has(readAs)) || punctuation.has(form.codePointAt(0) ?? readAs);
+  return { role: alone ? STANDS_ALONE : JOINS, form };
+}
+
+/**
+ * Decomposes a single character. The reference also brings the marks of several characters into
+ * canonical order, which makes a difference only if two marks that aren't removed stand in another order.
+ */
+function stripAccents(character: string, codePoint: number): string {
+  const decomposed = undecomposed.has(codePoint) ? character : character.normalize('NFD');
+  return Array.from(decomposed)
+    .filter((part) => !nonspacingMarks.has(part.codePointAt(0) ?? 0))
+    .join('');
+}
+
+/** BERT's own tokenizer: a single pass over the text, exact offsets, the same ids as the Rust `tokenizers` package. */
 
 interface WordPieceTokenizerOptions extends WordPieceOptions {
   readonly normalization: BertNormalization;
   readonly addedTokens: readonly AddedToken[];
-  readonly specialTokens: SpecialTokenIds;
+  readonly names: SpecialTokenNames;
   readonly templates: SpecialTokenTemplates;
 }
 
-export class WordPieceTokenizer implements Tokenizer {
-  readonly vocabularySize: number;
-  readonly specialTokens: SpecialTokenIds;
-  /** By id; made when first asked for. */
-  #tokens: readonly (string | undefined)[] | undefined;
-  readonly #templates: SpecialTokenTemplates;
-  readonly #words: WordReader;
-  readonly #vocabulary: WordPieceVocabulary;
-  readonly #pieces: ReadonlyMap<string, number>;
-  readonly #addedTokens: ReadonlyMap<string, AddedToken>;
-  /** Finds the longest added token at the leftmost place; undefined if there are none. */
-  readonly #addedTokenPattern: RegExp | undefined;
-  readonly #first = new PieceBuffer();
-  readonly #second = new PieceBuffer();
+export function createWordPieceTokenizer(options: WordPieceTokenizerOptions): Tokenizer {
+  const words = new WordReader(options.normalization);
+  const vocabulary = new WordPieceVocabulary(options);
+  const addedTokens = new Map(options.addedTokens.map((token) => [token.content, token]));
+  const pattern = anyOf(addedTokens.keys(), 'g');
 
-  constructor(options: WordPieceTokenizerOptions) {
-    this.specialTokens = options.specialTokens;
-    this.#templates = options.templates;
-    this.#words = new WordReader(options.normalization);
-    this.#vocabulary = new WordPieceVocabulary(options);
-    this.#addedTokens = new Map(options.addedTokens.map((token) => [token.content, token]));
-    this.#addedTokenPattern = addedTokenPattern([...this.#addedTokens.keys()]);
-    this.#pieces = options.vocabulary;
-    this.vocabularySize = 1 + highestId(options);
+  function findWords(text: string, start: number, end: number, pieces: PieceBuffer): void {
+    words.read(text, start, end);
+    while (words.next()) vocabulary.split(words, pieces);
   }
 
-  encode(text: string, { maxLength, pair }: EncodeOptions = {}): Encoding {
-    this.#findPieces(text, this.#first);
-    if (pair === undefined) return assemble(this.#templates.single, [this.#first], maxLength);
-    this.#findPieces(pair, this.#second);
-    return assemble(this.#templates.pair, [this.#first, this.#second], maxLength);
-  }
-
-  token(id: number): string | undefined {
-    this.#tokens ??= tokensById(this.#pieces, this.#addedTokens);
-    return this.#tokens[id];
-  }
-
-  #findPieces(text: string, pieces: PieceBuffer): void {
-    pieces.clear();
-    const pattern = this.#addedTokenPattern;
+  function findPieces(text: string, pieces: PieceBuffer): void {
     let done = 0;
     if (pattern !== undefined) {
       pattern.lastIndex = 0;
       for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-        const token = this.#addedTokens.get(match[0]);
+        const token = addedTokens.get(match[0]);
         if (token === undefined) continue;
         let start = match.index;
         let end = pattern.lastIndex;
-        if (token.stripLeft) while (start > done && isSpace(text, start - 1)) start--;
-        if (token.stripRight) while (end < text.length && isSpace(text, end)) end++;
-        this.#findWords(text, done, start, pieces);
+        if (token.lstrip) while (start > done && isSpace(text, start - 1)) start--;
+        if (token.rstrip) while (end < text.length && isSpace(text, end)) end++;
+        findWords(text, done, start, pieces);
         pieces.push(token.id, start, end);
         done = end;
       }
     }
-    this.#findWords(text, done, text.length, pieces);
+    findWords(text, done, text.length, pieces);
   }
 
-  #findWords(text: string, start: number, end: number, pieces: PieceBuffer): void {
-    const words = this.#words;
-    words.read(text, start, end);
-    while (words.next()) this.#vocabulary.split(words, pieces);
-  }
+  return new PieceTokenizer({ ...options, findPieces });
 }
 
 /** Unicode's white space, not that of `\s`, which includes U+FEFF and excludes U+0085. */
 function isSpace(text: string, at: number): boolean {
   return whitespace.has(text.charCodeAt(at));
-}
-
-function addedTokenPattern(contents: readonly string[]): RegExp | undefined {
-  if (contents.length === 0) return undefined;
-  const longestFirst = [...contents].sort((a, b) => b.length - a.length);
-  return new RegExp(longestFirst.map((content) => content.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
-}
-
-function highestId({ vocabulary, addedTokens }: WordPieceTokenizerOptions): number {
-  let highest = -1;
-  for (const id of vocabulary.values()) if (id > highest) highest = id;
-  for (const { id } of addedTokens) if (id > highest) highest = id;
-  return highest;
-}
-
-function tokensById(
-  vocabulary: ReadonlyMap<string, number>,
-  addedTokens: ReadonlyMap<string, AddedToken>,
-): (string | undefined)[] {
-  const tokens: (string | undefined)[] = [];
-  for (const [token, id] of vocabulary) tokens[id] = token;
-  for (const { content, id } of addedTokens.values()) tokens[id] = content;
-  return tokens;
 }
 
 export interface WordPieceOptions {
@@ -163,7 +284,6 @@ export class WordPieceVocabulary {
   }
 }
 
-/** Whether a word has more than `limit` code points. */
 function isLongerThan({ units, length }: Word, limit: number): boolean {
   if (length <= limit) return false;
   let characters = 0;

@@ -1,8 +1,13 @@
 import { runToEnd, type Steps } from '../system/index.js';
 import { PriorityQueue } from './priority-queue.js';
-import { type BertTokenizerJson, TRAINED_SPECIAL_TOKENS } from './tokenizer-json.js';
-import { CONTINUING_PREFIX, keepsMeaningWithoutAccents, wordPieceTokenizerJson } from './word-piece-json.js';
-import { WordReader } from './word-reader.js';
+import {
+  type BertTokenizerJson,
+  CONTINUING_PREFIX,
+  keepsMeaningWithoutAccents,
+  TRAINED_SPECIAL_TOKENS,
+  wordPieceTokenizerJson,
+} from './tokenizer-json.js';
+import { WordReader } from './word-piece-tokenizer.js';
 
 /** Learns a WordPiece vocabulary from texts, as Hugging Face's WordPieceTrainer does. */
 
@@ -59,9 +64,7 @@ function* countWords(texts: Iterable<string>, lowercase: boolean, stripAccents: 
   return counts;
 }
 
-/**
- * The `limit` most frequent characters (among equals, the lower code points), in the order of code points.
- */
+/** The `limit` most frequent characters (among equals, the lower code points), in the order of code points. */
 function* mostFrequentCharacters(words: ReadonlyMap<string, number>, limit: number): Steps<string[]> {
   const counts = new Map<string, number>();
   for (const [word, count] of words) {
@@ -138,9 +141,8 @@ interface MergingOptions {
 const PAIR_BASE = 2 ** 26;
 
 /**
- * Adds merged pieces to `pieces` (id = index) until there are `vocabularySize`, or no pair occurs
- * `minFrequency` times. Changes the words' symbols. Steps and tie-breaking are those of Hugging Face's
- * BpeTrainer.
+ * Adds merged pieces to `pieces` (id = index) until there are `vocabularySize`, or no pair occurs `minFrequency` times.
+ * Changes the words' symbols. Steps and tie-breaking are those of Hugging Face's BpeTrainer.
  */
 function* mergePairs(pieces: string[], words: SegmentedWords, options: MergingOptions): Steps<void> {
   const { vocabularySize, minFrequency, continuingPrefix } = options;

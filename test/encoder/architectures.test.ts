@@ -186,7 +186,7 @@ describe.each(Object.keys(smallConfigs))('an encoder of type %s', (type) => {
     expect([...namesOf(graph)].sort()).toEqual(expected);
   });
 
-  it('drops out where it is told to', () => {
+  it('applies the given dropout', () => {
     const dropped: number[] = [];
     const graph = new Graph();
     const dropout = (x: Tensor, probability: number) => {

@@ -40,7 +40,7 @@ describe('a BERT checkpoint', () => {
         `bert.${name}`.replace(/LayerNorm\.weight$/, 'LayerNorm.gamma').replace(/LayerNorm\.bias$/, 'LayerNorm.beta'),
       ),
     ],
-    ['with a head beside', new Map([...bertTensors, ['classifier.bias', { shape: [1], values: new Float32Array(1) }]])],
+    ['with a head', new Map([...bertTensors, ['classifier.bias', { shape: [1], values: new Float32Array(1) }]])],
   ])('is read %s', (_, tensors) => {
     const { encoder, weights } = load(tensors);
     expect(weights).toEqual(expected);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { trainLinearExpert } from '../../src/lexical/index.js';
 import { spreadOverText } from '../../src/lexical/linear-expert.js';
-import { NGramHasher } from '../../src/lexical/n-grams.js';
+import { NGramHasher } from '../../src/lexical/tf-idf.js';
 
 const texts = [
   'The film was great, great!',

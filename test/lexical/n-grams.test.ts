@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isUnspaced, NGramHasher, type NGramOptions } from '../../src/lexical/n-grams.js';
+import { isUnspaced, NGramHasher, type NGramOptions } from '../../src/lexical/tf-idf.js';
 
 const words: NGramOptions = { lowercase: true, words: true, characters: null };
 const characters: NGramOptions = { lowercase: true, words: false, characters: { shortest: 2, longest: 3 } };

@@ -120,7 +120,7 @@ describe('where the catalogue is looked for', () => {
   }
   const libraryOf = (root: string) => pathToFileURL(join(root, 'node_modules/orchard-nlp/dist/index.js'));
 
-  it('is the installed package first, then the folder beside the library', () => {
+  it('is the installed package first, then the folder next to the library', () => {
     const root = anApplication();
     write(join(root, 'node_modules/orchard-nlp-models/package.json'), '{}');
     expect(cataloguePlaces(libraryOf(root), 'catalogue')).toEqual([
@@ -129,7 +129,7 @@ describe('where the catalogue is looked for', () => {
     ]);
   });
 
-  it('is only beside the library if the package is not installed', () => {
+  it('is only next to the library if the package is not installed', () => {
     const root = anApplication();
     expect(cataloguePlaces(libraryOf(root), 'catalogue')).toEqual([
       join(root, 'node_modules/orchard-nlp/models/catalogue'),

@@ -137,7 +137,7 @@ describe('safetensors', () => {
       /tensor x should have 12 bytes/,
     ],
     [
-      'a dimension without end beside one of 0',
+      'a dimension without end next to one of 0',
       file({ x: { dtype: 'F32', shape: [0, 1e12], data_offsets: [0, 0] } }, new Uint8Array()),
       /the entry of tensor x is invalid/,
     ],

@@ -17,7 +17,7 @@ function tableUnder(card: string, header: string): string[][] {
 }
 
 describe('the model card', () => {
-  it('begins with what the Hub reads, and leaves the licence to whoever publishes it', () => {
+  it('begins with what the Hub reads, and leaves the licence to the publisher', () => {
     const [, frontMatter] = modelCard(aReport()).split('---\n');
     expect(frontMatter?.split('\n').slice(0, 5)).toEqual([
       'license: other',

@@ -66,7 +66,7 @@ describe('loadTokenizer', () => {
       { ...json, post_processor: { ...json.post_processor, special_tokens: {} } },
       'tokenizer.json: post_processor.special_tokens: "[CLS]"',
     ],
-    ['a model that nobody knows', { ...json, model: { type: 'Runes' } }, "tokenizer.json: can't be used:"],
+    ['an unknown model', { ...json, model: { type: 'Runes' } }, "tokenizer.json: can't be used:"],
   ])('names the field that is wrong: %s', async (_, wrong, message) => {
     const error = await failureOf('model_folder', () => loadTokenizer(wrong));
     expect(error.message).toContain(message);

@@ -21,7 +21,7 @@ describe('PieceTrie', () => {
     );
   });
 
-  it('reads no further than the length it is told', () => {
+  it('reads no further than the given length', () => {
     const trie = new PieceTrie(new Map([['ab', 7]]), '##');
     expect(trie.longest(unitsOf('ab'), 0, 1)).toBe(0);
     expect(trie.longest(unitsOf('ab'), 0, 2)).toBe(2);

@@ -113,3 +113,12 @@ describe.skipIf(withoutRust)('the tokenizers of the encoders on the Hub', () => 
     ]);
   });
 });
+
+describe('an added token', () => {
+  it('may have any mark of punctuation', () => {
+    const content = '<|a-b/c.d*[e]|>';
+    const json = { ...hubTokenizers.RoBERTa, added_tokens: [{ id: 9_999, content }] };
+    const { ids } = loadTokenizer(json).encode(`the ${content} cat`);
+    expect([...ids]).toContain(9_999);
+  });
+});

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nonspacingMarks } from '../../src/text/character-classes.js';
 import { loadTokenizer, type Tokenizer, trainWordPiece } from '../../src/text/index.js';
-import { WordReader } from '../../src/text/word-reader.js';
+import { WordReader } from '../../src/text/word-piece-tokenizer.js';
 import { anyText, characters, englishTexts, hardTexts } from './generated-texts.js';
 import { differences, encodeByRust, rustTokenizer, rustTokenizers, withoutRust } from './rust-tokenizers.js';
 

@@ -1,16 +1,7 @@
 import * as z from 'zod';
-import { architecture } from '../architecture.js';
-import { inPart, linearParameters } from '../parameter.js';
-import { field, innerHead, type LayerNames, plainHead, postNormLayer, postNormLayerParameters } from '../parts.js';
-import {
-  bertEmbeddings,
-  bertFields,
-  bertLayerOptions,
-  bertTables,
-  bertTraits,
-  bertWidths,
-  reasonAgainstBertHeads,
-} from './bert.js';
+import { inPart } from '../parameter.js';
+import { field, type LayerNames, postNormLayer, postNormLayerParameters } from '../parts.js';
+import { bertFields, bertLayerOptions, bertLike, bertWidths } from './bert.js';
 
 const { classifier_dropout, ...fields } = bertFields;
 
@@ -39,8 +30,6 @@ const names: LayerNames = {
   outputNorm: 'full_layer_layer_norm',
 };
 
-const PROJECTION = 'encoder.embedding_hidden_mapping_in';
-
 const layerName = (group: number, inner: number): string =>
   `encoder.albert_layer_groups.${group}.albert_layers.${inner}`;
 
@@ -53,51 +42,33 @@ function layersOf({ num_hidden_layers, num_hidden_groups, inner_group_num }: Con
 }
 
 /** ALBERT (Lan et al. 2020): layers that share weights, narrow embeddings, GELU by tanh. */
-export const albert = architecture<Config>({
+export const albert = bertLike<Config>({
   name: 'ALBERT',
   classes: { albert: 'Albert' },
   prefix: 'albert.',
   schema,
-  reasonAgainst: reasonAgainstBertHeads,
-  traits: (config) => ({
-    ...bertTraits(config),
-    layers: config.num_hidden_layers * config.inner_group_num,
-    tokenTypes: config.type_vocab_size,
-    headDropout: config.classifier_dropout_prob,
-  }),
-  parameters(config) {
-    const { embedding_size: narrow, hidden_size: width, initializer_range: deviation } = config;
-    const order = layersOf(config);
-    return [
-      ...bertTables(config, narrow),
-      ...inPart('embeddings', linearParameters(PROJECTION, narrow, width, deviation)),
-      ...[...new Set(order)].flatMap((name) =>
+  projection: ({ embedding_size: inputs }) => ({ name: 'encoder.embedding_hidden_mapping_in', inputs }),
+  layers: {
+    parameters(config) {
+      const order = layersOf(config);
+      return [...new Set(order)].flatMap((name) =>
         inPart(order.indexOf(name), postNormLayerParameters(name, names, bertWidths(config))),
+      );
+    },
+    states: (builder, config, inputs, embedded, states) =>
+      layersOf(config).reduce(
+        (hidden, name, at, order) =>
+          postNormLayer(builder, hidden, name, names, {
+            ...bertLayerOptions(config),
+            outputDropout: 0,
+            biases: [inputs.attentionBias],
+            states: at === order.length - 1 ? states : 'all',
+          }),
+        embedded,
       ),
-    ];
   },
-  states(builder, config, inputs, states) {
-    const embedded = bertEmbeddings(builder, config, inputs);
-    const order = layersOf(config);
-    return order.reduce(
-      (hidden, name, at) =>
-        postNormLayer(builder, hidden, name, names, {
-          ...bertLayerOptions(config),
-          outputDropout: 0,
-          biases: [inputs.attentionBias],
-          states: at === order.length - 1 ? states : 'all',
-        }),
-      builder.linear(embedded, PROJECTION),
-    );
-  },
+  layerCount: (config) => config.num_hidden_layers * config.inner_group_num,
   // The pooler belongs to AlbertModel, so its name has the prefix.
-  textHead: innerHead(
-    { inner: 'albert.pooler', classifier: 'classifier', activation: 'tanh', dropsInput: false },
-    (config) => ({
-      width: config.hidden_size,
-      deviation: config.initializer_range,
-      dropout: config.classifier_dropout_prob,
-    }),
-  ),
-  tokenHead: plainHead((config) => config.classifier_dropout_prob),
+  textHead: { inner: 'albert.pooler', classifier: 'classifier', activation: 'tanh', dropsInput: false },
+  headDropout: (config) => config.classifier_dropout_prob,
 });

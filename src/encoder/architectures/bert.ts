@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import type { Tensor } from '../../graph/index.js';
-import { architecture } from '../architecture.js';
+import { type Architecture, type ArchitectureDefinition, architecture } from '../architecture.js';
 import type { EncoderTraits } from '../encoder.js';
-import type { EncoderBuilder } from '../encoder-builder.js';
-import type { EncoderInputs } from '../encoder-inputs.js';
-import type { ParameterSpec } from '../parameter.js';
+import type { EncoderBuilder, EncoderInputs } from '../encoder-builder.js';
+import { inPart, linearParameters, type ParameterSpec } from '../parameter.js';
 import {
   bertLayerNames,
   embed,
   embeddingParameters,
   field,
+  type InnerHead,
   innerHead,
   plainHead,
   reasonAgainstHeads,
@@ -18,9 +18,7 @@ import {
   stackParameters,
 } from '../parts.js';
 
-/** What BERT's config.json has, and most others took over: as zod fields, and as the parts that they describe. */
-
-/** Fields of {@link BertLike}, in the order in which they are written. */
+/** What BERT's config.json has, and most others took over, in the order in which it is written. */
 export const bertFields = {
   vocab_size: field.vocabulary,
   hidden_size: field.width,
@@ -39,13 +37,11 @@ export const bertFields = {
   position_embedding_type: z.literal('absolute').default('absolute'),
 };
 
-type BertLike = z.infer<z.ZodObject<typeof bertFields>>;
-
-/** Dropout of a head: its own, or else that of the hidden states. */
-export const headDropoutOf = ({
-  classifier_dropout,
-  hidden_dropout_prob,
-}: Pick<BertLike, 'classifier_dropout' | 'hidden_dropout_prob'>): number => classifier_dropout ?? hidden_dropout_prob;
+/** With or without token types. */
+type BertLike = z.infer<z.ZodObject<typeof bertFields>> & {
+  readonly model_type: string;
+  readonly type_vocab_size?: number;
+};
 
 export const reasonAgainstBertHeads = ({
   hidden_size,
@@ -83,66 +79,11 @@ export function traitsOf(config: Geometry, headDropout: number): EncoderTraits {
   };
 }
 
-export const bertTraits = (config: BertLike): EncoderTraits => traitsOf(config, headDropoutOf(config));
-
-/** Widths of its layers. */
 export const bertWidths = (config: BertLike) => ({
   width: config.hidden_size,
   innerWidth: config.intermediate_size,
   deviation: config.initializer_range,
 });
-
-/** With or without token types. */
-type WithTables = BertLike & { readonly type_vocab_size?: number };
-
-/** The tables of words, positions and perhaps token types. @param width of their rows. */
-export function bertTables(config: WithTables, width: number = config.hidden_size): ParameterSpec[] {
-  const { type_vocab_size: types } = config;
-  return embeddingParameters({
-    vocabulary: config.vocab_size,
-    positions: config.max_position_embeddings,
-    ...(types !== undefined && { types }),
-    width,
-    deviation: config.initializer_range,
-  });
-}
-
-/** The normalised sum of each token's rows in {@link bertTables}. @returns [tokens*batch, width]. */
-export function bertEmbeddings(
-  builder: EncoderBuilder,
-  config: WithTables,
-  inputs: EncoderInputs,
-  firstPosition = 0,
-): Tensor {
-  return embed(builder, inputs, {
-    types: config.type_vocab_size !== undefined,
-    epsilon: config.layer_norm_eps,
-    dropout: config.hidden_dropout_prob,
-    firstPosition,
-  });
-}
-
-const layersOf = ({ num_hidden_layers }: BertLike): Stack => ({
-  layers: num_hidden_layers,
-  stem: 'encoder.layer',
-  names: bertLayerNames,
-});
-
-/** The parameters of {@link bertLayers}. */
-export const bertLayerParameters = (config: BertLike): ParameterSpec[] =>
-  stackParameters(layersOf(config), bertWidths(config));
-
-/** BERT's layers under BERT's names. Shapes: hidden [tokens*batch, width] → the same, or [batch, width] for `first`. */
-export function bertLayers(
-  builder: EncoderBuilder,
-  config: BertLike,
-  inputs: EncoderInputs,
-  hidden: Tensor,
-  states: 'all' | 'first',
-): Tensor {
-  const options = { ...bertLayerOptions(config), biases: [inputs.attentionBias], states };
-  return stack(builder, hidden, layersOf(config), options);
-}
 
 /** What its layers compute, apart from the biases of the scores. */
 export const bertLayerOptions = (config: BertLike) => ({
@@ -154,36 +95,125 @@ export const bertLayerOptions = (config: BertLike) => ({
   epsilon: config.layer_norm_eps,
 });
 
-/** A head's inner layer. */
-export const bertInnerLayer = (config: BertLike) => ({
-  width: config.hidden_size,
-  deviation: config.initializer_range,
-  dropout: headDropoutOf(config),
+/** The layers of an encoder, between its embeddings and its heads. */
+interface Layers<Config> {
+  parameters(config: Config): readonly ParameterSpec[];
+  /** Shapes: hidden [tokens*batch, width] → the same, or [batch, width] for `first`. */
+  states(
+    builder: EncoderBuilder,
+    config: Config,
+    inputs: EncoderInputs,
+    hidden: Tensor,
+    states: 'all' | 'first',
+  ): Tensor;
+}
+
+const stackOf = ({ num_hidden_layers }: BertLike): Stack => ({
+  layers: num_hidden_layers,
+  stem: 'encoder.layer',
+  names: bertLayerNames,
 });
+
+const bertLayers: Layers<BertLike> = {
+  parameters: (config) => stackParameters(stackOf(config), bertWidths(config)),
+  states: (builder, config, inputs, hidden, states) =>
+    stack(builder, hidden, stackOf(config), {
+      ...bertLayerOptions(config),
+      biases: () => [inputs.attentionBias],
+      states,
+    }),
+};
+
+/** What an encoder has in common with BERT goes without saying; these are the differences. */
+interface BertVariant<Config extends BertLike>
+  extends Pick<ArchitectureDefinition<Config>, 'name' | 'classes' | 'prefix' | 'schema'> {
+  /** Position of the first token, after those that belong to padding. Default 0. */
+  firstPosition?(config: Config): number;
+  /** The linear layer from embeddings of another width to hidden states. Default: none. */
+  projection?(config: Config): { readonly name: string; readonly inputs: number } | undefined;
+  /** Default: BERT's, under BERT's names. */
+  readonly layers?: Layers<Config>;
+  /** How many layers compute. Default: `num_hidden_layers`. */
+  layerCount?(config: Config): number;
+  readonly textHead: InnerHead;
+  /** Dropout of both heads. Default: `classifier_dropout`, or else that of the hidden states. */
+  headDropout?(config: Config): number;
+}
+
+/** An encoder with BERT's embeddings, BERT's fields in its config.json, and a linear layer per token as token head. */
+export function bertLike<Config extends BertLike>({
+  firstPosition = () => 0,
+  projection = () => undefined,
+  layers = bertLayers,
+  layerCount = ({ num_hidden_layers }) => num_hidden_layers,
+  textHead,
+  headDropout = ({ classifier_dropout, hidden_dropout_prob }) => classifier_dropout ?? hidden_dropout_prob,
+  ...definition
+}: BertVariant<Config>): Architecture {
+  return architecture<Config>({
+    ...definition,
+    reasonAgainst(config) {
+      const { max_position_embeddings: positions } = config;
+      const first = firstPosition(config);
+      if (positions > first) return reasonAgainstBertHeads(config);
+      return `max_position_embeddings ${positions} leave no position for a token, as they count from pad_token_id + 1 = ${first}`;
+    },
+    traits: (config) => ({
+      ...traitsOf(config, headDropout(config)),
+      layers: layerCount(config),
+      maxTokens: config.max_position_embeddings - firstPosition(config),
+      tokenTypes: config.type_vocab_size ?? 0,
+      firstPosition: firstPosition(config),
+    }),
+    parameters(config) {
+      const { hidden_size: width, initializer_range: deviation, type_vocab_size: types } = config;
+      const projected = projection(config);
+      return [
+        ...embeddingParameters({
+          vocabulary: config.vocab_size,
+          positions: config.max_position_embeddings,
+          ...(types !== undefined && { types }),
+          width: projected?.inputs ?? width,
+          deviation,
+        }),
+        ...(projected === undefined
+          ? []
+          : inPart('embeddings', linearParameters(projected.name, projected.inputs, width, deviation))),
+        ...layers.parameters(config),
+      ];
+    },
+    states(builder, config, inputs, states) {
+      const embedded = embed(builder, inputs, {
+        types: config.type_vocab_size !== undefined,
+        epsilon: config.layer_norm_eps,
+        dropout: config.hidden_dropout_prob,
+        firstPosition: firstPosition(config),
+      });
+      const projected = projection(config);
+      const hidden = projected === undefined ? embedded : builder.linear(embedded, projected.name);
+      return layers.states(builder, config, inputs, hidden, states);
+    },
+    textHead: innerHead(textHead, (config) => ({
+      width: config.hidden_size,
+      deviation: config.initializer_range,
+      dropout: headDropout(config),
+    })),
+    tokenHead: plainHead(headDropout),
+  });
+}
 
 const schema = z.object({
   model_type: z.literal('bert'),
   ...bertFields,
   type_vocab_size: field.types.default(2),
 });
-type Config = z.infer<typeof schema>;
 
 /** BERT (Devlin et al. 2019): LayerNorm after each block, token types, GELU by the error function, a pooler. */
-export const bert = architecture<Config>({
+export const bert = bertLike({
   name: 'BERT',
   classes: { bert: 'Bert' },
   prefix: 'bert.',
   schema,
-  reasonAgainst: reasonAgainstBertHeads,
-  traits: (config) => ({ ...bertTraits(config), tokenTypes: config.type_vocab_size }),
-  parameters: (config) => [...bertTables(config), ...bertLayerParameters(config)],
-  states(builder, config, inputs, states) {
-    return bertLayers(builder, config, inputs, bertEmbeddings(builder, config, inputs), states);
-  },
   // The pooler belongs to BertModel, so its name has the prefix.
-  textHead: innerHead(
-    { inner: 'bert.pooler.dense', classifier: 'classifier', activation: 'tanh', dropsInput: false },
-    bertInnerLayer,
-  ),
-  tokenHead: plainHead(headDropoutOf),
+  textHead: { inner: 'bert.pooler.dense', classifier: 'classifier', activation: 'tanh', dropsInput: false },
 });

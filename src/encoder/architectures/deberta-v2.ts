@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import type { Tensor } from '../../graph/index.js';
 import { architecture } from '../architecture.js';
-import type { EncoderBuilder } from '../encoder-builder.js';
-import type { EncoderInputs } from '../encoder-inputs.js';
+import type { EncoderBuilder, EncoderInputs } from '../encoder-builder.js';
 import { inPart, layerNormParameters, linearParameters, type ParameterSpec, weight } from '../parameter.js';
 import {
   activate,
@@ -12,9 +11,9 @@ import {
   type LayerNames,
   plainHead,
   postNormLayerParameters,
-  reasonAgainstHeads,
+  type SelfAttention,
 } from '../parts.js';
-import { traitsOf } from './bert.js';
+import { reasonAgainstBertHeads, traitsOf } from './bert.js';
 
 const termsField = z
   .union([z.string().transform((text) => text.split('|').map((each) => each.trim())), z.array(z.string())])
@@ -83,7 +82,7 @@ function reasonAgainst(config: DebertaConfig): string | undefined {
   if (config.relative_attention && config.max_position_embeddings > MAX_RELATIVE_TOKENS) {
     return `max_position_embeddings ${config.max_position_embeddings} is more than ${MAX_RELATIVE_TOKENS}`;
   }
-  return reasonAgainstHeads('hidden_size', width, 'num_attention_heads', heads);
+  return reasonAgainstBertHeads(config);
 }
 
 /**
@@ -317,24 +316,13 @@ function distanceRows(
   return (x) => graph.gemm(chosen, x);
 }
 
-/** One of the terms in one layer. */
 interface PositionScores {
   readonly term: PositionTerm;
   /** Projections of the positions by distance, [2*tokens, width]: keys for c2p, queries for p2c. */
   readonly projected: Tensor;
 }
 
-interface DisentangledAttention {
-  /** Names of the three linear layers. */
-  readonly query: string;
-  readonly key: string;
-  readonly value: string;
-  readonly heads: number;
-  /** Of a hidden state, all heads together. */
-  readonly width: number;
-  /** Probability of dropout of attention weights. */
-  readonly dropout: number;
-  /** What the scores are divided by. */
+interface DisentangledAttention extends Omit<SelfAttention, 'biases'> {
   readonly divisor: number;
   readonly positions: readonly PositionScores[];
 }

@@ -45,7 +45,7 @@ const names: LayerNames = {
   outputNorm: 'output_layer_norm',
 };
 
-const layersOf = ({ n_layers }: Config): Stack => ({ layers: n_layers, stem: 'transformer.layer', names });
+const stackOf = ({ n_layers }: Config): Stack => ({ layers: n_layers, stem: 'transformer.layer', names });
 
 /** DistilBERT (Sanh et al. 2019): BERT's layers without token types, pooler and dropout after attention. */
 export const distilbert = architecture<Config>({
@@ -67,18 +67,14 @@ export const distilbert = architecture<Config>({
     initializerRange: config.initializer_range,
     headDropout: config.seq_classif_dropout,
   }),
-  parameters: ({ vocab_size, max_position_embeddings, dim, hidden_dim, initializer_range, ...config }) => [
-    ...embeddingParameters({
-      vocabulary: vocab_size,
-      positions: max_position_embeddings,
-      width: dim,
-      deviation: initializer_range,
-    }),
-    ...stackParameters(
-      { layers: config.n_layers, stem: 'transformer.layer', names },
-      { width: dim, innerWidth: hidden_dim, deviation: initializer_range },
-    ),
-  ],
+  parameters(config) {
+    const { vocab_size: vocabulary, max_position_embeddings: positions, dim: width, hidden_dim: innerWidth } = config;
+    const { initializer_range: deviation } = config;
+    return [
+      ...embeddingParameters({ vocabulary, positions, width, deviation }),
+      ...stackParameters(stackOf(config), { width, innerWidth, deviation }),
+    ];
+  },
   states(builder, config, inputs, states) {
     const embedded = embed(builder, inputs, {
       types: false,
@@ -86,10 +82,10 @@ export const distilbert = architecture<Config>({
       dropout: config.dropout,
       firstPosition: 0,
     });
-    return stack(builder, embedded, layersOf(config), {
+    return stack(builder, embedded, stackOf(config), {
       heads: config.n_heads,
       width: config.dim,
-      biases: [inputs.attentionBias],
+      biases: () => [inputs.attentionBias],
       attentionDropout: config.attention_dropout,
       hiddenDropout: 0,
       outputDropout: config.dropout,

@@ -1,11 +1,10 @@
 import * as z from 'zod';
 import type { Tensor } from '../../graph/index.js';
 import { architecture } from '../architecture.js';
-import type { EncoderBuilder } from '../encoder-builder.js';
-import type { EncoderInputs } from '../encoder-inputs.js';
-import { inPart, type LinearRole, type ParameterSpec, vector, weight } from '../parameter.js';
-import { activate, field, reasonAgainstHeads } from '../parts.js';
-import { traitsOf } from './bert.js';
+import type { EncoderBuilder, EncoderInputs } from '../encoder-builder.js';
+import { inPart, layerNormParameters, linearParameters, type ParameterSpec, weight } from '../parameter.js';
+import { activate, field, type SelfAttention } from '../parts.js';
+import { reasonAgainstBertHeads, traitsOf } from './bert.js';
 
 /** Which tokens a layer's tokens attend to: all, or those in a window. */
 const kindField = z.enum(['full_attention', 'sliding_attention']);
@@ -81,7 +80,7 @@ function reasonAgainst(config: ModernBertConfig): string | undefined {
     return `max_position_embeddings ${config.max_position_embeddings} is more than ${MAX_TOKENS}`;
   }
   if ((width / heads) % 2 === 1) return `heads of ${width / heads} numbers (hidden_size) are not even`;
-  return reasonAgainstHeads('hidden_size', width, 'num_attention_heads', heads);
+  return reasonAgainstBertHeads(config);
 }
 
 /**
@@ -98,10 +97,10 @@ export const modernBert = architecture<ModernBertConfig>({
   parameters: (config) => [
     ...inPart('embeddings', [
       weight(WORDS, [config.vocab_size, config.hidden_size], config.initializer_range, 'words'),
-      ...normParameters(config, EMBEDDING_NORM),
+      ...layerNormParameters(EMBEDDING_NORM, config.hidden_size, config.norm_bias),
     ]),
     ...layerKinds(config).flatMap((_, layer) => inPart(layer, layerParameters(config, layer))),
-    ...inPart(config.num_hidden_layers - 1, normParameters(config, FINAL_NORM)),
+    ...inPart(config.num_hidden_layers - 1, layerNormParameters(FINAL_NORM, config.hidden_size, config.norm_bias)),
   ],
   states(builder, config, inputs, states) {
     const { graph } = builder;
@@ -146,48 +145,22 @@ const FINAL_NORM = 'final_norm';
 const HEAD_DENSE = 'head.dense';
 const HEAD_NORM = 'head.norm';
 
-function normParameters({ hidden_size, norm_bias }: ModernBertConfig, name: string): ParameterSpec[] {
-  const bias = norm_bias ? [vector(`${name}.bias`, hidden_size, 0)] : [];
-  return [vector(`${name}.weight`, hidden_size, 1), ...bias];
-}
-
-interface Layer {
-  readonly name: string;
-  readonly shape: readonly [outputs: number, inputs: number];
-  readonly hasBias: boolean;
-  readonly role?: LinearRole;
-}
-
-function linear({ initializer_range }: ModernBertConfig, { name, shape, hasBias, role }: Layer) {
-  const bias = hasBias ? [vector(`${name}.bias`, shape[0])] : [];
-  return [weight(`${name}.weight`, shape, initializer_range, role), ...bias];
-}
-
 /** The first layer reads the normalised embeddings, so that it has no LayerNorm before its attention. */
 const hasAttentionNorm = (layer: number): boolean => layer > 0;
 
 function layerParameters(config: ModernBertConfig, layer: number): ParameterSpec[] {
-  const { hidden_size: width, intermediate_size: inner, attention_bias, mlp_bias } = config;
+  const { hidden_size: width, intermediate_size: inner, initializer_range: deviation } = config;
   const name = `layers.${layer}`;
-  const attention = { hasBias: attention_bias };
-  const mlp = { hasBias: mlp_bias };
+  const norm = (part: string) => layerNormParameters(`${name}.${part}`, width, config.norm_bias);
+  const attention = { hasBias: config.attention_bias };
+  const mlp = { hasBias: config.mlp_bias };
   return [
-    ...(hasAttentionNorm(layer) ? normParameters(config, `${name}.attn_norm`) : []),
-    ...linear(config, {
-      name: `${name}.attn.Wqkv`,
-      shape: [3 * width, width],
-      role: 'query-key-value',
-      ...attention,
-    }),
-    ...linear(config, {
-      name: `${name}.attn.Wo`,
-      shape: [width, width],
-      role: 'attention-output',
-      ...attention,
-    }),
-    ...normParameters(config, `${name}.mlp_norm`),
-    ...linear(config, { name: `${name}.mlp.Wi`, shape: [2 * inner, width], role: 'inner', ...mlp }),
-    ...linear(config, { name: `${name}.mlp.Wo`, shape: [width, inner], role: 'outer', ...mlp }),
+    ...(hasAttentionNorm(layer) ? norm('attn_norm') : []),
+    ...linearParameters(`${name}.attn.Wqkv`, width, 3 * width, deviation, { role: 'query-key-value', ...attention }),
+    ...linearParameters(`${name}.attn.Wo`, width, width, deviation, { role: 'attention-output', ...attention }),
+    ...norm('mlp_norm'),
+    ...linearParameters(`${name}.mlp.Wi`, width, 2 * inner, deviation, { role: 'inner', ...mlp }),
+    ...linearParameters(`${name}.mlp.Wo`, inner, width, deviation, { role: 'outer', ...mlp }),
   ];
 }
 
@@ -230,14 +203,13 @@ function modernBertLayer(
 }
 
 function headParameters(config: ModernBertConfig): ParameterSpec[] {
-  const { hidden_size: width, classifier_bias: hasBias } = config;
+  const { hidden_size: width, initializer_range: deviation, classifier_bias: hasBias } = config;
   return [
-    ...linear(config, { name: HEAD_DENSE, shape: [width, width], hasBias }),
-    ...normParameters(config, HEAD_NORM),
+    ...linearParameters(HEAD_DENSE, width, width, deviation, { hasBias }),
+    ...layerNormParameters(HEAD_NORM, width, config.norm_bias),
   ];
 }
 
-/** LayerNorm of an activated linear layer, and dropout. */
 function head(builder: EncoderBuilder, config: ModernBertConfig, x: Tensor): Tensor {
   const dense = builder.linear(x, HEAD_DENSE);
   const activated = activate(builder.graph, config.classifier_activation, dense);
@@ -289,14 +261,9 @@ function windowBias({ graph }: EncoderBuilder, inputs: EncoderInputs, reach: num
   return graph.add(inputs.attentionBias, graph.scale(isOutside, inputs.maskedBias));
 }
 
-interface RotaryAttention {
+interface RotaryAttention extends Pick<SelfAttention, 'heads' | 'width' | 'dropout'> {
   /** Name of the linear layer that gives queries, keys and values side by side. */
   readonly name: string;
-  readonly heads: number;
-  /** Of a hidden state, all heads together. */
-  readonly width: number;
-  /** Probability of dropout of attention weights. */
-  readonly dropout: number;
   readonly rotation: Rotation;
   /** Added to the scores, broadcast to [batch, heads, tokens, tokens]. */
   readonly bias: Tensor;

@@ -1,21 +1,9 @@
 import * as z from 'zod';
 import type { Tensor } from '../../graph/index.js';
-import { architecture } from '../architecture.js';
-import type { EncoderBuilder } from '../encoder-builder.js';
-import type { EncoderInputs } from '../encoder-inputs.js';
-import { inPart, type ParameterSpec, weight } from '../parameter.js';
-import { innerHead, type LayerNames, plainHead, postNormLayer, robertaHead, stackParameters } from '../parts.js';
-import {
-  bertEmbeddings,
-  bertFields,
-  bertInnerLayer,
-  bertLayerOptions,
-  bertTables,
-  bertTraits,
-  bertWidths,
-  headDropoutOf,
-  reasonAgainstBertHeads,
-} from './bert.js';
+import type { EncoderBuilder, EncoderInputs } from '../encoder-builder.js';
+import { inPart, weight } from '../parameter.js';
+import { bertLayerNames, type LayerNames, robertaHead, type Stack, stack, stackParameters } from '../parts.js';
+import { bertFields, bertLayerOptions, bertLike, bertWidths } from './bert.js';
 
 /** Buckets of distances: half for tokens before, half for tokens after, as transformers computes them. */
 const BUCKETS = 32;
@@ -34,65 +22,43 @@ const schema = z.object({
 type Config = z.infer<typeof schema>;
 
 const names: LayerNames = {
+  ...bertLayerNames,
   query: 'attention.attn.q',
   key: 'attention.attn.k',
   value: 'attention.attn.v',
   attentionOutput: 'attention.attn.o',
   attentionNorm: 'attention.LayerNorm',
-  inner: 'intermediate.dense',
-  outer: 'output.dense',
-  outputNorm: 'output.LayerNorm',
 };
-const STEM = 'encoder.layer';
 const BIAS = 'encoder.relative_attention_bias.weight';
 
-/** Positions count from the padding token's id + 1. */
-const FIRST_POSITION = 2;
-
-const biasParameter = ({ num_attention_heads, initializer_range }: Config): ParameterSpec =>
-  weight(BIAS, [BUCKETS, num_attention_heads], initializer_range);
+const stackOf = ({ num_hidden_layers }: Config): Stack => ({ layers: num_hidden_layers, stem: 'encoder.layer', names });
 
 /**
  * MPNet (Song et al. 2020): BERT's layers without token types, and a bias of the attention scores for each head by how far
  * apart two tokens are, the same in every layer.
  */
-export const mpnet = architecture<Config>({
+export const mpnet = bertLike<Config>({
   name: 'MPNet',
   classes: { mpnet: 'MPNet' },
   prefix: 'mpnet.',
   schema,
-  reasonAgainst(config) {
-    const { max_position_embeddings: positions } = config;
-    if (positions > FIRST_POSITION) return reasonAgainstBertHeads(config);
-    return `max_position_embeddings ${positions} leave no position for a token, as they count from ${FIRST_POSITION}`;
-  },
-  traits: (config) => ({
-    ...bertTraits(config),
-    maxTokens: config.max_position_embeddings - FIRST_POSITION,
-    firstPosition: FIRST_POSITION,
-  }),
-  parameters: (config) => [
-    ...bertTables(config),
-    ...stackParameters({ layers: config.num_hidden_layers, stem: STEM, names }, bertWidths(config)),
-    ...inPart('embeddings', [biasParameter(config)]),
-  ],
-  states(builder, config, inputs, states) {
-    let hidden = bertEmbeddings(builder, config, inputs, FIRST_POSITION);
-    const options = bertLayerOptions(config);
-    const distances = distanceBias(builder, config, inputs, 'all');
-    for (let layer = 0; layer < config.num_hidden_layers; layer += 1) {
-      const asked = layer === config.num_hidden_layers - 1 ? states : 'all';
-      const bias = asked === 'all' ? distances : distanceBias(builder, config, inputs, asked);
-      hidden = postNormLayer(builder, hidden, `${STEM}.${layer}`, names, {
-        ...options,
-        biases: [bias, inputs.attentionBias],
-        states: asked,
+  firstPosition: ({ pad_token_id }) => pad_token_id + 1,
+  layers: {
+    parameters(config) {
+      const { num_attention_heads: heads, initializer_range: deviation } = config;
+      const bias = weight(BIAS, [BUCKETS, heads], deviation);
+      return [...stackParameters(stackOf(config), bertWidths(config)), ...inPart('embeddings', [bias])];
+    },
+    states(builder, config, inputs, hidden, states) {
+      const all = distanceBias(builder, config, inputs, 'all');
+      return stack(builder, hidden, stackOf(config), {
+        ...bertLayerOptions(config),
+        biases: (asked) => [asked === 'all' ? all : distanceBias(builder, config, inputs, asked), inputs.attentionBias],
+        states,
       });
-    }
-    return hidden;
+    },
   },
-  textHead: innerHead(robertaHead, bertInnerLayer),
-  tokenHead: plainHead(headDropoutOf),
+  textHead: robertaHead,
 });
 
 /**

@@ -19,9 +19,7 @@ export class TagLattice {
   readonly #matrix: LogMatrix;
   /** Log of the sum over the paths from the start to each tag, its own emission included. [words, tags] */
   readonly #forward: Float64Array;
-  /**
-   * Log of the sum over the paths from each tag to the end, its own emission included; computed on first use.
-   */
+  /** Log of the sum over the paths from each tag to the end, its own emission included; computed on first use. */
   #onward: Float64Array | undefined;
   readonly #emissions: Float32Array;
   readonly #transitions: TagTransitions;
@@ -144,7 +142,6 @@ const SMALLEST_SUM = 1e-290;
 /** One row of an array of logarithms [any, size], which a product reads or writes. */
 interface LogRow {
   readonly logs: Float64Array;
-  /** Where the row starts. */
   readonly at: number;
 }
 

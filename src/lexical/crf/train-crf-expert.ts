@@ -1,7 +1,7 @@
 import { type AdaGradArrays, Arena, type IdBags, type Kernels, loadKernels } from '../../engine/index.js';
-import { isPauseDue, pause, Random, type Steps, withPauses } from '../../system/index.js';
+import { Random, type Steps, withPauses } from '../../system/index.js';
 import { paddedOutputs } from '../expert-file.js';
-import { HashTable } from '../hash-table.js';
+import { HashTable, withRoom } from '../hash-table.js';
 import { CrfExpert } from './crf-expert.js';
 import { TagLattice, type TagTransitions } from './tag-lattice.js';
 import { MAX_FEATURES_A_WORD, WordFeatureHasher } from './word-features.js';
@@ -24,12 +24,10 @@ const MIN_PASSES = 8;
 const MAX_PASSES = 40;
 /** How many sentences to learn from over all passes, as far as the limits of passes allow. */
 const STEPS = 30_000;
-/** At most this many numbers in the table of weights. */
 const MAX_WEIGHTS = 2 ** 24;
 
 /**
- * Trains a linear-chain conditional random field (Lafferty et al. 2001). The same arguments give
- * bit-identical weights.
+ * Trains a linear-chain conditional random field (Lafferty et al. 2001). The same arguments give bit-identical weights.
  * @throws AbortedError soon after the signal fires.
  */
 export async function trainCrfExpert(
@@ -39,13 +37,13 @@ export async function trainCrfExpert(
   const { tags, seed, signal, regularization = 0.5, maxBytes = 8e6 } = options;
   const { passes = defaultPasses(sentences.length) } = options;
   const hasher = new WordFeatureHasher();
-  const features = await chooseFeatures(sentences, hasher, Math.floor(MAX_WEIGHTS / tags), signal);
-  const bags = await collectBags(sentences, hasher, features, signal);
+  const features = await withPauses(chooseFeatures(sentences, hasher, Math.floor(MAX_WEIGHTS / tags)), signal);
+  const bags = await withPauses(collectBags(sentences, hasher, features), signal);
   const random = Random.fromSeed(seed);
   const training = new CrfTraining({ sentences, bags, features: features.size, tags, random });
   const placed = withFirstWords(sentences);
   for (let pass = 0; pass < passes; pass += 1) {
-    await forEachSentence(random.shuffle(placed), signal, ({ firstWord, tags }) => training.learn(firstWord, tags));
+    await withPauses(training.pass(random.shuffle(placed)), signal);
     await withPauses(training.shrinking(regularization), signal);
   }
   const weights = { hashes: features.hashes(), weights: training.weights, width: training.width };
@@ -87,19 +85,16 @@ function withFirstWords(sentences: readonly TaggedWords[]): PlacedSentence[] {
 /** How many words must have a feature: those of a single word say little and make up most of the table. */
 const MIN_WORDS = 2;
 
-/**
- * The features that the most words have, numbered; at most `maxFeatures`.
- * @throws AbortedError soon after the signal fires.
- */
-async function chooseFeatures(
+/** The features that the most words have, numbered; at most `maxFeatures`. */
+function* chooseFeatures(
   sentences: readonly TaggedWords[],
   hasher: WordFeatureHasher,
   maxFeatures: number,
-  signal: AbortSignal,
-): Promise<HashTable> {
+): Steps<HashTable> {
   const table = new HashTable(1 << 16);
   let counts = new Int32Array(1 << 16);
-  await forEachSentence(sentences, signal, ({ words }) => {
+  for (const { words } of sentences) {
+    yield;
     const { hashes, starts } = hasher.hash(words);
     const end = starts.at(-1) ?? 0;
     for (let at = 0; at < end; at += 1) {
@@ -107,7 +102,7 @@ async function chooseFeatures(
       counts = withRoom(counts, id + 1);
       counts[id] = (counts[id] ?? 0) + 1;
     }
-  });
+  }
   const least = Math.max(MIN_WORDS, leastCount(counts.subarray(0, table.size), maxFeatures));
   return HashTable.of(table.hashes().filter((_, id) => (counts[id] ?? 0) >= least));
 }
@@ -125,21 +120,18 @@ function leastCount(counts: Int32Array, limit: number): number {
   return least;
 }
 
-/**
- * The feature ids of every word, in the order of the sentences: one bag per word.
- * @throws AbortedError soon after the signal fires.
- */
-async function collectBags(
+/** The feature ids of every word, in the order of the sentences: one bag per word. */
+function* collectBags(
   sentences: readonly TaggedWords[],
   hasher: WordFeatureHasher,
   features: HashTable,
-  signal: AbortSignal,
-): Promise<IdBags> {
+): Steps<IdBags> {
   const starts = new Int32Array(sentences.reduce((sum, { words }) => sum + words.length, 0) + 1);
   let ids = new Int32Array(1 << 16);
   let word = 0;
   let end = 0;
-  await forEachSentence(sentences, signal, ({ words }) => {
+  for (const { words } of sentences) {
+    yield;
     const hashed = hasher.hash(words);
     ids = withRoom(ids, end + (hashed.starts.at(-1) ?? 0));
     let at = 0;
@@ -153,18 +145,10 @@ async function collectBags(
       word += 1;
       starts[word] = end;
     }
-  });
+  }
   return { ids: ids.subarray(0, end), starts };
 }
 
-function withRoom(ids: Int32Array<ArrayBuffer>, length: number): Int32Array<ArrayBuffer> {
-  if (ids.length >= length) return ids;
-  const larger = new Int32Array(2 * length);
-  larger.set(ids);
-  return larger;
-}
-
-/** Coin flips in one random number. */
 const COINS = 32;
 
 /**
@@ -204,51 +188,30 @@ export interface TaggedWords {
 }
 
 /**
- * Calls `visit` with every sentence, letting the event loop run in between.
- * @throws AbortedError soon after the signal fires.
- */
-async function forEachSentence<T extends { readonly words: readonly string[] }>(
-  sentences: Iterable<T>,
-  signal: AbortSignal,
-  visit: (sentence: T) => void,
-): Promise<void> {
-  for (const sentence of sentences) {
-    if (isPauseDue()) await pause(signal);
-    visit(sentence);
-  }
-}
-
-/**
  * The initial value of every sum of squared gradients: below 1, so that rare features learn in a few steps,
  * and not 0, with which every first step would be equally large, whatever its gradient.
  */
 const FIRST_SQUARE = 0.1;
 
-/** Step size of AdaGrad. */
 const RATE = 0.2;
-/**
- * Gradients of emissions below this (of 1 at most) are ignored: most words are certain after a pass or two.
- */
+/** Gradients of emissions below this (of 1 at most) are ignored: most words are certain after a pass or two. */
 const IGNORED_GRADIENT = 1e-3;
 
-/** Weights that are shrunk between two pauses. */
 const WEIGHTS_A_STEP = 2 ** 16;
 
 interface CrfTrainingInput {
   readonly sentences: readonly TaggedWords[];
   /** One bag for each of their words. */
   readonly bags: IdBags;
-  /** How many there are. */
   readonly features: number;
   readonly tags: number;
   readonly random: Random;
 }
 
 /**
- * Trains the weights with AdaGrad (Duchi et al. 2011), one step per sentence, on the negative log-likelihood.
- * Each feature is left out half of the time, so that affixes and context learn to do without the word itself
- * (Sutton et al. 2006, "Reducing weight undertraining in structured discriminative learning"). After each
- * pass the weights are shrunk.
+ * Trains the weights with AdaGrad (Duchi et al. 2011), one step per sentence, on the negative log-likelihood. Each
+ * feature is left out half of the time, so that affixes and context learn to do without the word itself (Sutton et al.
+ * 2006, "Reducing weight undertraining in structured discriminative learning"). After each pass the weights are shrunk.
  */
 class CrfTraining {
   readonly transitions: TagTransitions;
@@ -297,12 +260,19 @@ class CrfTraining {
     return this.#arrays.table;
   }
 
+  *pass(sentences: readonly PlacedSentence[]): Steps<void> {
+    for (const { firstWord, tags } of sentences) {
+      yield;
+      this.#learn(firstWord, tags);
+    }
+  }
+
   /**
    * Takes a step on one sentence.
    * @param firstWord where its words start among the bags.
    * @param tags one for each of its words, and at least one.
    */
-  learn(firstWord: number, tags: readonly number[]): void {
+  #learn(firstWord: number, tags: readonly number[]): void {
     const arrays = this.#arrays;
     const starts = this.#bags.starts.subarray(firstWord, firstWord + tags.length + 1);
     const kept = dropHalf({ ids: this.#bags.ids, starts }, this.#keptBags, this.#random);
@@ -318,10 +288,7 @@ class CrfTraining {
     step(this.#between, loss.transitions.between);
   }
 
-  /**
-   * Pulls all weights towards 0: the proximal step of `strength` / 2 · Σ weight², each weight at its own
-   * rate.
-   */
+  /** Pulls all weights towards 0: the proximal step of `strength` / 2 · Σ weight², each weight at its own rate. */
   *shrinking(strength: number): Steps<void> {
     for (const { table, squares } of [this.#arrays, this.#start, this.#between]) {
       for (let at = 0; at < table.length; at += 1) {
@@ -369,7 +336,6 @@ function step({ table, squares }: AdaGradArrays, gradients: Float32Array): void 
   }
 }
 
-/** The loss of a tagged sentence, and its gradient. */
 interface SentenceLoss {
   /** −ln of the probability of the tags, in nats. */
   readonly loss: number;

@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { runToEnd } from '../../system/index.js';
-import { combineHash } from '../hash-table.js';
+import { combineHash, rememberedByCodePoint } from '../hash-table.js';
 
 /**
- * What a character counts as in a word's shape; letters that are neither upper nor lower case are classed by
- * script.
+ * What a character counts as in a word's shape; letters that are neither upper nor lower case are classed by script.
  */
 const CharacterClass = {
   upper: 1,
@@ -19,10 +18,9 @@ const CharacterClass = {
   symbol: 10,
   other: 11,
 } as const;
-type CharacterClass = (typeof CharacterClass)[keyof typeof CharacterClass];
 
 /** The first pattern that matches decides. */
-const patterns: readonly (readonly [RegExp, CharacterClass])[] = [
+const patterns: readonly (readonly [RegExp, number])[] = [
   [/[\p{Lu}\p{Lt}]/u, CharacterClass.upper],
   [/\p{Ll}/u, CharacterClass.lower],
   [/\p{N}/u, CharacterClass.digit],
@@ -35,24 +33,9 @@ const patterns: readonly (readonly [RegExp, CharacterClass])[] = [
   [/\p{S}/u, CharacterClass.symbol],
 ];
 
-/** The classes of the first 65,536 code points, filled in on first use; 0 is unknown. */
-const known = new Uint8Array(0x10000);
-
-/** @param codePoint a Unicode code point. */
-function characterClass(codePoint: number): number {
-  if (codePoint >= known.length) return classify(codePoint);
-  const remembered = known[codePoint];
-  if (remembered) return remembered;
-  const found = classify(codePoint);
-  known[codePoint] = found;
-  return found;
-}
-
-function classify(codePoint: number): CharacterClass {
-  const character = String.fromCodePoint(codePoint);
-  const match = patterns.find(([pattern]) => pattern.test(character));
-  return match === undefined ? CharacterClass.other : match[1];
-}
+const characterClass = rememberedByCodePoint(
+  (character) => patterns.find(([pattern]) => pattern.test(character))?.[1] ?? CharacterClass.other,
+);
 
 /** The column of each trait in a word's row; a trait is a 32-bit hash, or 0 if the word has none. */
 const Trait = {
@@ -71,17 +54,14 @@ const Trait = {
   suffix4: 12,
 } as const;
 
-/** The number of traits of one word. */
 const TRAITS = 13;
 const LONGEST_AFFIX = 4;
-/** The start of every hash. */
 const SEED = 0x2f0b4c47;
 
 /** What a word is without its sentence: its letters, affixes and shape, the same in every sentence. */
 interface WordTraits {
   /** Hashes by {@link Trait}. [TRAITS] */
   readonly traits: Int32Array;
-  /** Begins with an upper-case letter. */
   readonly capitalised: boolean;
 }
 
@@ -136,7 +116,6 @@ const Context = {
 } as const;
 /** Columns of a word's row of traits. */
 const COLUMNS = TRAITS + 9;
-/** How far from a word the templates look. */
 const REACH = 2;
 
 /** A trait, and the word that has it: 0 for the word itself, −1 for the one before it. */
@@ -196,15 +175,12 @@ const templates: readonly (readonly Part[])[] = [
   single(Context.sentenceLast),
 ].flat();
 
-/** The most features that a word can have. */
 export const MAX_FEATURES_A_WORD = templates.length;
 
 /** The parts of all templates, one template after the other: where their traits are, from a word's row on. */
 const partPlaces = Int32Array.from(templates.flat(), ([column, offset]) => offset * COLUMNS + column);
-/** Where each template's parts end. */
 const partEnds = Int32Array.from(templates, (_, index) => templates.slice(0, index + 1).flat().length);
 
-/** The hash of a word outside the sentence. */
 const BOUNDARY = 0x6b43a9b5;
 const NO_WORD: WordTraits = { traits: new Int32Array(TRAITS).fill(BOUNDARY), capitalised: false };
 /** How many words' traits are cached, in some 10 MB. */

@@ -1,3 +1,6 @@
+import { fields, type Shaped, shortText } from '../../system/index.js';
+import { UnknownPartError } from '../tokenizer-json.js';
+
 /** A text while it is normalised and split: its characters, and where each of them comes from. */
 
 /** What a lone surrogate is read as, as the conversion to UTF-8 does. */
@@ -33,12 +36,10 @@ export class AlignedText {
     return this.characters.length;
   }
 
-  /** The characters as one string. */
   text(): string {
     return this.characters.join('');
   }
 
-  /** The characters from `from` up to `to`. */
   slice(from: number, to: number): AlignedText {
     const { characters, starts, ends } = this;
     const origin = starts[from] ?? this.origin;
@@ -77,7 +78,6 @@ export class Rewriting {
     this.#lastWasPutIn = true;
   }
 
-  /** Leaves out the next `count` characters. */
   skip(count: number): void {
     this.#done += count;
   }
@@ -111,7 +111,6 @@ export class Rewriting {
   }
 }
 
-/** Keeps the characters for which `keep` says so. */
 export function filtered(text: AlignedText, keep: (character: string) => boolean): AlignedText {
   if (text.characters.every(keep)) return text;
   const rewriting = new Rewriting(text);
@@ -122,7 +121,6 @@ export function filtered(text: AlignedText, keep: (character: string) => boolean
   return rewriting.result();
 }
 
-/** Turns each character into one or more. */
 export function mapped(text: AlignedText, map: (character: string) => string): AlignedText {
   const rewriting = new Rewriting(text);
   for (const character of text.characters) {
@@ -149,4 +147,78 @@ export function prepended(text: AlignedText, prefix: string): AlignedText {
   }
   rewriting.keep(text.length - 1);
   return rewriting.result();
+}
+
+/** The patterns of tokenizer.json, and where they match. */
+
+/** UTF-16 code units; o200k's pattern has 500. */
+export const MAX_PATTERN = 4096;
+
+/** `{ "String": "…" }` or `{ "Regex": "…" }`. */
+export const patternShape = fields({}, { String: shortText(MAX_PATTERN), Regex: shortText(MAX_PATTERN) }, 'refused');
+
+/** Characters from `from` up to `to`. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * A character or kind of character and how often it is repeated: ` {2,}`, `\s+`. What a longer pattern matches can
+ * depend on the engine, and an untrusted one may take forever.
+ */
+const SIMPLE_PATTERN = /^(?<one>[^\\^$.|?*+()[\]{}]|\\s|\\n|\\r|\\t)(?<times>\+|\{\d{1,3}(?:,\d{0,3})?\})?$/u;
+
+/** White space of Unicode, which isn't that of JavaScript's `\s`. */
+const WHITE_SPACE = '\\p{White_Space}';
+
+/** @throws UnknownPartError for one whose matches aren't sure to be those of the Rust package. */
+export function compiledPattern({ String: plain, Regex: regex }: Shaped<typeof patternShape>): RegExp {
+  if (plain !== undefined && plain !== '') return new RegExp(escaped(plain), 'gu');
+  const { one, times = '' } = SIMPLE_PATTERN.exec(regex ?? '')?.groups ?? {};
+  if (one === undefined) throw new UnknownPartError(`the pattern ${JSON.stringify(regex ?? plain ?? null)}`);
+  return new RegExp(`${one === '\\s' ? WHITE_SPACE : one}${times}`, 'gu');
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+}
+
+/** Finds the longest of some texts at the leftmost place; undefined if there are none. */
+export function anyOf(texts: Iterable<string>, flags: 'g' | 'gu'): RegExp | undefined {
+  const longestFirst = [...texts].sort((a, b) => b.length - a.length);
+  return longestFirst.length === 0 ? undefined : new RegExp(longestFirst.map(escaped).join('|'), flags);
+}
+
+/** Where a pattern matches, from left to right; empty matches are left out. */
+export function matchesOf(text: AlignedText, pattern: RegExp): Span[] {
+  const joined = text.text();
+  const spans: Span[] = [];
+  const place = places(text, joined);
+  for (const match of joined.matchAll(pattern)) {
+    if (match[0] === '') continue;
+    spans.push({ from: place(match.index), to: place(match.index + match[0].length) });
+  }
+  return spans;
+}
+
+/** Finds the character that begins at a code unit; units must be asked for in ascending order. */
+function places({ characters, length }: AlignedText, joined: string): (unit: number) => number {
+  if (joined.length === length) return (unit) => unit;
+  let index = 0;
+  let at = 0;
+  return (unit) => {
+    while (at < unit) at += characters[index++]?.length ?? 1;
+    return index;
+  };
+}
+
+/** Where single characters fit a description. */
+export function charactersThat(text: AlignedText, accepts: (character: string) => boolean): Span[] {
+  const spans: Span[] = [];
+  const { characters, length } = text;
+  for (let from = 0; from < length; from++) {
+    if (accepts(characters[from] ?? '')) spans.push({ from, to: from + 1 });
+  }
+  return spans;
 }

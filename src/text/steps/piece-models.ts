@@ -6,6 +6,7 @@ import {
   listOf,
   nullable,
   number,
+  object,
   pairOf,
   recordOf,
   requireShape,
@@ -17,9 +18,64 @@ import {
 import { PieceBuffer } from '../encoding.js';
 import { PieceTrie } from '../piece-trie.js';
 import { PriorityQueue } from '../priority-queue.js';
-import { idShape, UnknownPartError } from '../tokenizer-json.js';
+import { CONTINUING_PREFIX, idShape, MAX_CHARACTERS_PER_WORD, UnknownPartError } from '../tokenizer-json.js';
 import { type WordPieceOptions, WordPieceVocabulary } from '../word-piece-tokenizer.js';
-import { byteIds, bytePiece, type PieceModel, RememberedWords, type WordPieces } from './piece-model.js';
+
+/** The models of tokenizer.json: what splits a word into pieces. */
+
+/** A word's pieces, side by side. Several may share characters: bytes of one of them. */
+interface WordPieces {
+  readonly ids: readonly number[];
+  /** Of each piece, the first of its characters, and the one after its last. */
+  readonly from: readonly number[];
+  readonly to: readonly number[];
+}
+
+export interface PieceModel {
+  /** Piece to id. */
+  readonly vocabulary: ReadonlyMap<string, number>;
+  /** Id of the piece for what isn't in the vocabulary; its text isn't the word's. Undefined: there is none. */
+  readonly unknownId: number | undefined;
+  /** Splits a word, given as its characters. */
+  split(characters: readonly string[]): WordPieces;
+}
+
+/** Words that are kept, and how long they may be. */
+const MAX_KEPT = 1 << 13;
+const MAX_KEPT_CHARACTERS = 48;
+
+/** Splits each of the most recent words once. */
+class RememberedWords {
+  readonly #words = new Map<string, WordPieces>();
+  readonly #split: (characters: readonly string[]) => WordPieces;
+
+  constructor(split: (characters: readonly string[]) => WordPieces) {
+    this.#split = split;
+  }
+
+  split(characters: readonly string[]): WordPieces {
+    if (characters.length > MAX_KEPT_CHARACTERS) return this.#split(characters);
+    const word = characters.join('');
+    const known = this.#words.get(word);
+    if (known !== undefined) return known;
+    const pieces = this.#split(characters);
+    if (this.#words.size >= MAX_KEPT) this.#words.clear();
+    this.#words.set(word, pieces);
+    return pieces;
+  }
+}
+
+/** Ids of the pieces for the bytes of a text; undefined if one has none. */
+function byteIds(vocabulary: ReadonlyMap<string, number>, text: string): number[] | undefined {
+  const ids = Array.from(Buffer.from(text), (byte) => vocabulary.get(bytePiece(byte)));
+  const known = ids.filter((id) => id !== undefined);
+  return known.length === ids.length ? known : undefined;
+}
+
+/** A piece for one byte of UTF-8: `<0xE3>`. */
+function bytePiece(byte: number): string {
+  return `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
+}
 
 /** Byte pair encoding (Sennrich et al. 2016): characters side by side are merged, the earliest learned pair first. */
 
@@ -140,7 +196,6 @@ class BytePairModel implements PieceModel {
     return this.unknownId === undefined ? [] : [this.unknownId];
   }
 
-  /** Of a character; undefined if it is unknown. */
   #idsOf(piece: string): number[] | undefined {
     const id = this.vocabulary.get(piece);
     if (id !== undefined) return [id];
@@ -287,13 +342,13 @@ class Pieces {
   }
 }
 
-/** Reads the model of a tokenizer.json. */
-
 /** Most UTF-16 code units of a piece: at each place of a text it is looked up so far. SentencePiece's have 16. */
 const MAX_PIECE = 1024;
 const MAX_AFFIX = 64;
+/** Longest word that may be split: each place of it is looked up as far as a piece reaches. */
 const MAX_WORD_CHARACTERS = 1000;
-const DEFAULT_WORD_CHARACTERS = 100;
+/** Characters of a piece that errors quote. */
+const MAX_QUOTED_CHARACTERS = 100;
 
 const affix = nullable(shortText(MAX_AFFIX));
 const unigramShape = fields(
@@ -313,7 +368,7 @@ const bytePairShape = fields(
   },
 );
 const wordPieceShape = fields(
-  { vocab: recordOf(idShape) },
+  { vocab: object },
   {
     unk_token: text,
     continuing_subword_prefix: text,
@@ -321,7 +376,9 @@ const wordPieceShape = fields(
   },
 );
 const typeShape = fields({}, { type: text });
-const listedShape = fields({ vocab: listOf(pairOf(text, number())) }, {});
+/** Pieces with the logarithms of their probabilities. */
+export const listedPieces = listOf(pairOf(text, number()));
+const listedShape = fields({ vocab: listedPieces }, {});
 const mergedShape = fields({ merges: listOf(either(text, pairOf(text, text))) }, {});
 
 /**
@@ -332,7 +389,7 @@ export function makePieceModel(part: unknown, file: string): PieceModel {
   const type = requireShape(typeShape, part, file, 'model').type ?? impliedType(part);
   if (type === 'Unigram') return unigram(part, file);
   if (type === 'BPE') return bytePairs(part, file);
-  if (type === 'WordPiece') return wordPieces(part, file);
+  if (type === 'WordPiece') return new WordPieceModel(readWordPieces(part, file));
   throw new UnknownPartError(`the model ${type}`);
 }
 
@@ -342,8 +399,20 @@ function impliedType(part: unknown): string {
   return shaped(mergedShape, part) ? 'BPE' : 'WordPiece';
 }
 
+/** Characters of all listed pieces, which become a tree: five times those of the largest list on the Hub. */
+const MAX_PIECES_CHARACTERS = 8_000_000;
+
+/** @throws ModelFolderError if the pieces are too long together. */
+export function requirePiecesFit(pieces: readonly (readonly [string, number])[], file: string): void {
+  const characters = pieces.reduce((sum, [piece]) => sum + piece.length, 0);
+  if (characters <= MAX_PIECES_CHARACTERS) return;
+  const reason = `has ${characters} characters in all; at most ${MAX_PIECES_CHARACTERS} are read`;
+  throw new ModelFolderError(file, `model.vocab: ${reason}`);
+}
+
 function unigram(part: unknown, file: string): UnigramModel {
   const { vocab, unk_id, byte_fallback = false } = requireShape(unigramShape, part, file, 'model');
+  requirePiecesFit(vocab, file);
   if (unk_id === null) throw new UnknownPartError('a Unigram model without unk_id');
   if (unk_id >= vocab.length) {
     throw new ModelFolderError(file, `model.unk_id: ${unk_id} is not an entry of model.vocab`);
@@ -399,20 +468,36 @@ function splitMerge(merge: string): [string, string] {
   return [merge.slice(0, space), merge.slice(space + 1)];
 }
 
-function wordPieces(part: unknown, file: string): WordPieceModel {
+/** Reads a WordPiece model. @throws ModelFolderError */
+export function readWordPieces(part: unknown, file: string): WordPieceOptions {
   const fields = requireShape(wordPieceShape, part, file, 'model');
-  const vocabulary = new Map(Object.entries(fields.vocab));
-  const { unk_token = '[UNK]', continuing_subword_prefix = '##' } = fields;
+  const vocabulary = readVocabulary(fields.vocab, file);
+  const { unk_token = '[UNK]', continuing_subword_prefix = CONTINUING_PREFIX } = fields;
   const unknownId = vocabulary.get(unk_token);
   if (unknownId === undefined) {
     throw new ModelFolderError(file, `model.unk_token: ${JSON.stringify(unk_token)} is not in model.vocab`);
   }
-  return new WordPieceModel({
+  return {
     vocabulary,
     unknownId,
     continuingPrefix: continuing_subword_prefix,
-    maxCharactersPerWord: fields.max_input_chars_per_word ?? DEFAULT_WORD_CHARACTERS,
-  });
+    maxCharactersPerWord: fields.max_input_chars_per_word ?? MAX_CHARACTERS_PER_WORD,
+  };
+}
+
+/** In a single pass: a first answer waits for it. @throws ModelFolderError for a piece whose id isn't one. */
+function readVocabulary(vocab: Readonly<Record<string, unknown>>, file: string): ReadonlyMap<string, number> {
+  const vocabulary = new Map<string, number>();
+  const problem = { path: [], expected: '' };
+  for (const piece of Object.keys(vocab)) {
+    const id = vocab[piece];
+    if (!idShape(id, problem)) {
+      const reason = `model.vocab.${piece.slice(0, MAX_QUOTED_CHARACTERS)}: expected ${problem.expected}`;
+      throw new ModelFolderError(file, reason);
+    }
+    vocabulary.set(piece, id);
+  }
+  return vocabulary;
 }
 
 class WordPieceModel implements PieceModel {

@@ -13,8 +13,17 @@ import {
 } from '../../system/index.js';
 import { isWhitespace, punctuation } from '../character-classes.js';
 import { UnknownPartError } from '../tokenizer-json.js';
-import { type AlignedText, mapped, prepended, Rewriting } from './aligned-text.js';
-import { charactersThat, compiledPattern, matchesOf, patternShape, type Span } from './patterns.js';
+import {
+  type AlignedText,
+  charactersThat,
+  compiledPattern,
+  mapped,
+  matchesOf,
+  patternShape,
+  prepended,
+  Rewriting,
+  type Span,
+} from './aligned-text.js';
 
 /** The pre-tokenizers of tokenizer.json, which split a text into the words that a model reads. */
 
@@ -37,7 +46,6 @@ const splitShape = fields({ pattern: patternShape, behavior: behaviors }, { inve
 
 type Maker = (part: unknown, file: string) => PreTokenizer;
 
-/** A maker of parts that have these fields. */
 function of<Fields>(shape: JsonShape<Fields>, make: (fields: Fields, file: string) => PreTokenizer): Maker {
   return (part, file) => make(requireShape(shape, part, file, 'pre_tokenizer'), file);
 }
@@ -133,7 +141,6 @@ function metaspace({
   };
 }
 
-/** As tokenizer.json names them. */
 type SplitBehavior = 'Removed' | 'Isolated' | 'MergedWithPrevious' | 'MergedWithNext' | 'Contiguous';
 
 interface Part extends Span {

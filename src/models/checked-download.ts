@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { FileLocks } from '../system/index.js';
 
 /** The checksum that a file must have, in lower-case hexadecimal. */
 export interface Checksum {
@@ -44,4 +45,13 @@ export async function fetchChecked(
     await rm(path, { force: true });
     if (attempt === MAX_ATTEMPTS) return found;
   }
+}
+
+/** After this time without progress, another process takes over a download. */
+const SILENT_DOWNLOAD_MS = 120_000;
+const MAX_LOCK_PAUSE_MS = 100;
+
+/** Of several processes that download a file, the one that holds its lock works and the others wait. */
+export function downloadLocks(directory: string): FileLocks {
+  return new FileLocks(directory, directory, { silenceMs: SILENT_DOWNLOAD_MS, maxPauseMs: MAX_LOCK_PAUSE_MS });
 }

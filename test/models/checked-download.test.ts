@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { checksumOf } from '../../src/models/checksum.js';
+import { checksumOf } from '../../src/models/checked-download.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 // The ids are those of `git hash-object` and the digests those of `sha256sum`.

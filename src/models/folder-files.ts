@@ -1,12 +1,27 @@
 import { join } from 'node:path';
-import type * as z from 'zod';
 import { isOrchardError, ModelFolderError } from '../contract/index.js';
 import { readWithin } from '../system/index.js';
-import { CONFIG_FILE } from './files.js';
-import { type ModelFolderConfig, modelFolderConfig } from './model-config.js';
+
+/** The files of a model folder, with the names that Hugging Face uses. */
+export const CONFIG_FILE = 'config.json';
+export const WEIGHTS_FILE = 'model.safetensors';
+export const TOKENIZER_FILE = 'tokenizer.json';
+export const TOKENIZER_CONFIG_FILE = 'tokenizer_config.json';
+/** The inference graph, in the place where transformers.js and Optimum look for it. */
+export const ONNX_FILE = 'onnx/model.onnx';
+/** The same with 8-bit weights. */
+export const QUANTIZED_ONNX_FILE = 'onnx/model_quantized.onnx';
+/** The lexical expert, whose outputs are blended with the encoder's. */
+export const EXPERT_FILE = 'lexical.safetensors';
+/** How the model was trained: configuration, statistics, warnings. */
+export const TRAINING_FILE = 'training.json';
+/** The figures of the finished model on its dev rows. */
+export const EVALUATION_FILE = 'evaluation.json';
+/** The model card for the Hugging Face Hub. */
+export const CARD_FILE = 'README.md';
 
 /**
- * Reads and writes single files of a model folder. Never reads outside the folder, whatever names or links it has, nor a
+ * Reads single files of a model folder. Never reads outside the folder, whatever names or links it has, nor a
  * file that is too large for its kind. Errors name the path of the file.
  */
 
@@ -15,8 +30,6 @@ const MIB = 1024 ** 2;
 export const MAX_CONFIG_BYTES = 64 * MIB;
 /** Maximum size of tokenizer.json: 256 MiB, eight times that of Gemma with 256,000 tokens. */
 export const MAX_TOKENIZER_BYTES = 256 * MIB;
-/** Maximum size of training.json and evaluation.json: 256 MiB, for the confusions of 10,000 labels. */
-const MAX_REPORT_BYTES = 256 * MIB;
 /** Maximum size of other files: 2 GiB, the limit of a Buffer. */
 export const MAX_FILE_BYTES = 2 ** 31 - 1;
 
@@ -47,19 +60,4 @@ export function readJsonText(directory: string, name: string, maxBytes: number):
     const text = (await readWithin(directory, name, maxBytes)).toString('utf8');
     return { text, json: JSON.parse(text) };
   });
-}
-
-/** The config.json of a folder. @throws ModelFolderError */
-export async function readConfig(directory: string): Promise<ModelFolderConfig> {
-  const { json } = await readJsonText(directory, CONFIG_FILE, MAX_CONFIG_BYTES);
-  return modelFolderConfig(json, join(directory, CONFIG_FILE));
-}
-
-/** @throws ModelFolderError as {@link readJsonText} does, and if a field doesn't fit the schema */
-export async function readChecked<T>(directory: string, name: string, schema: z.ZodType<T>): Promise<T> {
-  const { json } = await readJsonText(directory, name, MAX_REPORT_BYTES);
-  const parsed = schema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new ModelFolderError(join(directory, name), `${issue?.path.join('.')}: ${issue?.message}`);
 }
