@@ -1,5 +1,4 @@
-import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from './executor.js';
-import { sizesOf } from './feeds.js';
+import { type CompiledGraph, type CompileOptions, type GraphExecutor, sizesOf, type TensorData } from './executor.js';
 import type { Graph } from './graph.js';
 import { onnxExecutor } from './onnx/onnx-executor.js';
 

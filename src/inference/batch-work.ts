@@ -1,7 +1,7 @@
 import { type Decoder, ExplainedText, type ExplanationChoice, type ModelResult } from '../families/index.js';
 import type { TextReader, TextWindow, WindowOutputs } from '../text/index.js';
 import type { EncoderRuns } from './encoder-runs.js';
-import type { BatchAnswer, StageTimes } from './lane.js';
+import type { BatchAnswer, StageTimes } from './worker.js';
 
 /** Texts of more UTF-16 code units are decoded step by step. */
 const LONG_TEXT = 4000;

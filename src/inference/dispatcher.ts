@@ -1,15 +1,13 @@
 import { AbortedError, ClosedError, DeadlineError, OverloadedError, ValidationError } from '../contract/index.js';
 import { Batches } from './batches.js';
-import { type RequestTrace, traceLoad, tracePredict } from './channels.js';
-import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
-import type { InferenceStats, ModelStats } from './inference-stats.js';
-import type { Lane } from './lane.js';
-import { LanePool } from './lane-pool.js';
-import { LaneState } from './lane-state.js';
+import type { InferenceService, InferenceStats, ModelStats, Predictions, RequestOptions } from './inference-service.js';
 import { ModelMemory, type ModelSize } from './model-memory.js';
 import { onAbort } from './on-abort.js';
 import { PendingRequest } from './pending-request.js';
 import { RequestQueue } from './request-queue.js';
+import { type RequestTrace, traceLoad, tracePredict } from './tracing.js';
+import type { Lane } from './worker.js';
+import { LanePool, LaneState } from './worker-pool.js';
 
 /** How often lanes are looked at while any of them works, in milliseconds. */
 const TICK_MS = 1000;

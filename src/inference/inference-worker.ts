@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { describeError, toOrchardError } from '../contract/index.js';
-import { InlineLane } from './inline-lane.js';
-import type { BatchAnswer, Loaded } from './lane.js';
-import type { PoolMessage, WorkerMessage, WorkerSettings } from './messages.js';
-import { countNativeWorkIn } from './native-work.js';
+import { countNativeWorkIn } from './encoder-runs.js';
+import { InlineLane } from './inline-worker.js';
+import type { PoolMessage, WorkerMessage, WorkerSettings } from './thread-worker.js';
+import type { BatchAnswer, Loaded } from './worker.js';
 
 /** Entry point of an inference worker thread. */
 

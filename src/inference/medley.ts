@@ -7,6 +7,7 @@ import {
   type InferenceResult,
   type InferenceUsage,
   InternalError,
+  MAX_CONCURRENT_MODELS,
   type MedleyBatchRequest,
   MedleyError,
   type MedleyRequest,
@@ -15,18 +16,87 @@ import {
   type OrchardError,
   pretrainedNameSchema,
   TierError,
+  toOrchardError,
   validate,
 } from '../contract/index.js';
-import { toResult } from './answered.js';
-import { askModels } from './ask-models.js';
-import { type CallOptions, requestOptions } from './call-options.js';
-import type { InferenceService, Predictions } from './inference-service.js';
-import type { InferenceStats } from './inference-stats.js';
-import { type MedleyOptions, medleySchema } from './medley-options.js';
-import { type MedleyAnswers, medleyResponse } from './medley-response.js';
+import type { ModelLoader } from '../models/index.js';
+import { batchResponse, type CallOptions, queryResponse, requestOptions, toResult } from './calls.js';
+import type { InferenceService, InferenceStats, Predictions } from './inference-service.js';
 import { PretrainedModels } from './pretrained-models.js';
-import { batchResponse, queryResponse } from './responses.js';
-import { createService } from './service-options.js';
+import { createService, type RunOptions, runSchema } from './service.js';
+
+/** Which models a medley asks, and how it runs them. */
+export interface MedleyOptions extends RunOptions {
+  /** Where the models come from. Default: `catalogueModels()`. */
+  readonly modelLoader?: ModelLoader;
+  /** Who asks. Default: the local account, of tier pro, which a medley needs. */
+  readonly account?: Account;
+}
+
+const medleySchema = runSchema;
+
+/** What became of one model that was asked. */
+type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: OrchardError };
+
+/** What became of each, by its name. */
+type Outcomes<Answer> = ReadonlyMap<string, Outcome<Answer>>;
+
+/**
+ * Asks models in their order, at most two at the same time; one that fails does not stop the others.
+ * @param signal once it fires, no further model is asked.
+ * @returns the outcomes in the order of `names`.
+ */
+export async function askModels<Answer>(
+  names: readonly string[],
+  ask: (name: string) => Promise<Answer>,
+  signal?: AbortSignal,
+): Promise<Outcomes<Answer>> {
+  const outcomes: [name: string, outcome: Outcome<Answer>][] = [];
+  // One iterator for all lanes: each takes the next name when its last one has answered.
+  const waiting = names.values();
+  const lane = async () => {
+    for (const name of waiting) {
+      if (signal?.aborted) return;
+      try {
+        outcomes.push([name, { answer: await ask(name) }]);
+      } catch (thrown) {
+        outcomes.push([name, { failure: toOrchardError(thrown, `asking model ${name}`) }]);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_MODELS }, lane));
+  return new Map(outcomes.sort(([a], [b]) => names.indexOf(a) - names.indexOf(b)));
+}
+
+/** Answers by the name of the model that gave them. */
+export type MedleyAnswers<Answer> = Readonly<Record<string, Answer>>;
+
+/** All answers and the models' time together, or a MedleyError with those that there are. */
+function medleyResponse<Answer>(
+  outcomes: Outcomes<InferenceResponse<Answer>>,
+): InferenceResponse<MedleyAnswers<Answer>> | MedleyError<Answer> {
+  const answers: [name: string, answer: Answer][] = [];
+  const failures: [name: string, failure: OrchardError][] = [];
+  const truncated = new Set<number>();
+  let elapsedMs = 0;
+  for (const [name, outcome] of outcomes) {
+    if ('failure' in outcome) {
+      failures.push([name, outcome.failure]);
+    } else {
+      answers.push([name, outcome.answer.data]);
+      const { metadata } = outcome.answer;
+      elapsedMs += metadata.model_inference_time_ms;
+      for (const position of metadata.truncated ?? []) truncated.add(position);
+    }
+  }
+  const data = Object.fromEntries(answers);
+  if (failures.length > 0) return new MedleyError(data, Object.fromEntries(failures));
+  const positions = [...truncated].sort((a, b) => a - b);
+  return {
+    data,
+    metadata: { model_inference_time_ms: elapsedMs, ...(positions.length > 0 && { truncated: positions }) },
+  };
+}
 
 /** How a medley fails; what a MedleyError keeps is of the kind that was asked for. */
 export type MedleyFailure<Answer> = Exclude<OrchardError, MedleyError> | MedleyError<Answer>;

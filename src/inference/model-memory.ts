@@ -1,5 +1,5 @@
 import { MemoryLimitError } from '../contract/index.js';
-import type { LaneModel, LaneState } from './lane-state.js';
+import type { LaneModel, LaneState } from './worker-pool.js';
 
 /** What inference takes of its memory limit, in bytes. */
 export interface MemoryStats {

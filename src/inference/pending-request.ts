@@ -1,7 +1,7 @@
 import { type ExplanationChoice, MAX_LEFT_OUT, type ModelResult } from '../families/index.js';
-import type { RequestTrace } from './channels.js';
 import type { Predictions } from './inference-service.js';
-import type { BatchAnswer, StageTimes } from './lane.js';
+import type { RequestTrace } from './tracing.js';
+import type { BatchAnswer, StageTimes } from './worker.js';
 
 /** Fixed work of a text, in characters: its special tokens and its share of starting a run. */
 const TEXT_COST = 20;

@@ -5,6 +5,7 @@ import {
   ClosedError,
   type InferenceResponse,
   type InferenceUsage,
+  implementation,
   isOrchardError,
   type OrchardError,
   pretrainedNameSchema,
@@ -14,21 +15,40 @@ import {
 } from '../contract/index.js';
 import type { Explanation, JudgedResult } from '../families/index.js';
 import { ModelUses, ReadyModels } from '../jobs/index.js';
+import type { ModelLoader } from '../models/index.js';
+import type { Storage } from '../storage/index.js';
 import { answerStream, type Queries, type StreamedAnswer } from './answer-stream.js';
-import { toResult } from './answered.js';
 import {
+  batchResponse,
   type CallOptions,
   type ExplainOptions,
   explainRequest,
+  explanationResponse,
+  queryResponse,
   requestOptions,
   type StreamOptions,
-} from './call-options.js';
-import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
-import type { InferenceStats } from './inference-stats.js';
-import { type PredictorOptions, predictorSchema } from './predictor-options.js';
+  toResult,
+} from './calls.js';
+import type { InferenceService, InferenceStats, Predictions, RequestOptions } from './inference-service.js';
 import { PretrainedModels } from './pretrained-models.js';
-import { batchResponse, explanationResponse, queryResponse } from './responses.js';
-import { createService } from './service-options.js';
+import { createService, type RunOptions, runSchema } from './service.js';
+
+/** Whose models a predictor asks, and how it runs them. */
+export interface PredictorOptions extends RunOptions {
+  /** Where the custom models are: the storage of the Trainer that made them. Stays open on close. */
+  readonly storage: Storage;
+  /** Where the pretrained models come from. Default: `catalogueModels()`. */
+  readonly modelLoader?: ModelLoader;
+  /** Who asks, and whose custom models these are. Default: the local account, of tier pro. */
+  readonly account?: Account;
+}
+
+const predictorSchema = runSchema.extend({
+  storage: implementation<Storage>(
+    ['read', 'openFolder'],
+    "pass the storage of the Trainer that made the models, such as fileStorage('./models'); for pretrained models alone memoryStorage() will do",
+  ),
+});
 
 /** The answer to one query, or how the call fails. */
 export type PredictionResult = ResultAsync<InferenceResponse<JudgedResult>, OrchardError>;

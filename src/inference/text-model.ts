@@ -6,9 +6,8 @@ import { CONFIG_FILE, type ModelFolderConfig, ONNX_FILE, openModelFolder, TOKENI
 import { outputsByText, type TextOutputs, TextReader, type TextWindow, type Tokenizer } from '../text/index.js';
 import { BatchWork, type ModelParts, type WorkOptions, type WorkSlice } from './batch-work.js';
 import { type DeviceGraph, type DeviceUse, openDeviceGraph } from './device-graph.js';
-import { EncoderRuns } from './encoder-runs.js';
+import { EncoderRuns, nativeWork } from './encoder-runs.js';
 import { memoryOfModel } from './model-size.js';
-import { nativeWork } from './native-work.js';
 import { SharedTokenizers } from './shared-tokenizers.js';
 
 /**

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Dispatcher, type DispatcherOptions } from '../../src/inference/dispatcher.js';
 import { failureOf } from '../support/outcomes.js';
-import { FakeLane, settled } from './fake-lane.js';
+import { FakeLane, settled } from './fake-worker.js';
 
 const MODEL = '/models/a';
 const OTHER = '/models/b';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Dispatcher } from '../../src/inference/dispatcher.js';
 import { answerStream, queryResponse, toResult } from '../../src/inference/index.js';
 import { onAbort } from '../../src/inference/on-abort.js';
-import { FakeLane } from './fake-lane.js';
+import { FakeLane } from './fake-worker.js';
 
 const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
 

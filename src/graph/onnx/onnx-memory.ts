@@ -1,7 +1,11 @@
 import type { Tensor } from 'onnxruntime-node';
 import {
   type CompileOptions,
+  checkFeeds,
+  checkOutputs,
+  emptyTensor,
   type Feed,
+  fedTensors,
   notHere,
   type ResidentCompileOptions,
   type ResidentGraph,
@@ -10,11 +14,10 @@ import {
   type TensorData,
   type TensorDescription,
 } from '../executor.js';
-import { checkFeeds, checkOutputs, emptyTensor, fedTensors } from '../feeds.js';
 import type { Graph } from '../graph.js';
 import { resolveShape, type Shape } from '../shape.js';
 import { loweringFor } from './lowering.js';
-import { shapeFeeds, toOrtTensor } from './onnx-graph.js';
+import { shapeFeeds, toOrtTensor } from './onnx-executor.js';
 import { Session, type SessionSettings } from './runtime.js';
 
 /**

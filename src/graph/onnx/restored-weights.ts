@@ -1,6 +1,5 @@
 import type { NamedTensor } from '../../models/index.js';
-import { restoredFactor, restoredRows } from './integer-weights.js';
-import { unpackedRows } from './packed-rows.js';
+import { restoredFactor, restoredRows, unpackedRows } from './integer-weights.js';
 import { decodeModel, ElementTypeCode, type StoredNode, type StoredTensor } from './schema.js';
 
 /** The weights of graphs that hold them as integers, in float32 again, up to what rounding has lost. */

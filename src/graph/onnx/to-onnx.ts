@@ -6,10 +6,9 @@ import { operations } from '../operations/index.js';
 import type { OperationName } from '../operations/operation.js';
 import type { Quantization, Range } from '../quantization.js';
 import { type Dimension, type Shape, ShapeError, volume } from '../shape.js';
-import { inputRounding, integerFactor, integerRows } from './integer-weights.js';
+import { inputRounding, integerFactor, integerRows, isPackable, OFFSET, packedRows } from './integer-weights.js';
 import { FILE_LOWERING, type Lowering } from './lowering.js';
 import { OnnxBuilder } from './onnx-builder.js';
-import { isPackable, OFFSET, packedRows } from './packed-rows.js';
 import {
   ElementTypeCode,
   LateNumbers,

@@ -1,4 +1,4 @@
-import type { Batch, BatchAnswer, Lane, Loaded } from '../../src/inference/lane.js';
+import type { Batch, BatchAnswer, Lane, Loaded } from '../../src/inference/worker.js';
 
 /** A lane that answers each text with itself as its label. What it is given waits until the test lets it go on. */
 export class FakeLane implements Lane {

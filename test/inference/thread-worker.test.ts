@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Dispatcher } from '../../src/inference/dispatcher.js';
-import { ThreadLane } from '../../src/inference/thread-lane.js';
+import { ThreadLane } from '../../src/inference/thread-worker.js';
 
 /** Worker threads that die, in every way that one can, and what becomes of what they were asked. */
 

@@ -1,9 +1,36 @@
 import type { Worker } from 'node:worker_threads';
-import { InstallationError, InternalError, type OrchardError, reviveError } from '../contract/index.js';
+import {
+  type ErrorDescription,
+  InstallationError,
+  InternalError,
+  type OrchardError,
+  reviveError,
+} from '../contract/index.js';
 import { ownFile, startThread } from '../system/index.js';
-import type { LaneOptions } from './inline-lane.js';
-import type { Batch, BatchAnswer, Lane, Loaded } from './lane.js';
-import type { PoolMessage, WorkerMessage, WorkerSettings } from './messages.js';
+import type { LaneOptions } from './inline-worker.js';
+import type { Batch, BatchAnswer, Lane, Loaded } from './worker.js';
+
+/** What a worker thread starts with. */
+export interface WorkerSettings extends LaneOptions {
+  /** Where it counts the calls of ONNX Runtime under way. */
+  readonly nativeCalls: Int32Array;
+}
+
+/** What a pool sends to one of its worker threads. */
+export type PoolMessage =
+  | { readonly type: 'run'; readonly ask: number; readonly batch: Batch }
+  | { readonly type: 'resume'; readonly ask: number; readonly id: number; readonly alone: boolean }
+  | { readonly type: 'cancel'; readonly id: number; readonly positions: readonly number[] }
+  | { readonly type: 'load'; readonly ask: number; readonly directory: string }
+  | { readonly type: 'forget'; readonly directory: string }
+  /** Exit once nothing runs. */
+  | { readonly type: 'close' };
+
+/** What a worker thread answers to a message that asks, by its number. */
+export type WorkerMessage =
+  | { readonly ask: number; readonly answer: BatchAnswer }
+  | { readonly ask: number; readonly loaded: Loaded }
+  | { readonly ask: number; readonly error: ErrorDescription };
 
 interface Asker {
   readonly resolve: (message: Exclude<WorkerMessage, { error: unknown }>) => void;

@@ -2,7 +2,7 @@ import { type TracingChannelSubscribers, tracingChannel } from 'node:diagnostics
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Dispatcher } from '../../src/inference/dispatcher.js';
 import type { RequestTrace, StageTrace } from '../../src/inference/index.js';
-import { FakeLane } from './fake-lane.js';
+import { FakeLane } from './fake-worker.js';
 
 const STAGES = ['orchard.queue', 'orchard.load', 'orchard.tokenize', 'orchard.run', 'orchard.decode'];
 

@@ -1,7 +1,7 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { Predictions } from './inference-service.js';
-import type { BatchAnswer } from './lane.js';
 import type { PendingRequest } from './pending-request.js';
+import type { BatchAnswer } from './worker.js';
 
 /**
  * What tracing tools can subscribe to, by `node:diagnostics_channel`. Nothing is made or published for a channel that

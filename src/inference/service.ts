@@ -1,11 +1,25 @@
 import { availableParallelism, totalmem } from 'node:os';
+import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { accountSchema, DEVICES, type Device, implementation, LOCAL_ACCOUNT, validate } from '../contract/index.js';
-import { catalogueModels, type ModelLoader } from '../models/index.js';
+import {
+  accountSchema,
+  DEVICES,
+  type Device,
+  type InferenceResponse,
+  implementation,
+  LOCAL_ACCOUNT,
+  type OrchardError,
+  querySchema,
+  validate,
+} from '../contract/index.js';
+import type { JudgedResult } from '../families/index.js';
+import type { DeviceInformation } from '../graph/index.js';
+import { catalogueModels, type FoundModel, type ModelLoader } from '../models/index.js';
+import { type CallOptions, queryResponse, requestOptions, toResult } from './calls.js';
 import { Dispatcher } from './dispatcher.js';
 import type { InferenceService } from './inference-service.js';
-import type { Lane } from './lane.js';
-import { ThreadLane } from './thread-lane.js';
+import { ThreadLane } from './thread-worker.js';
+import type { Lane } from './worker.js';
 
 /** A lane whose code is loaded with its first work. */
 function lazyLane(load: () => Promise<Lane>): Lane {
@@ -118,7 +132,7 @@ export function createService({ isolation, workers, threads, device, ...settings
   // An application that runs models in threads doesn't load what computes.
   const sizeOf = async (directory: string) => (await import('./model-size.js')).memoryOfFolder(directory);
   if (isolation === 'inline') {
-    const lane = async () => new (await import('./inline-lane.js')).InlineLane({ threads, device });
+    const lane = async () => new (await import('./inline-worker.js')).InlineLane({ threads, device });
     return new Dispatcher([lazyLane(lane)], { ...settings, sizeOf });
   }
   const length = workers ?? (device === 'cpu' || device === 'auto' ? PROCESSORS : 1);
@@ -126,4 +140,52 @@ export function createService({ isolation, workers, threads, device, ...settings
   // The first answer needn't wait for its thread to start.
   lanes[0]?.start();
   return new Dispatcher(lanes, { ...settings, sizeOf });
+}
+
+/** How a model is opened. */
+export interface OpenOptions {
+  readonly service: ServiceOptions;
+  /** Called after the model is closed, to remove temporary files. */
+  readonly onClose?: (() => Promise<void>) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * An inference service that has loaded one model.
+ * @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError
+ */
+export async function serviceFor(
+  { name, directory }: FoundModel,
+  { service, signal }: Pick<OpenOptions, 'service' | 'signal'>,
+): Promise<InferenceService> {
+  const opened = inferenceService(service);
+  const warmed = await toResult(`loading ${name}`, signal, () => opened.warm(directory));
+  if (warmed.isOk()) return opened;
+  await opened.close();
+  throw warmed.error;
+}
+
+/** The result of the model in a folder for one text. */
+export function askFolder(
+  service: InferenceService,
+  { name, directory }: FoundModel,
+  text: string,
+  options: CallOptions,
+): ResultAsync<InferenceResponse<JudgedResult>, OrchardError> {
+  return toResult(`asking model ${name}`, options.signal, async () => {
+    const queries = [validate(querySchema, text, ['query'])];
+    const request = requestOptions(options, LOCAL_ACCOUNT.app_id);
+    return queryResponse(await service.predict(directory, queries, request));
+  });
+}
+
+/**
+ * What the option `device` can be here: each place that the installed ONNX Runtime knows is tried with a small product,
+ * which takes some hundred milliseconds and blocks the calling thread for part of them. What there is not is listed with
+ * the reason. Never rejects, unless the runtime can't be loaded at all.
+ */
+export async function listDevices(): Promise<readonly DeviceInformation[]> {
+  // An application that runs models in threads doesn't load what computes.
+  const graph = await import('../graph/index.js');
+  return graph.listDevices();
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { InlineLane } from '../../src/inference/inline-lane.js';
-import type { BatchAnswer } from '../../src/inference/lane.js';
+import { InlineLane } from '../../src/inference/inline-worker.js';
+import type { BatchAnswer } from '../../src/inference/worker.js';
 
 /** A real entity model in a lane: long texts in slices, others between them, and what is given up or forgotten. */
 

@@ -15,11 +15,10 @@ import {
 } from '../graph/index.js';
 import type { StepOptions } from './adamw.js';
 import { feedsFor, type PaddedBatch, splitsBatches } from './batches.js';
+import { GradientSum, type ResidentGradients, ResidentParameters, ResidentStep } from './device-optimizer.js';
 import type { Engine, EngineOptions, MaskState } from './engine.js';
 import { GeneratedDropout } from './generated-dropout.js';
 import type { Head, LossHead, LossTargets } from './head.js';
-import { ResidentParameters } from './resident-parameters.js';
-import { GradientSum, type ResidentGradients, ResidentStep } from './resident-step.js';
 import { gradientOutput, LOGITS, LOSS } from './training-graph.js';
 
 /** The graphs of a training whose tensors stay in an executor's memory: they make their own dropout masks. */
