@@ -35,7 +35,7 @@ export async function* answerStream(
   const inFlight = fromThrowable(inFlightOf, (thrown) => toOrchardError(thrown, 'asking a stream of queries'))(options);
   if (inFlight.isErr()) return yield err(inFlight.error);
   const { signal } = options;
-  const answers = readAhead(queries, (query) => patiently(() => ask(query), signal), inFlight.value);
+  const answers = readAhead(queries, (query) => withRetry(() => ask(query), signal), inFlight.value);
   for await (const answer of answers) {
     yield answer;
     if (answer.isErr() && !OF_ONE_QUERY.includes(answer.error.code)) return;
@@ -76,7 +76,7 @@ async function* readAhead(
 }
 
 /** Asks again as long as the service is overloaded. */
-async function patiently(
+async function withRetry(
   ask: () => ResultAsync<InferenceResponse<JudgedResult>, OrchardError>,
   signal: AbortSignal | undefined,
 ): Promise<StreamedAnswer> {

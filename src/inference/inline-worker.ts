@@ -3,7 +3,7 @@ import { type Device, InternalError } from '../contract/index.js';
 import type { BatchWork } from './batch-work.js';
 import { SharedTokenizers } from './shared-tokenizers.js';
 import { TextModel } from './text-model.js';
-import type { Batch, BatchAnswer, Lane, Loaded } from './worker.js';
+import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
 
 /** A loaded model. It stays in memory while it is used, even if it was forgotten meanwhile. */
 interface LoadedModel {
@@ -76,7 +76,7 @@ class ModelCache {
   }
 }
 
-export interface LaneOptions {
+export interface WorkerOptions {
   /** Most threads of a run that has the machine for itself. */
   readonly threads: number;
   /** Where models compute. Default cpu. */
@@ -89,14 +89,14 @@ export interface LaneOptions {
  */
 const SLICE_MS = 40;
 
-/** A batch that the lane works on, or will go on with. */
+/** A batch that the worker works on, or will go on with. */
 interface Unfinished {
   readonly work: BatchWork;
   readonly use: ModelUse;
 }
 
 /** Runs models in the calling thread, which each run blocks. One thing at a time, in the order of the calls. */
-export class InlineLane implements Lane {
+export class InlineWorker implements InferenceWorker {
   readonly #models: ModelCache;
   /** Positions of each batch, by its id, that needn't be answered any more. */
   readonly #cancelled = new Map<number, Set<number>>();
@@ -104,7 +104,7 @@ export class InlineLane implements Lane {
   #running: number | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor({ threads, device }: LaneOptions) {
+  constructor({ threads, device }: WorkerOptions) {
     this.#models = new ModelCache(threads, device);
   }
 

@@ -52,9 +52,9 @@ export async function askModels<Answer>(
   signal?: AbortSignal,
 ): Promise<Outcomes<Answer>> {
   const outcomes: [name: string, outcome: Outcome<Answer>][] = [];
-  // One iterator for all lanes: each takes the next name when its last one has answered.
+  // One iterator for all workers: each takes the next name when its last one has answered.
   const waiting = names.values();
-  const lane = async () => {
+  const worker = async () => {
     for (const name of waiting) {
       if (signal?.aborted) return;
       try {
@@ -64,7 +64,7 @@ export async function askModels<Answer>(
       }
     }
   };
-  await Promise.all(Array.from({ length: MAX_CONCURRENT_MODELS }, lane));
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_MODELS }, worker));
   return new Map(outcomes.sort(([a], [b]) => names.indexOf(a) - names.indexOf(b)));
 }
 

@@ -1,5 +1,5 @@
 import { MemoryLimitError } from '../contract/index.js';
-import type { LaneModel, LaneState } from './worker-pool.js';
+import type { PooledWorker, WorkerModel } from './worker-pool.js';
 
 /** What inference takes of its memory limit, in bytes. */
 export interface MemoryStats {
@@ -17,15 +17,15 @@ export type ModelSize = (directory: string) => number | Promise<number>;
 /** Keeps loaded models and texts within a limit: the least recently used models leave first. */
 export class ModelMemory {
   readonly #limit: number;
-  readonly #lanes: readonly LaneState[];
+  readonly #workers: readonly PooledWorker[];
   readonly #sizeOf: ModelSize;
   readonly #textBytes: () => number;
   readonly #sizes = new Map<string, number>();
 
   /** @param textBytes what texts that wait and run take now. */
-  constructor(limit: number, lanes: readonly LaneState[], sizeOf: ModelSize, textBytes: () => number) {
+  constructor(limit: number, workers: readonly PooledWorker[], sizeOf: ModelSize, textBytes: () => number) {
     this.#limit = limit;
-    this.#lanes = lanes;
+    this.#workers = workers;
     this.#sizeOf = sizeOf;
     this.#textBytes = textBytes;
   }
@@ -67,7 +67,7 @@ export class ModelMemory {
       const oldest = this.#leastRecentlyUsed();
       // Texts that wait for it can't leave before it has come.
       if (oldest === undefined) return this.#modelBytes === 0;
-      oldest.lane.forget(oldest.directory);
+      oldest.worker.forget(oldest.directory);
     }
     return true;
   }
@@ -77,7 +77,7 @@ export class ModelMemory {
     while (this.#used > this.#limit) {
       const oldest = this.#leastRecentlyUsed();
       if (oldest === undefined) return;
-      oldest.lane.forget(oldest.directory);
+      oldest.worker.forget(oldest.directory);
     }
   }
 
@@ -93,9 +93,9 @@ export class ModelMemory {
     return this.#sum(({ bytes }) => bytes);
   }
 
-  #sum(bytesOf: (model: LaneModel) => number): number {
+  #sum(bytesOf: (model: WorkerModel) => number): number {
     let sum = 0;
-    for (const { models } of this.#lanes) for (const model of models.values()) sum += bytesOf(model);
+    for (const { models } of this.#workers) for (const model of models.values()) sum += bytesOf(model);
     return sum;
   }
 
@@ -104,11 +104,11 @@ export class ModelMemory {
     this.#sizes.set(directory, bytes);
   }
 
-  #leastRecentlyUsed(): { readonly lane: LaneState; readonly directory: string } | undefined {
-    let oldest: { lane: LaneState; directory: string; usedAt: number } | undefined;
-    for (const lane of this.#lanes) {
-      for (const [directory, { uses, usedAt }] of lane.models) {
-        if (uses === 0 && (oldest === undefined || usedAt < oldest.usedAt)) oldest = { lane, directory, usedAt };
+  #leastRecentlyUsed(): { readonly worker: PooledWorker; readonly directory: string } | undefined {
+    let oldest: { worker: PooledWorker; directory: string; usedAt: number } | undefined;
+    for (const worker of this.#workers) {
+      for (const [directory, { uses, usedAt }] of worker.models) {
+        if (uses === 0 && (oldest === undefined || usedAt < oldest.usedAt)) oldest = { worker, directory, usedAt };
       }
     }
     return oldest;

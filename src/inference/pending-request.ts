@@ -22,14 +22,14 @@ function textWork(text: string): number {
 /** Characters of a word and the space before it, roughly. */
 const WORD = 6;
 
-/** A request that has not been answered: its texts are given to lanes in their order, in one batch or several. */
+/** A request that has not been answered: its texts are given to workers in their order, in one batch or several. */
 export class PendingRequest {
   readonly enqueuedAt = performance.now();
-  /** The first text that no lane has been given. */
+  /** The first text that no worker has been given. */
   next = 0;
   /** Whether it must not share a batch, since the batch that it was in has failed. */
   solo = false;
-  /** When its first text was given to a lane, by `performance.now`. */
+  /** When its first text was given to a worker, by `performance.now`. */
   startedAt: number | undefined;
   /** What tracing tools were told of it, if any listens. */
   trace: RequestTrace | undefined;
@@ -58,7 +58,7 @@ export class PendingRequest {
     this.#unanswered = texts.length;
   }
 
-  /** Texts that no lane has been given. */
+  /** Texts that no worker has been given. */
   get waiting(): number {
     return this.texts.length - this.next;
   }

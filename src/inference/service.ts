@@ -18,12 +18,12 @@ import { catalogueModels, type FoundModel, type ModelLoader } from '../models/in
 import { type CallOptions, queryResponse, requestOptions, toResult } from './calls.js';
 import { Dispatcher } from './dispatcher.js';
 import type { InferenceService } from './inference-service.js';
-import { ThreadLane } from './thread-worker.js';
-import type { Lane } from './worker.js';
+import { ThreadWorker } from './thread-worker.js';
+import type { InferenceWorker } from './worker.js';
 
-/** A lane whose code is loaded with its first work. */
-function lazyLane(load: () => Promise<Lane>): Lane {
-  let loading: Promise<Lane> | undefined;
+/** A worker whose code is loaded with its first work. */
+function lazyWorker(load: () => Promise<InferenceWorker>): InferenceWorker {
+  let loading: Promise<InferenceWorker> | undefined;
   const loaded = () => {
     loading ??= load();
     return loading;
@@ -31,11 +31,11 @@ function lazyLane(load: () => Promise<Lane>): Lane {
   return {
     run: async (batch) => (await loaded()).run(batch),
     resume: async (id, alone) => (await loaded()).resume(id, alone),
-    cancel: (id, positions) => void loading?.then((lane) => lane.cancel(id, positions)),
+    cancel: (id, positions) => void loading?.then((worker) => worker.cancel(id, positions)),
     load: async (directory) => (await loaded()).load(directory),
-    forget: (directory) => void loading?.then((lane) => lane.forget(directory)),
-    abandon: (reason) => void loading?.then((lane) => lane.abandon(reason)),
-    rest: () => void loading?.then((lane) => lane.rest()),
+    forget: (directory) => void loading?.then((worker) => worker.forget(directory)),
+    abandon: (reason) => void loading?.then((worker) => worker.abandon(reason)),
+    rest: () => void loading?.then((worker) => worker.rest()),
     close: async () => (await loading)?.close(),
   };
 }
@@ -129,17 +129,17 @@ export function inferenceService(options: ServiceOptions = {}): InferenceService
 
 /** Creates the service that these settings describe. */
 export function createService({ isolation, workers, threads, device, ...settings }: ServiceSettings): InferenceService {
-  // An application that runs models in threads doesn't load what computes.
+  // An application that runs models in threads doesn't load what runs them.
   const sizeOf = async (directory: string) => (await import('./model-size.js')).memoryOfFolder(directory);
   if (isolation === 'inline') {
-    const lane = async () => new (await import('./inline-worker.js')).InlineLane({ threads, device });
-    return new Dispatcher([lazyLane(lane)], { ...settings, sizeOf });
+    const load = async () => new (await import('./inline-worker.js')).InlineWorker({ threads, device });
+    return new Dispatcher([lazyWorker(load)], { ...settings, sizeOf });
   }
   const length = workers ?? (device === 'cpu' || device === 'auto' ? PROCESSORS : 1);
-  const lanes = Array.from({ length }, () => new ThreadLane({ threads, device }));
-  // The first answer needn't wait for its thread to start.
-  lanes[0]?.start();
-  return new Dispatcher(lanes, { ...settings, sizeOf });
+  const threadWorkers = Array.from({ length }, () => new ThreadWorker({ threads, device }));
+  // Starts ahead of the first request.
+  threadWorkers[0]?.start();
+  return new Dispatcher(threadWorkers, { ...settings, sizeOf });
 }
 
 /** How a model is opened. */

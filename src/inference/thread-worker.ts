@@ -7,11 +7,11 @@ import {
   reviveError,
 } from '../contract/index.js';
 import { ownFile, startThread } from '../system/index.js';
-import type { LaneOptions } from './inline-worker.js';
-import type { Batch, BatchAnswer, Lane, Loaded } from './worker.js';
+import type { WorkerOptions } from './inline-worker.js';
+import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
 
 /** What a worker thread starts with. */
-export interface WorkerSettings extends LaneOptions {
+export interface WorkerSettings extends WorkerOptions {
   /** Where it counts the calls of ONNX Runtime under way. */
   readonly nativeCalls: Int32Array;
 }
@@ -53,17 +53,17 @@ const CLOSE_MS = 3000;
  * A worker thread that runs models; it is started on first use, and after its end on next use: a thread that dies fails
  * what it was asked, and nothing else. While it has nothing to do, it doesn't keep the process alive.
  */
-export class ThreadLane implements Lane {
+export class ThreadWorker implements InferenceWorker {
   onLost?: () => void;
   readonly #unanswered = new Map<number, Asker>();
   /** The calls of ONNX Runtime under way in the thread: while there are any, it mustn't be ended from outside. */
   #nativeCalls = new Int32Array(new SharedArrayBuffer(4));
   #worker: Worker | undefined;
   #lastAsk = 0;
-  readonly #options: LaneOptions;
+  readonly #options: WorkerOptions;
   readonly #open: OpenWorker;
 
-  constructor(options: LaneOptions, open = openWorker) {
+  constructor(options: WorkerOptions, open = openWorker) {
     this.#options = options;
     this.#open = open;
   }

@@ -55,7 +55,7 @@ interface AnsweredBatch {
   readonly directory: string;
   readonly requests: readonly PendingRequest[];
   readonly texts: number;
-  /** When the lane was given it, by `performance.now`. */
+  /** When the worker was given it, by `performance.now`. */
   readonly startedAt: number;
   readonly answer: BatchAnswer;
 }

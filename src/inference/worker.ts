@@ -3,7 +3,7 @@ import type { DeviceUse } from './device-graph.js';
 
 /** Texts that one thread answers together. */
 export interface Batch {
-  /** Of this batch, in its lane. */
+  /** Of this batch, in its worker. */
   readonly id: number;
   /** The model's folder. */
   readonly directory: string;
@@ -25,7 +25,7 @@ export interface StageTimes {
   readonly decode: number;
 }
 
-/** What a lane answers after a slice of a batch's work: most batches have one. */
+/** What a worker answers after a slice of a batch's work: most batches have one. */
 export interface BatchAnswer {
   /** By position in the batch; undefined for texts that were cancelled, and for all of them while work is left. */
   readonly results: readonly (ModelResult | undefined)[];
@@ -54,7 +54,7 @@ export interface Loaded {
 }
 
 /** A thread that runs models: one slice of a batch after the other, so that no text holds up others for long. */
-export interface Lane {
+export interface InferenceWorker {
   /** Begins a batch. */
   run(batch: Batch): Promise<BatchAnswer>;
   /** Goes on with a batch that is unfinished. */
@@ -64,7 +64,7 @@ export interface Lane {
   load(directory: string): Promise<Loaded>;
   /** Unloads a folder's model, if it is loaded, once no batch of it is unfinished. */
   forget(directory: string): void;
-  /** Fails what the lane was asked, as it doesn't answer. Its thread is left to itself, and replaced when next asked. */
+  /** Fails what the worker was asked, as it doesn't answer. Its thread is left to itself, and replaced when next asked. */
   abandon(reason: string): void;
   /** Frees its memory while it has nothing to do: its thread ends, and starts again when it is next asked. */
   rest(): void;

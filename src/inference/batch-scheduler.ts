@@ -3,23 +3,23 @@ import type { ExplanationChoice } from '../families/index.js';
 import type { Predictions } from './inference-service.js';
 import type { ModelMemory } from './model-memory.js';
 import type { PendingRequest } from './pending-request.js';
-import type { Flow, Item, Portion, RequestQueue } from './request-queue.js';
+import type { BatchLimits, Item, ModelQueue, RequestQueue } from './request-queue.js';
 import { traceBatch, traceLoad } from './tracing.js';
 import type { BatchAnswer, StageTimes } from './worker.js';
-import type { LanePool, LaneState } from './worker-pool.js';
+import type { PooledWorker, WorkerPool } from './worker-pool.js';
 
-/** Texts that a lane works on, or will go on with. */
+/** Texts that a worker computes, or will continue with. */
 export class RunningBatch {
-  /** In its lane; known once the lane was given it. */
+  /** Its id in the worker; set when the worker receives it. */
   id = -1;
   #times: StageTimes = { load: 0, tokenize: 0, run: 0, decode: 0 };
 
   constructor(
-    readonly lane: LaneState,
-    /** Whose turns it takes. */
-    readonly flow: Flow,
+    readonly worker: PooledWorker,
+    /** The queue that its slices count for. */
+    readonly queue: ModelQueue,
     readonly items: readonly Item[],
-    /** Batches of one round run side by side. */
+    /** Batches of one round run in parallel. */
     public round: number,
   ) {}
 
@@ -27,7 +27,7 @@ export class RunningBatch {
     return this.items.map(({ request, index }) => request.texts[index] ?? '');
   }
 
-  /** What to explain of each text; undefined if nothing is to be explained. */
+  /** What to explain of each text; undefined if nothing is explained. */
   get explain(): (ExplanationChoice | undefined)[] | undefined {
     const choices = this.items.map(({ request }) => request.explain);
     return choices.some((choice) => choice !== undefined) ? choices : undefined;
@@ -46,12 +46,12 @@ export class RunningBatch {
     return this.items.reduce((sum, { request, index }) => sum + (request.texts[index]?.length ?? 0), 0);
   }
 
-  /** Whether nobody waits for it any more. */
+  /** Whether all of its requests have ended. */
   get isGivenUp(): boolean {
     return this.items.every(({ request }) => request.ended);
   }
 
-  /** What all slices took, this one included. */
+  /** Adds a slice's times. @returns the times of all slices so far. */
   add({ times }: BatchAnswer): StageTimes {
     const { load, tokenize, run, decode } = this.#times;
     this.#times = {
@@ -65,12 +65,12 @@ export class RunningBatch {
 }
 
 /**
- * Splits texts into parts of about equal work. Texts of similar work, and so of similar length, go together, so that
+ * Splits texts into parts of about equal work. Texts of similar work, and so of similar length, are together, so that
  * each part needs little padding.
- * @param work of each text.
- * @returns positions in `work`, part by part; no part is empty, so there may be fewer than asked for.
+ * @param work the work of each text.
+ * @returns positions in `work`, part by part. No part is empty, so there may be fewer than `parts`.
  */
-export function shareTexts(work: readonly number[], parts: number): number[][] {
+export function splitTexts(work: readonly number[], parts: number): number[][] {
   const order = [...work.keys()].sort((a, b) => (work[a] ?? 0) - (work[b] ?? 0));
   const total = work.reduce((sum, each) => sum + each, 0);
   const shared = Array.from({ length: parts }, (): number[] => []);
@@ -85,33 +85,32 @@ export function shareTexts(work: readonly number[], parts: number): number[][] {
 }
 
 /**
- * How long a batch should take, in milliseconds: long enough to make handing it over cheap and to find texts of
- * similar length, short enough for other models not to wait long.
+ * Target duration of a batch in milliseconds: long enough that the handover costs little and that texts of similar length
+ * are found, short enough that other models don't wait long.
  */
 const BATCH_MS = 30;
-/** Texts of a batch before anything is known of the model, and their work: some 40 short pages. */
+/** Limits of a batch before the model's speed is known: texts, and their work (about 40 short pages). */
 const FIRST_TEXTS = 32;
 const FIRST_WORK = 20_000;
 const MAX_TEXTS = 256;
-/** A text that takes longer goes by itself, in slices. */
+/** A text that takes longer is a batch of its own, computed in slices. */
 const LONG_MS = 2 * BATCH_MS;
-/** Long texts that a lane may have begun with: each keeps its tokens and outputs, tens of megabytes at most. */
+/** Most unfinished long texts per worker: each keeps its tokens and outputs, tens of megabytes at most. */
 const MAX_UNFINISHED = 4;
-/** A part of less work than this is not worth another thread, in milliseconds. */
+/** A part of less work than this, in milliseconds, is not worth another thread. */
 const LEAST_PART_MS = 1;
 
-/** What becomes of requests. */
 interface BatchEvents {
-  /** A lane has become idle. */
+  /** A worker has become idle. */
   idle(): void;
   answered(request: PendingRequest, predictions: Predictions): void;
   failed(request: PendingRequest, thrown: unknown): void;
 }
 
-/** Makes batches of what waits, has lanes run them, and gives the results to the requests. */
-export class Batches {
+/** Makes batches of waiting texts, runs them on workers, and gives the results to the requests. */
+export class BatchScheduler {
   readonly #queue: RequestQueue;
-  readonly #pool: LanePool;
+  readonly #pool: WorkerPool;
   readonly #memory: ModelMemory;
   readonly #events: BatchEvents;
   readonly #running = new Set<RunningBatch>();
@@ -121,7 +120,7 @@ export class Batches {
   #round = 0;
   #whenDrained: (() => void)[] = [];
 
-  constructor(queue: RequestQueue, pool: LanePool, memory: ModelMemory, events: BatchEvents) {
+  constructor(queue: RequestQueue, pool: WorkerPool, memory: ModelMemory, events: BatchEvents) {
     this.#queue = queue;
     this.#pool = pool;
     this.#memory = memory;
@@ -137,49 +136,49 @@ export class Batches {
     return { ...this.#stages };
   }
 
-  /** Batches that run, and those that wait for their next slice. */
+  /** Batches that run or wait for their next slice. */
   get begun(): RunningBatch[] {
     return [...this.#running, ...this.#queue.unfinished];
   }
 
-  /** What the texts that wait are thought to take, in milliseconds. */
+  /** Estimated time for the waiting texts, in milliseconds. */
   get waitingMs(): number {
-    const lanes = this.#pool.lanes.length;
-    const flows = this.#queue.inTurn();
-    const ms = flows.reduce(
+    const workers = this.#pool.workers.length;
+    const queues = this.#queue.inOrder();
+    const ms = queues.reduce(
       (sum, { directory, waitingTexts }) => sum + waitingTexts * this.#pool.figuresOf(directory).textMs,
       0,
     );
-    return ms / lanes;
+    return ms / workers;
   }
 
-  /** Gives idle lanes what waits, as far as they should run it. */
+  /** Starts waiting work on idle workers. */
   start(): void {
-    while (this.#pool.lanes.some(({ isBusy }) => !isBusy)) {
-      if (!this.#queue.inTurn().some((flow) => this.#serve(flow))) return;
+    while (this.#pool.workers.some(({ isBusy }) => !isBusy)) {
+      if (!this.#queue.inOrder().some((queue) => this.#runNext(queue))) return;
     }
   }
 
-  /** What lanes have not computed of a request needn't be. */
+  /** Cancels what is not computed yet of a request. */
   cancel(request: PendingRequest): void {
-    for (const { id, lane, items } of this.#running) {
+    for (const { id, worker, items } of this.#running) {
       const positions = positionsOf(request, items);
-      if (positions.length > 0) lane.lane.cancel(id, positions);
+      if (positions.length > 0) worker.thread.cancel(id, positions);
     }
     for (const batch of this.#queue.unfinished) {
-      const { id, lane, items, flow } = batch;
+      const { id, worker, items, queue } = batch;
       const positions = positionsOf(request, items);
       if (positions.length === 0) continue;
       if (items.some((item) => item.request !== request && !item.request.ended)) {
-        lane.lane.cancel(id, positions);
+        worker.thread.cancel(id, positions);
       } else {
         this.#queue.removeUnfinished(batch, 0);
-        lane.drop(id, flow.directory, positions);
+        worker.drop(id, queue.directory, positions);
       }
     }
   }
 
-  /** Fails everything that has not been answered. */
+  /** Fails all unanswered requests. */
   failAll(error: unknown): void {
     const begun = this.begun.flatMap(({ requests }) => requests);
     for (const request of new Set([...begun, ...this.#queue.requests()])) this.#events.failed(request, error);
@@ -195,127 +194,126 @@ export class Batches {
     return this.#running.size === 0 && this.#loading.size === 0 && this.#queue.isEmpty;
   }
 
-  /** A lane has become idle. */
-  #goOn(): void {
+  #afterWork(): void {
     this.#events.idle();
     if (this.#whenDrained.length === 0 || !this.#isDrained()) return;
     for (const resolve of this.#whenDrained.splice(0)) resolve();
   }
 
-  /** Gives a lane something of a flow: texts that wait and an unfinished batch by turns. @returns whether one could run it */
-  #serve(flow: Flow): boolean {
-    const unfinished = flow.unfinished.find(({ lane }) => !lane.isBusy);
-    if (unfinished === undefined) return this.#take(flow);
-    if (!flow.tookLast && this.#take(flow)) return true;
+  /** Starts work of a queue, alternating between waiting texts and an unfinished batch. @returns whether a worker was free */
+  #runNext(queue: ModelQueue): boolean {
+    const unfinished = queue.unfinished.find(({ worker }) => !worker.isBusy);
+    if (unfinished === undefined) return this.#startBatch(queue);
+    if (!queue.tookTexts && this.#startBatch(queue)) return true;
     this.#resume(unfinished);
     return true;
   }
 
-  #take(flow: Flow): boolean {
-    const { directory, first, couldHaveRun } = flow;
+  #startBatch(queue: ModelQueue): boolean {
+    const { directory, first, couldHaveRun } = queue;
     if (first === undefined) return false;
-    const lanes = this.#pool.lanesFor(directory);
-    flow.couldHaveRun = lanes.length === 0;
-    if (lanes.length === 0) return false;
+    const workers = this.#pool.workersFor(directory);
+    queue.couldHaveRun = workers.length === 0;
+    if (workers.length === 0) return false;
     const figures = this.#pool.figuresOf(directory);
-    const forLong = lanes.find((lane) => lane.unfinished < MAX_UNFINISHED && !isBegunOn(lane, flow));
-    const items = this.#queue.take(flow, portionOf(figures.workMs, lanes.length, forLong !== undefined));
+    const forLong = workers.find((worker) => worker.unfinished < MAX_UNFINISHED && !isBegunOn(worker, queue));
+    const items = this.#queue.take(queue, limitsOf(figures.workMs, workers.length, forLong !== undefined));
     if (items.length === 0) return false;
-    if (couldHaveRun) figures.lose(performance.now() - first.enqueuedAt);
-    this.#spread(directory);
+    if (couldHaveRun) figures.addLostTime(performance.now() - first.enqueuedAt);
+    this.#loadCopy(directory);
     const isLong = items.length === 1 && forLong !== undefined;
-    this.#share(flow, isLong ? [forLong] : lanes, items);
+    this.#split(queue, isLong ? [forLong] : workers, items);
     return true;
   }
 
-  /** Spreads texts over the lanes that have their model. */
-  #share(flow: Flow, lanes: readonly LaneState[], items: readonly Item[]): void {
-    const figures = this.#pool.figuresOf(flow.directory);
+  /** Splits texts among the workers that have their model. */
+  #split(queue: ModelQueue, workers: readonly PooledWorker[], items: readonly Item[]): void {
+    const figures = this.#pool.figuresOf(queue.directory);
     const isKnown = figures.workMs > 0;
     const work = items.reduce((sum, item) => sum + item.work, 0);
     const parts = isKnown
-      ? Math.max(1, Math.min(lanes.length, Math.floor((work * figures.workMs) / LEAST_PART_MS)))
-      : lanes.length;
+      ? Math.max(1, Math.min(workers.length, Math.floor((work * figures.workMs) / LEAST_PART_MS)))
+      : workers.length;
     const idle = this.#pool.idle.length;
-    if (items.length > 1 && idle > lanes.length) figures.lose((work * figures.workMs) / (lanes.length + 1));
+    if (items.length > 1 && idle > workers.length) figures.addLostTime((work * figures.workMs) / (workers.length + 1));
     const isAlone = items.length === 1 && this.#isAlone();
     this.#round += 1;
-    const shares = shareTexts(
+    const shares = splitTexts(
       items.map((item) => item.work),
       parts,
     );
     for (const [at, positions] of shares.entries()) {
-      const lane = lanes[at];
+      const worker = workers[at];
       const share = positions.flatMap((position) => items[position] ?? []);
-      if (lane !== undefined) this.#begin(new RunningBatch(lane, flow, share, this.#round), isAlone);
+      if (worker !== undefined) this.#start(new RunningBatch(worker, queue, share, this.#round), isAlone);
     }
   }
 
   /** Whether nothing else runs or waits. */
   #isAlone(): boolean {
-    return this.#pool.lanes.every(({ isBusy }) => !isBusy) && this.#queue.isEmpty;
+    return this.#pool.workers.every(({ isBusy }) => !isBusy) && this.#queue.isEmpty;
   }
 
-  /** Has a further lane load the model where that pays; until it has, the others go on. */
-  #spread(directory: string): void {
-    const lane = this.#pool.spreadTo(directory);
-    if (lane === undefined) return;
+  /** Loads another copy of the model where that pays; meanwhile, the other workers continue. */
+  #loadCopy(directory: string): void {
+    const worker = this.#pool.workerForCopy(directory);
+    if (worker === undefined) return;
     const startedAt = performance.now();
-    const loaded = lane.load(directory, this.#memory.bytesOf(directory)).then(
+    const loaded = worker.load(directory, this.#memory.bytesOf(directory)).then(
       ({ ms }) => traceLoad(directory, startedAt, ms),
-      // What is wrong with the model is told to those who ask it.
+      // The next request that needs the model reports the failure.
       () => undefined,
     );
     this.#loading.add(loaded);
     void loaded.then(() => {
       this.#loading.delete(loaded);
-      this.#goOn();
+      this.#afterWork();
     });
   }
 
-  #begin(batch: RunningBatch, alone: boolean): void {
+  #start(batch: RunningBatch, alone: boolean): void {
     const startedAt = performance.now();
-    const { lane, flow, items, texts, explain } = batch;
-    const { directory } = flow;
+    const { worker, queue, items, texts, explain } = batch;
+    const { directory } = queue;
     for (const { request } of items) request.startedAt ??= startedAt;
     const bytes = this.#memory.bytesOf(directory);
     const started = (id: number) => {
       batch.id = id;
     };
     const given = { directory, texts, alone, ...(explain && { explain }) };
-    void this.#runs(batch, lane.run(given, bytes, started), startedAt);
+    void this.#complete(batch, worker.run(given, bytes, started), startedAt);
   }
 
   #resume(batch: RunningBatch): void {
-    const { workMs } = this.#pool.figuresOf(batch.flow.directory);
-    this.#queue.removeUnfinished(batch, portionOf(workMs, 1, false).longWork);
+    const { workMs } = this.#pool.figuresOf(batch.queue.directory);
+    this.#queue.removeUnfinished(batch, limitsOf(workMs, 1, false).longWork);
     this.#round += 1;
     batch.round = this.#round;
     const alone = batch.items.length === 1 && this.#isAlone();
-    const { lane, id, flow } = batch;
-    void this.#runs(batch, lane.resume(id, alone, flow.directory, batch.items.length), performance.now());
+    const { worker, id, queue } = batch;
+    void this.#complete(batch, worker.resume(id, alone, queue.directory), performance.now());
   }
 
-  async #runs(batch: RunningBatch, answering: Promise<BatchAnswer>, startedAt: number): Promise<void> {
+  async #complete(batch: RunningBatch, answering: Promise<BatchAnswer>, startedAt: number): Promise<void> {
     this.#running.add(batch);
     try {
       const answer = await answering;
       this.#running.delete(batch);
       if (answer.loadedBytes !== undefined) this.#memory.trim();
-      const { items, flow, requests } = batch;
+      const { items, queue, requests } = batch;
       this.#count(batch, answer);
-      traceBatch({ directory: flow.directory, requests, texts: items.length, startedAt, answer });
+      traceBatch({ directory: queue.directory, requests, texts: items.length, startedAt, answer });
       this.#deliver(batch, answer);
     } catch (thrown) {
       this.#running.delete(batch);
       this.#fail(batch, thrown);
     } finally {
-      this.#goOn();
+      this.#afterWork();
     }
   }
 
   #count(batch: RunningBatch, answer: BatchAnswer): void {
-    const { items, flow, work } = batch;
+    const { items, queue, work } = batch;
     const answered = answer.results.filter((result) => result !== undefined).length;
     this.#texts += answered;
     this.#stages.load += answer.times.load;
@@ -323,8 +321,8 @@ export class Batches {
     this.#stages.run += answer.times.run;
     this.#stages.decode += answer.times.decode;
     const times = batch.add(answer);
-    // Of a batch that was cut short, nobody knows which texts its time went to.
-    if (answered === items.length) this.#pool.figuresOf(flow.directory).add(times, items.length, work);
+    // The time of a partly cancelled batch can't be assigned to texts.
+    if (answered === items.length) this.#pool.figuresOf(queue.directory).add(times, items.length, work);
   }
 
   #deliver(batch: RunningBatch, answer: BatchAnswer): void {
@@ -335,12 +333,12 @@ export class Batches {
       if (predictions !== undefined) this.#events.answered(request, predictions);
     }
     if (!answer.isUnfinished) return;
-    // Who gave it up while its answer was on the way has told the lane.
-    if (batch.isGivenUp) batch.lane.drop(batch.id, batch.flow.directory, []);
+    // The requests ended while this answer was on its way.
+    if (batch.isGivenUp) batch.worker.drop(batch.id, batch.queue.directory, []);
     else this.#queue.addUnfinished(batch);
   }
 
-  /** Of several requests, one may have failed the others: each is tried again by itself, unless the model is at fault. */
+  /** One of several requests may have failed the others: each is retried alone, unless the model is at fault. */
   #fail({ items, requests }: RunningBatch, thrown: unknown): void {
     const isOfModel = isOrchardError(thrown) && thrown.code === 'model_folder';
     for (const request of requests) {
@@ -354,17 +352,17 @@ export class Batches {
   }
 }
 
-/** @param workMs of the model's figures. @param lanes that may share the texts. */
-function portionOf(workMs: number, lanes: number, mayBeginLong: boolean): Portion {
+/** @param workMs milliseconds per unit of work; 0 if unknown. @param workers number of workers that share the batch. */
+function limitsOf(workMs: number, workers: number, mayBeginLong: boolean): BatchLimits {
   if (workMs === 0) {
-    return { work: lanes * FIRST_WORK, texts: lanes * FIRST_TEXTS, longWork: FIRST_WORK, mayBeginLong };
+    return { work: workers * FIRST_WORK, texts: workers * FIRST_TEXTS, longWork: FIRST_WORK, mayBeginLong };
   }
   const longWork = LONG_MS / workMs;
-  return { work: (lanes * BATCH_MS) / workMs, texts: lanes * MAX_TEXTS, longWork, mayBeginLong };
+  return { work: (workers * BATCH_MS) / workMs, texts: workers * MAX_TEXTS, longWork, mayBeginLong };
 }
 
-function isBegunOn(lane: LaneState, flow: Flow): boolean {
-  return flow.unfinished.some((batch) => batch.lane === lane);
+function isBegunOn(worker: PooledWorker, queue: ModelQueue): boolean {
+  return queue.unfinished.some((batch) => batch.worker === worker);
 }
 
 function positionsOf(request: PendingRequest, items: readonly Item[]): number[] {
