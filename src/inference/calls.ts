@@ -13,36 +13,36 @@ import type { Explanation, JudgedResult } from '../families/index.js';
 import type { Predictions, RequestOptions } from './inference-service.js';
 import { onAbort } from './on-abort.js';
 
-/** Of one call of a Predictor or Medley. */
+/** Options of one call of a Predictor or Medley. */
 export interface CallOptions {
   /**
-   * Aborts the call and the loading of a model that it waits for. What waits leaves the queue; what is left of a run
-   * that has begun is not computed.
+   * Aborts the call, and the loading of a model that it waits for. Waiting texts leave the queue; the rest of a running
+   * batch is not computed.
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Milliseconds that the call may wait and run once its model is known; then it fails with a DeadlineError, and what
-   * is left of it is not computed. Default: no limit.
+   * Milliseconds that the call may wait and run once its model is found. After that it fails with a DeadlineError, and the
+   * rest of it is not computed. Default: no limit.
    */
   readonly deadlineMs?: number | undefined;
   /**
-   * Whether results tell, as `none_of_these`, that the model's labels may not fit the query. Fails with a ValidationError
-   * where the model has no threshold for it: classifiers have one, unless an earlier release trained them. Default false.
+   * Whether results say, as `none_of_these`, that the model's labels may not fit the query. Fails with a ValidationError if
+   * the model has no threshold for it; only classifiers have one. Default false.
    */
   readonly noneOfThese?: boolean | undefined;
 }
 
-/** Of a call that has an answer explained. */
+/** Options of a call whose answer is explained. */
 export interface ExplainOptions extends CallOptions {
   /** Classification only: the label to explain. Default: the most probable one. */
   readonly label?: string | undefined;
 }
 
-/** Of a stream of queries. */
+/** Options of a stream of queries. */
 export interface StreamOptions extends CallOptions {
   /**
-   * Most queries that have been read and not answered yet: enough to keep the threads busy, and all that a stream keeps
-   * in memory. Default 128.
+   * Most queries that are read but not answered yet. It bounds the memory of a stream and should be enough to keep the
+   * threads busy. Default 128.
    */
   readonly inFlight?: number | undefined;
 }
@@ -53,16 +53,16 @@ const deadlineSchema = z.number().positive().max(MAX_TIMER_MS);
 const noneSchema = z.boolean().optional();
 const inFlightSchema = z.int().min(1).max(100_000).default(128);
 
-/** @param account on whose behalf the call is. @throws ValidationError */
-export function requestOptions({ signal, deadlineMs, ...told }: CallOptions, account: string): RequestOptions {
-  const noneOfThese = validate(noneSchema, told.noneOfThese, ['noneOfThese']);
+/** @param account the account that calls. @throws ValidationError */
+export function requestOptions({ signal, deadlineMs, ...options }: CallOptions, account: string): RequestOptions {
+  const noneOfThese = validate(noneSchema, options.noneOfThese, ['noneOfThese']);
   if (deadlineMs === undefined) return { signal, account, noneOfThese };
   return { signal, account, noneOfThese, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };
 }
 
 const labelSchema = z.string().optional();
 
-/** As {@link requestOptions}, for an answer that is to be explained. @throws ValidationError */
+/** {@link requestOptions} for an answer that is explained. @throws ValidationError */
 export function explainRequest(options: ExplainOptions, account: string): RequestOptions {
   const label = validate(labelSchema, options.label, ['label']);
   return { ...requestOptions(options, account), explain: { label } };
@@ -74,10 +74,9 @@ export function inFlightOf({ inFlight }: StreamOptions): number {
 }
 
 /**
- * Runs a call of a public class; what is thrown beneath becomes the error of its result. When the signal
- * fires, the result is an AbortedError at once. Work that a thread has been given by then still finishes, and
- * its result is discarded.
- * @param work is not begun if the signal has fired already.
+ * Runs a call of a public class; an exception becomes the error of its result. When the signal fires, the result is an
+ * AbortedError at once; work that already runs is finished and its result discarded.
+ * @param work not started if the signal has fired already.
  */
 export function toResult<Value>(
   operation: string,
@@ -109,7 +108,7 @@ export function queryResponse({ results, ...rest }: Predictions): InferenceRespo
   return { data: result, metadata: metadataOf(rest) };
 }
 
-/** The response to a query that was to be explained. @throws InternalError if the model gave no explanation */
+/** The response to a query whose answer is explained. @throws InternalError if the model gave no explanation */
 export function explanationResponse({ results, ...rest }: Predictions): InferenceResponse<Explanation> {
   const { explained, ...result } = results[0] ?? { labels: [], scores: [] };
   if (explained === undefined) throw new InternalError('the model gave no explanation');

@@ -21,7 +21,7 @@ import type { InferenceService } from './inference-service.js';
 import { ThreadWorker } from './thread-worker.js';
 import type { InferenceWorker } from './worker.js';
 
-/** A worker whose code is loaded with its first work. */
+/** A worker whose code is loaded on first use. */
 function lazyWorker(load: () => Promise<InferenceWorker>): InferenceWorker {
   let loading: Promise<InferenceWorker> | undefined;
   const loaded = () => {
@@ -45,54 +45,53 @@ export interface ServiceOptions {
   /** `worker` (default): worker threads. `inline`: the calling thread, which each run then blocks. */
   readonly isolation?: 'worker' | 'inline';
   /**
-   * Most worker threads. A model stays in the thread that loaded it, until it is asked so much that loading it in
+   * Most worker threads. A model stays in the thread that loaded it until there are so many requests that loading it in
    * another one pays; idle threads that have it share the texts of a batch. Default: one for each processor that the
-   * process may use, 4 at most; one with a device by its name, which threads could only use by turns.
+   * process may use, 4 at most; one if `device` names a device, since threads can only take turns on it.
    */
   readonly workers?: number;
   /**
-   * Most threads that compute one text, where nothing else is asked at the time and the service has measured that
-   * several are faster. Everything else is computed with one. Default: one for each processor, 4 at most.
+   * Most threads that compute one text while no other request waits, if the service has measured that several are faster.
+   * Everything else is computed with one. Default: one for each processor, 4 at most.
    */
   readonly threads?: number;
   /**
    * Where models compute: `cpu`, a device by its name, or `auto`, which measures each model when it is loaded and takes a
-   * device only if it is faster for a short text and for many. A device that fails is replaced by the CPU; `stats` tells of
-   * it. Default cpu.
+   * device only if it is faster for a short text and for many. A device that fails is replaced by the CPU, as `stats` shows.
+   * Default cpu.
    */
   readonly device?: Device;
   /**
-   * Most memory that loaded models and the texts of requests may take together, in bytes, as estimated by the models'
-   * files and the texts' lengths: the models that were not used for longest are unloaded first, requests that would take
-   * more fail with an OverloadedError, and a model that does not fit by itself with a MemoryLimitError. The process itself
-   * takes about 100 MiB more, and 20 MiB a worker. Default: half of the memory that the process may use, at most 4 GiB.
+   * Most memory of loaded models and the texts of requests together, in bytes, estimated from the models' files and the
+   * texts' lengths. The least recently used models are unloaded first. Requests that would take more fail with an
+   * OverloadedError, and a model that is larger than the limit with a MemoryLimitError. The process itself takes about
+   * 100 MiB more, and 20 MiB per worker. Default: half of the memory that the process may use, at most 4 GiB.
    */
   readonly memoryLimit?: number;
   /**
-   * After so many milliseconds in which nothing was asked, the threads end and give their memory back; models are loaded
-   * again when they are next asked. Default 10 minutes; Infinity keeps them.
+   * After this many milliseconds without a request, the threads end and free their memory; models are loaded again on the
+   * next request. Default 10 minutes; Infinity keeps them.
    */
   readonly idleMs?: number;
-  /** Most texts that may wait; a request for more fails with an OverloadedError. Default 2,000. */
+  /** Most waiting texts; a request for more fails with an OverloadedError. Default 2,000. */
   readonly maxWaiting?: number;
 }
 
 /** How a predictor or medley runs models. */
 export interface RunOptions extends ServiceOptions {
   /**
-   * A service to run the models in, instead of one made from the other options. Several predictors and
-   * medleys can share a service, and with it the models that it has loaded. It stays open when they are
-   * closed.
+   * A service to run the models in, instead of one made from the other options. Several predictors and medleys can share a
+   * service and its loaded models. It stays open when they are closed.
    */
   readonly inference?: InferenceService;
 }
 
-/** Beyond a few threads, memory and its bandwidth limit small encoders more than processors do. */
+/** With more threads, memory bandwidth limits small encoders more than processors do. */
 const PROCESSORS = Math.min(4, availableParallelism());
 
 const MAX_DEFAULT_MEMORY = 4 * 2 ** 30;
 
-/** A container's limit counts, where there is one: without, the system tells 0 or more than there is. */
+/** Without a container's limit, `constrainedMemory` is 0 or larger than the memory. */
 function defaultMemoryLimit(): number {
   const allowed = process.constrainedMemory() || Number.POSITIVE_INFINITY;
   return Math.floor(Math.min(MAX_DEFAULT_MEMORY, Math.min(allowed, totalmem()) / 2));
@@ -109,7 +108,7 @@ const serviceSchema = z.strictObject({
 });
 type ServiceSettings = z.infer<typeof serviceSchema>;
 
-/** Options of predictors and medleys alike. */
+/** Options that predictors and medleys share. */
 export const runSchema = serviceSchema.extend({
   inference: implementation<InferenceService>(
     ['predict', 'warm', 'forget', 'stats', 'close'],
@@ -129,7 +128,7 @@ export function inferenceService(options: ServiceOptions = {}): InferenceService
 
 /** Creates the service that these settings describe. */
 export function createService({ isolation, workers, threads, device, ...settings }: ServiceSettings): InferenceService {
-  // An application that runs models in threads doesn't load what runs them.
+  // Loaded with the first model.
   const sizeOf = async (directory: string) => (await import('./model-size.js')).memoryOfFolder(directory);
   if (isolation === 'inline') {
     const load = async () => new (await import('./inline-worker.js')).InlineWorker({ threads, device });
@@ -180,12 +179,12 @@ export function askFolder(
 }
 
 /**
- * What the option `device` can be here: each place that the installed ONNX Runtime knows is tried with a small product,
- * which takes some hundred milliseconds and blocks the calling thread for part of them. What there is not is listed with
- * the reason. Never rejects, unless the runtime can't be loaded at all.
+ * The values of the option `device` on this machine: each device that the installed ONNX Runtime knows is tried with a small
+ * matrix product, which takes a few hundred milliseconds and blocks the calling thread for part of them. Devices that are
+ * not available are listed with the reason. Rejects only if the runtime can't be loaded.
  */
 export async function listDevices(): Promise<readonly DeviceInformation[]> {
-  // An application that runs models in threads doesn't load what computes.
+  // An application that runs models in threads doesn't load the runtime.
   const graph = await import('../graph/index.js');
   return graph.listDevices();
 }

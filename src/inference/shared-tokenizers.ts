@@ -6,7 +6,7 @@ const MAX_REMEMBERED_TEXTS = 64;
 /** Tokens of all remembered texts together; one takes 20 bytes. */
 const MAX_REMEMBERED_TOKENS = 1 << 16;
 
-/** One tokenizer for all models with equal tokenizer files. It is kept as long as one of the models is. */
+/** One tokenizer for all models with equal tokenizer files, kept as long as one of the models. */
 export class SharedTokenizers {
   readonly #tokenizers = new Map<string, WeakRef<Tokenizer>>();
 
@@ -27,7 +27,7 @@ export class SharedTokenizers {
   }
 }
 
-/** Encodes a text once for the models that read it one after the other, as in a medley. */
+/** Remembers encodings: the models of a medley read the same texts one after the other. */
 export class RememberingTokenizer implements Tokenizer {
   readonly vocabularySize: Tokenizer['vocabularySize'];
   readonly specialTokens: Tokenizer['specialTokens'];

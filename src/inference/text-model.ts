@@ -11,8 +11,8 @@ import { memoryOfModel } from './model-size.js';
 import { SharedTokenizers } from './shared-tokenizers.js';
 
 /**
- * Checks that a folder's tokenizer and its settings of reading belong together: that the encoder has a row for each
- * token, and that a window has room for a text and moves on by half of it at least.
+ * Checks that a folder's tokenizer fits its settings: the encoder has a row for each token, and windows have room for text
+ * and overlap by at most half.
  * @throws ModelFolderError
  */
 function checkReading(directory: string, config: ModelFolderConfig, tokenizer: Tokenizer): void {
@@ -34,22 +34,20 @@ function checkReading(directory: string, config: ModelFolderConfig, tokenizer: T
   throw new ModelFolderError(join(directory, CONFIG_FILE), reason);
 }
 
-/** The graph of a model folder: it takes and gives what an encoder does, and where it fails, the folder is named. */
-
-/** What texts are fed as: two inputs that every graph has, and one for encoders that read token types. */
+/** The inputs of every graph, and that of encoders that read token types. */
 const INPUTS = ['attention_mask', 'input_ids'];
 const TYPES = 'token_type_ids';
-/** Dimensions that differ from run to run. */
+/** Symbolic dimensions. */
 const SYMBOLS = ['batch', 'tokens'];
 /** Outputs for each text, or for each token. */
 const MAX_OUTPUTS = 65_536;
 /**
- * The largest output, positive or negative: logits and hidden states stay below 1,000. Larger ones leave float32 when
- * they are blended, and no label has a score then.
+ * The largest magnitude of an output: logits and hidden states stay below 1,000. Larger ones overflow float32 when they are
+ * blended, and no label has a score then.
  */
 const LARGEST_OUTPUT = 1e6;
 
-/** @throws ModelFolderError if the graph is no encoder; later, if a run fails or gives what is not a number. */
+/** A graph whose failures name the folder. @throws ModelFolderError if it is no encoder; in runs, for outputs out of range. */
 function checkedGraph(graph: LoadedGraph, path: string): LoadedGraph {
   const reason = reasonAgainst(graph);
   if (reason !== undefined) throw new ModelFolderError(path, reason);
@@ -109,7 +107,7 @@ export class TextModel {
   private constructor(
     parts: ModelParts,
     graph: DeviceGraph,
-    /** Approximate memory that it takes, in bytes. */
+    /** Approximate memory in bytes. */
     readonly bytes: number,
   ) {
     this.#parts = parts;
@@ -123,9 +121,9 @@ export class TextModel {
 
   /**
    * @param directory a model folder.
-   * @param threads the most that a run may use that has the machine for itself; all others use one.
+   * @param threads most threads of a run while nothing else runs; other runs use one.
    * @param tokenizers shared with other models of the same thread.
-   * @param device where it computes. A device that fails is replaced by the CPU.
+   * @param device a device that fails is replaced by the CPU.
    * @throws ModelFolderError for a file that is missing or does not fit
    */
   static async load(
@@ -156,17 +154,16 @@ export class TextModel {
     return new TextModel({ reader, runs, decode }, graph, memoryOfModel(bytes));
   }
 
-  /** The work that texts are, to be done in slices. */
+  /** Starts to answer texts, in slices. */
   begin(texts: readonly string[], options: WorkOptions = {}): BatchWork {
     return new BatchWork(this.#parts, texts, options);
   }
 
-  /** Results in the order of the texts, however these were grouped into runs. */
   predict(texts: readonly string[], options: WorkOptions = {}): Promise<WorkSlice> {
     return this.begin(texts, options).advance(Number.POSITIVE_INFINITY);
   }
 
-  /** Outputs of the encoder with its head for each text, in the order of the texts. */
+  /** Outputs of the encoder with its head for each text. */
   async encode(texts: readonly string[]): Promise<TextOutputs[]> {
     const { reader, runs } = this.#parts;
     const windows = reader.read(texts);
