@@ -15,7 +15,7 @@ import {
 } from '../graph/index.js';
 import type { StepOptions } from './adamw.js';
 import { feedsFor, type PaddedBatch, splitsBatches } from './batches.js';
-import { GradientSum, type ResidentGradients, ResidentParameters, ResidentStep } from './device-optimizer.js';
+import { DeviceAdamW, type DeviceGradients, DeviceParameters, GradientSum } from './device-optimizer.js';
 import type { Engine, EngineOptions, MaskState } from './engine.js';
 import { GeneratedDropout } from './generated-dropout.js';
 import type { Head, LossHead, LossTargets } from './head.js';
@@ -33,14 +33,10 @@ interface ForwardOnDevice {
 interface TrainingOnDevice extends ForwardOnDevice {
   readonly rowSums: RowSums;
   /** The gradients among the outputs of a run, by parameter name. */
-  gradientsIn(outputs: Readonly<Record<string, ResidentTensor>>): ResidentGradients;
+  gradientsIn(outputs: Readonly<Record<string, ResidentTensor>>): DeviceGradients;
 }
 
-function buildResidentTraining(
-  head: LossHead,
-  encoder: Encoder,
-  trainable: readonly ParameterSpec[],
-): TrainingOnDevice {
+function buildDeviceTraining(head: LossHead, encoder: Encoder, trainable: readonly ParameterSpec[]): TrainingOnDevice {
   const { graph, dropout, logits } = forward(head, encoder);
   const loss = head.loss(graph, logits);
   graph.output(LOSS, loss);
@@ -63,8 +59,8 @@ function buildResidentTraining(
   };
 }
 
-/** The forward pass alone, with the same masks as in {@link buildResidentTraining}. */
-function buildResidentForward(head: Head, encoder: Encoder): ForwardOnDevice {
+/** The forward pass alone, with the same masks as in {@link buildDeviceTraining}. */
+function buildDeviceForward(head: Head, encoder: Encoder): ForwardOnDevice {
   const { graph, dropout, logits } = forward(head, encoder);
   graph.output(LOGITS, logits);
   return { graph, dropout };
@@ -147,8 +143,8 @@ interface Compiled<Built> {
 }
 
 interface EngineParts {
-  readonly store: ResidentParameters;
-  readonly step: ResidentStep;
+  readonly store: DeviceParameters;
+  readonly step: DeviceAdamW;
   readonly training: Compiled<TrainingOnDevice>;
   readonly forward: Compiled<ForwardOnDevice> | undefined;
 }
@@ -158,8 +154,8 @@ interface EngineParts {
  * there, losses and the norm of the gradients come back; everything between is computed there, dropout masks and the
  * update of the weights too.
  */
-export class ResidentEngine implements Engine {
-  readonly store: ResidentParameters;
+export class DeviceEngine implements Engine {
+  readonly store: DeviceParameters;
   readonly accumulates: boolean;
   steps = 0;
   readonly #memory: ResidentMemory;
@@ -168,7 +164,7 @@ export class ResidentEngine implements Engine {
   readonly #outputs: number;
   readonly #loss = new Float32Array(1);
   /** Of the last run, unless they were added to the sum. */
-  #gradients: ResidentGradients = new Map();
+  #gradients: DeviceGradients = new Map();
   #dropoutState: MaskState;
 
   private constructor(memory: ResidentMemory, parts: EngineParts, options: EngineOptions) {
@@ -182,19 +178,19 @@ export class ResidentEngine implements Engine {
     this.#dropoutState = { seed: seed >>> 0, position: 0, stream: 'graph' };
   }
 
-  static async create(memory: ResidentMemory, options: EngineOptions): Promise<ResidentEngine> {
+  static async create(memory: ResidentMemory, options: EngineOptions): Promise<DeviceEngine> {
     const { head, encoder, trainable, frozen } = options;
-    const training = buildResidentTraining(head, encoder, trainable);
-    const forward = options.forward ? buildResidentForward(head, encoder) : undefined;
-    const store = await ResidentParameters.create(memory, trainable);
+    const training = buildDeviceTraining(head, encoder, trainable);
+    const forward = options.forward ? buildDeviceForward(head, encoder) : undefined;
+    const store = await DeviceParameters.create(memory, trainable);
     const stays = new Set([...training.graph.outputs.keys()].filter((name) => name !== LOSS));
     const parts: EngineParts = {
       store,
       training: await compiled(memory, training, { ...frozen, stays }),
       forward: forward && (await compiled(memory, forward, { ...frozen, stays: new Set() })),
-      step: await ResidentStep.create(memory, store, options.adamW),
+      step: await DeviceAdamW.create(memory, store, options.adamW),
     };
-    return new ResidentEngine(memory, parts, options);
+    return new DeviceEngine(memory, parts, options);
   }
 
   get parameterFeeds(): Readonly<Record<string, ResidentTensor>> {

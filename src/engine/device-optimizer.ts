@@ -20,23 +20,23 @@ import {
 import type { LearnedParameters, ParameterDefinition, ParameterState, Weights } from './parameters.js';
 
 /** A parameter's weights and moments in an executor's memory, all of its shape. */
-type ResidentParameter = AdamWTensors<ResidentTensor>;
+type DeviceParameter = AdamWTensors<ResidentTensor>;
 
 type Shaped = Pick<ParameterDefinition, 'name' | 'shape'>;
 
 /** Weights and moments in an executor's memory. Everything is zero at first. */
-export class ResidentParameters implements LearnedParameters {
+export class DeviceParameters implements LearnedParameters {
   readonly parameters: readonly ParameterDefinition[];
   readonly #memory: ResidentMemory;
-  readonly #tensors = new Map<string, ResidentParameter>();
+  readonly #tensors = new Map<string, DeviceParameter>();
 
   private constructor(memory: ResidentMemory, parameters: readonly ParameterDefinition[]) {
     this.#memory = memory;
     this.parameters = parameters;
   }
 
-  static async create(memory: ResidentMemory, parameters: readonly ParameterDefinition[]): Promise<ResidentParameters> {
-    const made = new ResidentParameters(memory, parameters);
+  static async create(memory: ResidentMemory, parameters: readonly ParameterDefinition[]): Promise<DeviceParameters> {
+    const made = new DeviceParameters(memory, parameters);
     for (const { name, shape } of parameters) {
       const zeros = new Float32Array(volume(shape));
       await made.restore([{ name, shape, weights: zeros, firstMoments: zeros, secondMoments: zeros }]);
@@ -45,14 +45,14 @@ export class ResidentParameters implements LearnedParameters {
   }
 
   /** @throws RangeError if no parameter has this name. */
-  get(name: string): ResidentParameter {
+  get(name: string): DeviceParameter {
     const tensors = this.#tensors.get(name);
     if (tensors === undefined) throw new RangeError(`no parameter ${JSON.stringify(name)}`);
     return tensors;
   }
 
   /** Puts new tensors in the place of a parameter's, which are freed unless they are among the new ones. */
-  replace(name: string, tensors: ResidentParameter): void {
+  replace(name: string, tensors: DeviceParameter): void {
     const earlier = this.#tensors.get(name);
     this.#tensors.set(name, tensors);
     const kept = new Set(tensorsOf(tensors));
@@ -125,7 +125,7 @@ export class ResidentParameters implements LearnedParameters {
   }
 }
 
-const tensorsOf = ({ weights, firstMoments, secondMoments }: ResidentParameter): ResidentTensor[] => [
+const tensorsOf = ({ weights, firstMoments, secondMoments }: DeviceParameter): ResidentTensor[] => [
   weights,
   firstMoments,
   secondMoments,
@@ -134,7 +134,7 @@ const tensorsOf = ({ weights, firstMoments, secondMoments }: ResidentParameter):
 /** What an optimizer step does with gradients in an executor's memory: their weighted sum, their norm, and the update. */
 
 /** Gradients in an executor's memory, by parameter name. */
-export type ResidentGradients = ReadonlyMap<string, ResidentTensor>;
+export type DeviceGradients = ReadonlyMap<string, ResidentTensor>;
 
 type Feeds = Readonly<Record<string, Feed>>;
 
@@ -167,7 +167,7 @@ export class GradientSum {
   }
 
   /** @param gradients of all parameters; from now on they belong to the sum. */
-  async add(gradients: ResidentGradients, weight: number): Promise<void> {
+  async add(gradients: DeviceGradients, weight: number): Promise<void> {
     if (this.#weight === 0) {
       this.#gradients = new Map(gradients);
       this.#factor = weight;
@@ -183,7 +183,7 @@ export class GradientSum {
    * The mean is `scale` times these gradients.
    * @throws RangeError if nothing was added since the last step.
    */
-  get mean(): { readonly gradients: ResidentGradients; readonly scale: number } {
+  get mean(): { readonly gradients: DeviceGradients; readonly scale: number } {
     if (this.#weight === 0) throw new RangeError('no gradients were accumulated for this step');
     return { gradients: this.#gradients, scale: this.#factor / this.#weight };
   }
@@ -200,7 +200,7 @@ export class GradientSum {
     for (const { graph } of this.#groups ?? []) await graph.release();
   }
 
-  async #addGroup({ parameters, graph }: Group, gradients: ResidentGradients, weight: number): Promise<void> {
+  async #addGroup({ parameters, graph }: Group, gradients: DeviceGradients, weight: number): Promise<void> {
     const feeds: Record<string, Feed> = { factor: scalar(this.#factor), weight: scalar(weight) };
     const used = parameters.flatMap(({ name }) => {
       const [sum, added] = [this.#gradients.get(name), gradients.get(name)];
@@ -228,14 +228,14 @@ function sumGraph(parameters: readonly ParameterDefinition[]): Graph {
 }
 
 /** One AdamW step: the norm of all gradients, clipping, and the update of every weight. */
-export class ResidentStep {
-  readonly #store: ResidentParameters;
+export class DeviceAdamW {
+  readonly #store: DeviceParameters;
   readonly #norm: ResidentGraph;
   readonly #groups: readonly Group[];
   readonly #options: AdamWOptions | undefined;
 
   private constructor(
-    store: ResidentParameters,
+    store: DeviceParameters,
     norm: ResidentGraph,
     groups: readonly Group[],
     options: AdamWOptions | undefined,
@@ -246,15 +246,11 @@ export class ResidentStep {
     this.#options = options;
   }
 
-  static async create(
-    memory: ResidentMemory,
-    store: ResidentParameters,
-    options?: AdamWOptions,
-  ): Promise<ResidentStep> {
+  static async create(memory: ResidentMemory, store: DeviceParameters, options?: AdamWOptions): Promise<DeviceAdamW> {
     const norm = await memory.compile(sumOfSquaresGraph(store.parameters), { stays: new Set() });
     const update = (parameters: readonly ParameterDefinition[]) => updateGraph(parameters, options);
     const groups = await compiledGroups(memory, store.parameters, update);
-    return new ResidentStep(store, norm, groups, options);
+    return new DeviceAdamW(store, norm, groups, options);
   }
 
   /**

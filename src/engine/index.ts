@@ -11,7 +11,7 @@ export { type BatchGradients, PairGradients, withSurrogateLoss } from './batch-g
 export { dropTokens, feedsFor, lengthBatches, type PaddedBatch, padBatch } from './batches.js';
 export { calibrate } from './calibrate.js';
 export { type Checkpoint, checkpointTensors, readCheckpoint, restoreParameters, saveCheckpoint } from './checkpoint.js';
-export { ResidentEngine } from './device-engine.js';
+export { DeviceEngine } from './device-engine.js';
 export { Evaluator } from './evaluator.js';
 export { fitLinear, fitLinearEnd, type LinearFit, type LinearProblem, minimize } from './fit-linear.js';
 export { GeneratedDropout } from './generated-dropout.js';

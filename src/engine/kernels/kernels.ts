@@ -1,3 +1,5 @@
+/// <reference path="./web-assembly.d.ts" />
+
 import { InternalError } from '../../contract/index.js';
 import type { Arena } from './arena.js';
 import { KERNELS_WASM_BASE64 } from './generated.js';
@@ -35,8 +37,6 @@ export function quantizeDropoutRate(rate: number): { threshold: number; kept: nu
   }
   return { threshold, kept: LEVELS / (LEVELS - threshold) };
 }
-
-/// <reference path="./web-assembly.d.ts" />
 
 /** The scalars of one AdamW step; a kernel of {@link Kernels}. */
 interface AdamWScalars {
