@@ -21,9 +21,8 @@ import { GeneratedDropout } from './generated-dropout.js';
 import type { Head, LossHead, LossTargets } from './head.js';
 import { gradientOutput, LOGITS, LOSS } from './training-graph.js';
 
-/** The graphs of a training whose tensors stay in an executor's memory: they make their own dropout masks. */
+/** Training whose tensors stay in an executor's memory, such as a GPU's. Its graphs make their own dropout masks. */
 
-/** Forward pass with dropout. */
 interface ForwardOnDevice {
   readonly graph: Graph;
   readonly dropout: GeneratedDropout;
@@ -150,9 +149,8 @@ interface EngineParts {
 }
 
 /**
- * An engine whose weights, gradients and moments stay in an executor's memory, such as a GPU's. Ids and targets go
- * there, losses and the norm of the gradients come back; everything between is computed there, dropout masks and the
- * update of the weights too.
+ * An engine whose weights, gradients and moments stay in an executor's memory, such as a GPU's. Only ids and targets go
+ * there, and only losses and the norm of the gradients come back.
  */
 export class DeviceEngine implements Engine {
   readonly store: DeviceParameters;
@@ -163,7 +161,7 @@ export class DeviceEngine implements Engine {
   readonly #sum: GradientSum;
   readonly #outputs: number;
   readonly #loss = new Float32Array(1);
-  /** Of the last run, unless they were added to the sum. */
+  /** Gradients of the last run, until they are added to the sum. */
   #gradients: DeviceGradients = new Map();
   #dropoutState: MaskState;
 

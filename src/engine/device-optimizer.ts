@@ -51,7 +51,7 @@ export class DeviceParameters implements LearnedParameters {
     return tensors;
   }
 
-  /** Puts new tensors in the place of a parameter's, which are freed unless they are among the new ones. */
+  /** Replaces a parameter's tensors, and frees the old ones that are not among the new ones. */
   replace(name: string, tensors: DeviceParameter): void {
     const earlier = this.#tensors.get(name);
     this.#tensors.set(name, tensors);
@@ -131,16 +131,14 @@ const tensorsOf = ({ weights, firstMoments, secondMoments }: DeviceParameter): R
   secondMoments,
 ];
 
-/** What an optimizer step does with gradients in an executor's memory: their weighted sum, their norm, and the update. */
-
 /** Gradients in an executor's memory, by parameter name. */
 export type DeviceGradients = ReadonlyMap<string, ResidentTensor>;
 
 type Feeds = Readonly<Record<string, Feed>>;
 
 /**
- * Sums and updates are computed in groups of parameters, each in one run, with about this many bytes of weights: the old
- * and the new tensors of one group are in memory together, and not those of all parameters.
+ * Parameters are summed and updated in groups of about this many bytes of weights, one run per group: only one group's old
+ * and new tensors are in memory together.
  */
 const GROUP_BYTES = 64 * 1024 ** 2;
 
@@ -166,7 +164,7 @@ export class GradientSum {
     this.#parameters = parameters;
   }
 
-  /** @param gradients of all parameters; from now on they belong to the sum. */
+  /** @param gradients of all parameters; the sum owns them from now on. */
   async add(gradients: DeviceGradients, weight: number): Promise<void> {
     if (this.#weight === 0) {
       this.#gradients = new Map(gradients);
@@ -188,7 +186,6 @@ export class GradientSum {
     return { gradients: this.#gradients, scale: this.#factor / this.#weight };
   }
 
-  /** Starts a new sum. */
   clear(): void {
     for (const tensor of this.#gradients.values()) this.#memory.free(tensor);
     this.#gradients = new Map();

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Device, InternalError } from '../contract/index.js';
 import type { BatchWork } from './batch-work.js';
-import { SharedTokenizers } from './shared-tokenizers.js';
-import { TextModel } from './text-model.js';
+import { SharedTokenizers, TextModel } from './text-model.js';
 import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
 
 /** A loaded model. It stays in memory while it is used, even if it was forgotten. */

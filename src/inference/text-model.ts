@@ -1,14 +1,85 @@
 import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import { type Device, type ExecutionProvider, isOrchardError, ModelFolderError } from '../contract/index.js';
 import { familyOfModel } from '../families/index.js';
 import { type LoadedGraph, onnxExecutor, type TensorData } from '../graph/index.js';
 import { CONFIG_FILE, type ModelFolderConfig, ONNX_FILE, openModelFolder, TOKENIZER_FILE } from '../models/index.js';
-import { outputsByText, type TextOutputs, TextReader, type TextWindow, type Tokenizer } from '../text/index.js';
+import {
+  type EncodeOptions,
+  type Encoding,
+  loadTokenizer,
+  outputsByText,
+  type TextOutputs,
+  TextReader,
+  type TextWindow,
+  type Tokenizer,
+} from '../text/index.js';
 import { BatchWork, type ModelParts, type WorkOptions, type WorkSlice } from './batch-work.js';
 import { type DeviceGraph, type DeviceUse, openDeviceGraph } from './device-graph.js';
 import { EncoderRuns, nativeWork } from './encoder-runs.js';
 import { memoryOfModel } from './model-size.js';
-import { SharedTokenizers } from './shared-tokenizers.js';
+
+/** Enough for a batch of a medley: 50 queries. */
+const MAX_REMEMBERED_TEXTS = 64;
+/** Tokens of all remembered texts together; one takes 20 bytes. */
+const MAX_REMEMBERED_TOKENS = 1 << 16;
+
+/** One tokenizer for all models with equal tokenizer files, kept as long as one of the models. */
+export class SharedTokenizers {
+  readonly #tokenizers = new Map<string, WeakRef<Tokenizer>>();
+
+  /**
+   * @param key the text of both files. @param json the parsed tokenizer.json. @param config the parsed
+   * tokenizer_config.json.
+   * @throws ModelFolderError
+   */
+  load(key: string, json: unknown, config: unknown): Tokenizer {
+    for (const [other, tokenizer] of this.#tokenizers) {
+      if (tokenizer.deref() === undefined) this.#tokenizers.delete(other);
+    }
+    const known = this.#tokenizers.get(key)?.deref();
+    if (known !== undefined) return known;
+    const tokenizer = new RememberingTokenizer(loadTokenizer(json, config));
+    this.#tokenizers.set(key, new WeakRef(tokenizer));
+    return tokenizer;
+  }
+}
+
+/** Remembers encodings: the models of a medley read the same texts one after the other. */
+export class RememberingTokenizer implements Tokenizer {
+  readonly vocabularySize: Tokenizer['vocabularySize'];
+  readonly specialTokens: Tokenizer['specialTokens'];
+  readonly #encodings = new LRUCache<string, Encoding>({
+    max: MAX_REMEMBERED_TEXTS,
+    maxSize: MAX_REMEMBERED_TOKENS,
+    sizeCalculation: ({ ids }) => ids.length + 1,
+  });
+
+  readonly withoutOffsets?: string;
+  readonly #tokenizer: Tokenizer;
+
+  constructor(tokenizer: Tokenizer) {
+    this.#tokenizer = tokenizer;
+    if (tokenizer.withoutOffsets !== undefined) this.withoutOffsets = tokenizer.withoutOffsets;
+
+    this.vocabularySize = tokenizer.vocabularySize;
+    this.specialTokens = tokenizer.specialTokens;
+  }
+
+  encode(text: string, options: EncodeOptions = {}): Encoding {
+    if (options.pair !== undefined) return this.#tokenizer.encode(text, options);
+    const key = `${options.maxLength ?? ''} ${text}`;
+    const known = this.#encodings.get(key);
+    if (known !== undefined) return known;
+    const encoding = this.#tokenizer.encode(text, options);
+    this.#encodings.set(key, encoding);
+    return encoding;
+  }
+
+  token(id: number): string | undefined {
+    return this.#tokenizer.token(id);
+  }
+}
 
 /**
  * Checks that a folder's tokenizer fits its settings: the encoder has a row for each token, and windows have room for text
@@ -29,7 +100,7 @@ function checkReading(directory: string, config: ModelFolderConfig, tokenizer: T
   if (room >= 1 && window_overlap <= room / 2) return;
   const reason =
     room < 1
-      ? `orchard.max_tokens: ${max_tokens} leave no room for a text beside ${special} special tokens`
+      ? `orchard.max_tokens: ${max_tokens} leave no room for a text; ${special} tokens are special`
       : `orchard.window_overlap: ${window_overlap} of ${room} tokens; at most half of them can be read again`;
   throw new ModelFolderError(join(directory, CONFIG_FILE), reason);
 }

@@ -41,8 +41,8 @@ type OpenWorker = (settings: WorkerSettings) => Worker;
 
 /** @throws InstallationError in a bundle without the worker's file. */
 const openWorker: OpenWorker = (workerData) => {
-  const beside = () => new URL(/* webpackIgnore: true */ './inference-worker.js', import.meta.url);
-  return startThread(ownFile('inference-worker.js', beside), { workerData });
+  const fileUrl = () => new URL(/* webpackIgnore: true */ './inference-worker.js', import.meta.url);
+  return startThread(ownFile('inference-worker.js', fileUrl), { workerData });
 };
 
 /** How long closing waits for a thread to end. */
