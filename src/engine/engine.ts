@@ -2,11 +2,11 @@ import type { Encoder, ParameterSpec } from '../encoder/index.js';
 import type { Feed, GraphExecutor } from '../graph/index.js';
 import type { AdamWOptions, StepOptions } from './adamw.js';
 import type { BatchBounds, PaddedBatch } from './batches.js';
+import { DeviceEngine } from './device-engine.js';
 import { GradientEngine } from './gradient-engine.js';
 import type { LossHead, LossTargets } from './head.js';
-import type { DropoutState } from './kernels/dropout-state.js';
+import type { DropoutState } from './kernels/kernels.js';
 import type { FrozenWeights, LearnedParameters } from './parameters.js';
-import { ResidentEngine } from './resident-engine.js';
 
 export interface EngineOptions extends BatchBounds {
   readonly executor: GraphExecutor;
@@ -71,5 +71,5 @@ export interface Engine {
 /** The engine for an executor: weights, gradients and moments stay in the executor's memory where it has one. */
 export function createEngine(options: EngineOptions): Promise<Engine> {
   const { resident } = options.executor;
-  return resident === undefined ? GradientEngine.create(options) : ResidentEngine.create(resident, options);
+  return resident === undefined ? GradientEngine.create(options) : DeviceEngine.create(resident, options);
 }

@@ -1,7 +1,7 @@
 import { type Graph, resolveShape, type Shape, type Tensor, type TensorData } from '../graph/index.js';
 import { Random } from '../system/index.js';
 import type { MaskState } from './engine.js';
-import { quantizeDropoutRate } from './kernels/dropout-state.js';
+import { quantizeDropoutRate } from './kernels/kernels.js';
 
 /** What distinguishes the streams that are drawn from; any numbers. */
 const OF_RUN = 1;

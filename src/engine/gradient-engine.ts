@@ -12,8 +12,7 @@ import { type BatchBounds, feedsFor, type IdFeed, type PaddedBatch, rowsPerRun, 
 import type { Engine, EngineOptions } from './engine.js';
 import type { LossTargets } from './head.js';
 import { Arena } from './kernels/arena.js';
-import type { DropoutState } from './kernels/dropout-state.js';
-import { type Kernels, loadKernels } from './kernels/kernels.js';
+import { type DropoutState, type Kernels, loadKernels } from './kernels/kernels.js';
 import { ParameterStore } from './parameters.js';
 import {
   buildForwardGraph,

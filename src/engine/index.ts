@@ -7,10 +7,11 @@ export {
   mergedWeight,
   withAdapters,
 } from './adapters.js';
-export type { BatchGradients } from './batch-gradients.js';
+export { type BatchGradients, PairGradients, withSurrogateLoss } from './batch-gradients.js';
 export { dropTokens, feedsFor, lengthBatches, type PaddedBatch, padBatch } from './batches.js';
 export { calibrate } from './calibrate.js';
 export { type Checkpoint, checkpointTensors, readCheckpoint, restoreParameters, saveCheckpoint } from './checkpoint.js';
+export { DeviceEngine } from './device-engine.js';
 export { Evaluator } from './evaluator.js';
 export { fitLinear, fitLinearEnd, type LinearFit, type LinearProblem, minimize } from './fit-linear.js';
 export { GeneratedDropout } from './generated-dropout.js';
@@ -27,17 +28,16 @@ export type {
   TrainingHead,
 } from './head.js';
 export { Arena } from './kernels/arena.js';
-export { type DropoutState, quantizeDropoutRate } from './kernels/dropout-state.js';
 export {
   type AdaGradArrays,
   DOT_STEP,
+  type DropoutState,
   type IdBags,
   type Kernels,
   loadKernels,
+  quantizeDropoutRate,
   type SvmProblem,
 } from './kernels/kernels.js';
 export { createTaskLearner, Learner, type LearnerState, linearLearningRate, type TaskLearner } from './learner.js';
-export { PairGradients, withSurrogateLoss } from './pair-gradients.js';
 export { type FrozenWeights, isFrozen, type ParameterDefinition, ParameterStore, type Weights } from './parameters.js';
-export { ResidentEngine } from './resident-engine.js';
 export { buildEvaluationGraph, buildTrainingGraph, LOGITS, LOSS } from './training-graph.js';

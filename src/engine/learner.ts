@@ -2,11 +2,16 @@ import { bareName, type Encoder, initialize } from '../encoder/index.js';
 import { type GraphExecutor, volume } from '../graph/index.js';
 import { Random } from '../system/index.js';
 import type { TextWindow } from '../text/index.js';
-import { type BatchGradients, type LearningOptions, RowGradients } from './batch-gradients.js';
+import {
+  type BatchGradients,
+  type LearningOptions,
+  PairGradients,
+  RowGradients,
+  withSurrogateLoss,
+} from './batch-gradients.js';
 import { lengthBatches, longestOf } from './batches.js';
 import { createEngine, type Engine, type EngineOptions, type MaskState } from './engine.js';
 import type { PairHead, RowHead, TrainingHead } from './head.js';
-import { PairGradients, withSurrogateLoss } from './pair-gradients.js';
 import { type FrozenWeights, isFrozen, type Weights } from './parameters.js';
 
 /** The steps of a training: forward, backward, update; batch by batch and epoch by epoch. */

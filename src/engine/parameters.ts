@@ -25,7 +25,6 @@ export interface ParameterDefinition {
   readonly decay: boolean;
 }
 
-/** All that has been learned about one parameter. */
 export interface ParameterState extends Omit<AdamWArrays, 'gradients'> {
   readonly name: string;
   readonly shape: readonly number[];
@@ -35,11 +34,11 @@ type MaybePromise<T> = T | Promise<T>;
 
 /** The parameters of a training, in this process's memory or in a device's. */
 export interface LearnedParameters {
-  /** In the order in which they were given. */
+  /** In the given order. */
   readonly parameters: readonly ParameterDefinition[];
   /** A copy of all weights. */
   copyWeights(): MaybePromise<Weights>;
-  /** Overwrites the weights that are given; the others stay. */
+  /** Overwrites the given weights; the others stay. */
   setWeights(given: Weights): MaybePromise<void>;
   /** Weights and moments of all parameters. The arrays are only valid until the next step. */
   state(): MaybePromise<readonly ParameterState[]>;
@@ -126,7 +125,6 @@ export class ParameterStore implements LearnedParameters {
     for (const { name, weights } of this.parameters) weights.set(given.get(name) ?? weights);
   }
 
-  /** Views of this store's own arrays. */
   state(): readonly ParameterState[] {
     return this.parameters;
   }
@@ -163,7 +161,6 @@ export class ParameterStore implements LearnedParameters {
     return 1 / this.#accumulatedWeight;
   }
 
-  /** Resets the sum, after a step. */
   clearAccumulatedGradients(): void {
     if (this.#gradientSum === undefined) return;
     this.#kernels.fill(this.#gradientSum, 0);

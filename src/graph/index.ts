@@ -1,7 +1,11 @@
 export {
   type CompiledGraph,
   type CompileOptions,
+  checkFeeds,
+  checkOutputs,
+  emptyTensor,
   type Feed,
+  fedTensors,
   type GraphExecutor,
   type LoadedGraph,
   notHere,
@@ -10,11 +14,12 @@ export {
   type ResidentGraph,
   type ResidentMemory,
   type ResidentTensor,
+  readStoredWeight,
+  type Sizes,
   type StoredWeights,
   type TensorData,
   type TensorDescription,
 } from './executor.js';
-export { checkFeeds, checkOutputs, emptyTensor, fedTensors, readStoredWeight, type Sizes } from './feeds.js';
 export { addGradients, type ParameterGradient } from './gradients.js';
 export { Graph } from './graph.js';
 export {

@@ -1,23 +1,21 @@
-import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from './executor.js';
-import { sizesOf } from './feeds.js';
+import { type CompiledGraph, type CompileOptions, type GraphExecutor, sizesOf, type TensorData } from './executor.js';
 import type { Graph } from './graph.js';
 import { onnxExecutor } from './onnx/onnx-executor.js';
 
 /** How much of the processors a run uses: `narrow`, one thread or threads that sleep while they wait; or all allowed. */
 export type Width = 'narrow' | 'wide';
 
-/** How long a run took. */
 export interface TimedRun {
   /** Of its batch, in any unit that its time grows with; above 0. */
   readonly size: number;
-  /** A run of which the clock saw nothing teaches nothing. */
+  /** A run of 0 ms is ignored. */
   readonly ms: number;
-  /** What it took to get ready for the run's width, if that was another one before. Default 0. */
+  /** Time to switch to the run's width. Default 0. */
   readonly switchMs?: number;
 }
 
 export interface ThreadChoiceOptions {
-  /** With which the first runs are made. */
+  /** Width of the first runs. */
   readonly first: Width;
   /** `wide` is taken if a run then takes less than this share of its time as `narrow`. */
   readonly toWide: number;
@@ -27,7 +25,7 @@ export interface ThreadChoiceOptions {
 
 /** Runs before the first trial, and before one for a reason. */
 const LEAST_RUNS = 4;
-/** Runs between two trials, at least; and before the first one where what others found is followed. */
+/** Fewest runs between two trials, and before the first one if another choice's finding is followed. */
 const RUNS_BETWEEN = 64;
 const RUNS_FOLLOWED = 200;
 /** The share of the time that trials may cost. */
@@ -40,14 +38,13 @@ const FASTER = 0.8;
 const CHANGE_SHARE = 0.03;
 /** A trial ends early if two of its runs take longer than expected by this factor. */
 const WORSE = 1.3;
-/** Otherwise it goes on for this many runs after the first, and further ones if they are short. Their median decides. */
+/** Otherwise it takes this many runs after the first, and more if they are short. Their median decides. */
 const TRIAL_RUNS = 3;
 const TRIAL_MS = 150;
 const MOST_TRIAL_RUNS = 9;
-/** A run of a trial counts as at most this many lost runs: anything beyond had another cause. */
+/** A trial's run counts as at most this many lost runs: longer delays have another cause. */
 const MOST_LOST = 2;
 
-/** Some runs with the width that is not chosen. */
 interface Trial {
   readonly hasReason: boolean;
   readonly runs: TimedRun[];

@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { err, fromThrowable, type Result, type ResultAsync } from 'neverthrow';
 import { type InferenceResponse, type OrchardError, toOrchardError } from '../contract/index.js';
 import type { JudgedResult } from '../families/index.js';
-import { inFlightOf, type StreamOptions } from './call-options.js';
+import { inFlightOf, type StreamOptions } from './calls.js';
 import { onAbort } from './on-abort.js';
 
 /** The queries of a stream: an array, a generator, lines of a file … */
 export type Queries = Iterable<string> | AsyncIterable<string>;
 
-/** Whether queries can be read from it one after another; a text is one query by itself. */
+/** Whether the value is a source of queries; a single text is not. */
 export function isQueries(given: unknown): given is Queries {
   return typeof given === 'object' && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given);
 }
@@ -16,16 +16,15 @@ export function isQueries(given: unknown): given is Queries {
 /** The answer to one query of a stream, or why there is none. */
 export type StreamedAnswer = Result<InferenceResponse<JudgedResult>, OrchardError>;
 
-/** Longest pause before an overloaded service is asked again. */
+/** Longest pause before a retry on an overloaded service. */
 const MAX_PAUSE_MS = 1000;
-/** What is wrong with one query only; after any other failure, the next query would fail as well. */
+/** Failures of a single query; after any other failure, the next query would fail too. */
 const OF_ONE_QUERY: readonly OrchardError['code'][] = ['validation', 'deadline', 'internal'];
 
 /**
- * Answers queries in their order, reading ahead only as far as `inFlight` allows: whoever reads the answers slowly
- * slows down whoever gives the queries. A query that fails gives an error in its place; a failure that all queries
- * share ends the stream.
- * @param ask is called again where the service is overloaded.
+ * Answers queries in their order and reads ahead only as far as `inFlight` allows, so that queries are read no faster than
+ * answers. A query that fails gives an error in its place; a failure that affects all queries ends the stream.
+ * @param ask called again while the service is overloaded.
  */
 export async function* answerStream(
   queries: Queries,
@@ -35,7 +34,7 @@ export async function* answerStream(
   const inFlight = fromThrowable(inFlightOf, (thrown) => toOrchardError(thrown, 'asking a stream of queries'))(options);
   if (inFlight.isErr()) return yield err(inFlight.error);
   const { signal } = options;
-  const answers = readAhead(queries, (query) => patiently(() => ask(query), signal), inFlight.value);
+  const answers = readAhead(queries, (query) => withRetry(() => ask(query), signal), inFlight.value);
   for await (const answer of answers) {
     yield answer;
     if (answer.isErr() && !OF_ONE_QUERY.includes(answer.error.code)) return;
@@ -61,7 +60,7 @@ async function* readAhead(
     for (;;) {
       while (!isRead && answers.length < inFlight) {
         reading ??= read();
-        // A slow source doesn't hold up an answer that is there.
+        // A slow source must not delay an answer that is ready.
         const [first] = answers;
         const isAnswered = first?.then(() => true);
         if (await Promise.race([reading.then(() => false), ...(isAnswered ? [isAnswered] : [])])) break;
@@ -75,8 +74,8 @@ async function* readAhead(
   }
 }
 
-/** Asks again as long as the service is overloaded. */
-async function patiently(
+/** Retries while the service is overloaded. */
+async function withRetry(
   ask: () => ResultAsync<InferenceResponse<JudgedResult>, OrchardError>,
   signal: AbortSignal | undefined,
 ): Promise<StreamedAnswer> {
@@ -88,7 +87,7 @@ async function patiently(
   }
 }
 
-/** An abort ends the pause; asking again then tells of it. */
+/** An abort ends the pause; the retry then fails with it. */
 async function pauseUnlessAborted(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return pause(ms);
   if (signal.aborted) return;

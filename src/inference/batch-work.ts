@@ -1,25 +1,22 @@
 import { type Decoder, ExplainedText, type ExplanationChoice, type ModelResult } from '../families/index.js';
 import type { TextReader, TextWindow, WindowOutputs } from '../text/index.js';
 import type { EncoderRuns } from './encoder-runs.js';
-import type { BatchAnswer, StageTimes } from './lane.js';
+import type { BatchAnswer, StageTimes } from './worker.js';
 
-/** Texts of more UTF-16 code units are decoded step by step. */
+/** Texts of more UTF-16 code units are decoded in steps. */
 const LONG_TEXT = 4000;
 
-/** How texts are answered. */
 export interface WorkOptions {
-  /** Texts, by their index, that needn't be answered any more. */
+  /** Indices of cancelled texts. */
   readonly cancelled?: ReadonlySet<number>;
-  /** What to explain of each text; undefined for those that are only answered. Default: of none. */
+  /** What to explain of each text; undefined for texts without an explanation. Default: none. */
   readonly explain?: readonly (ExplanationChoice | undefined)[] | undefined;
 }
 
-/** What a slice of work came to. */
 export interface WorkSlice extends Omit<BatchAnswer, 'times' | 'loadedBytes' | 'deviceUse'> {
   readonly times: Omit<StageTimes, 'load'>;
 }
 
-/** What a model answers with. */
 export interface ModelParts {
   readonly reader: TextReader;
   readonly runs: EncoderRuns;
@@ -30,7 +27,7 @@ export interface ModelParts {
 interface TextReading {
   readonly text: string;
   readonly row: number;
-  /** Of the whole text. */
+  /** Windows of the whole text. */
   readonly windows: readonly TextWindow[];
   readonly choice?: ExplanationChoice;
   readonly explained?: ExplainedText;
@@ -39,11 +36,11 @@ interface TextReading {
 type Stage = 'tokenize' | 'run' | 'decode';
 
 /**
- * The work that some texts are for a model, done in slices: it can pause after each text that was tokenized, after each
- * run of the encoder, and between the steps in which a long text is decoded.
+ * Answers texts in slices: the work can pause after each tokenized text, after each run of the encoder, and between the
+ * steps of decoding a long text.
  */
 export class BatchWork {
-  /** Whether runs have the machine for themselves. */
+  /** Whether nothing else runs or waits. */
   alone = false;
   readonly #parts: ModelParts;
   readonly #texts: readonly string[];
@@ -66,12 +63,12 @@ export class BatchWork {
     this.#steps = this.#work();
   }
 
-  /** Whether nobody waits for any of the texts. */
+  /** Whether all texts are cancelled. */
   get isCancelled(): boolean {
     return this.#cancelled.size === this.#texts.length;
   }
 
-  /** Works on for about `ms` milliseconds: until the first step that ends after them, or all is done. */
+  /** Continues for about `ms` milliseconds: until the first step that ends after them, or until all is done. */
   async advance(ms: number): Promise<WorkSlice> {
     this.#since = performance.now();
     const until = this.#since + ms;
@@ -134,7 +131,7 @@ export class BatchWork {
     }
   }
 
-  /** Keeps what the last step gives, unless nobody waits for it any more. */
+  /** Keeps the result of the last step, unless the text is cancelled. */
   *#answer(row: number, begin: () => Generator<undefined, ModelResult>): Generator<undefined, void> {
     if (this.#cancelled.has(row)) return;
     const steps = begin();
@@ -145,7 +142,6 @@ export class BatchWork {
     }
   }
 
-  /** What is told of the windows with the answer. */
   #note(windows: readonly TextWindow[]): void {
     for (const { row, encoding } of windows) {
       this.#tokens += encoding.ids.length;

@@ -44,12 +44,10 @@ function buffersFor(
   );
 }
 
-/** A model's graph, on a device or on the CPU. */
-
 /** Where a model computes. */
 export interface DeviceUse {
   readonly device: ExecutionProvider;
-  /** Why it is not where it was asked to be. */
+  /** Why it is not the requested device. */
   readonly failure?: string;
 }
 
@@ -57,7 +55,7 @@ export interface DeviceUse {
 type OpenGraph = (device: ExecutionProvider) => Promise<LoadedGraph>;
 
 /**
- * Opens the graph where it was asked for, with `auto` where it is fastest, and on the CPU where that fails.
+ * Opens the graph on the requested device, with `auto` on the fastest one, and on the CPU if that fails.
  * @throws ModelFolderError
  */
 export async function openDeviceGraph(device: Device, open: OpenGraph): Promise<DeviceGraph> {
@@ -76,7 +74,7 @@ async function onCpu(open: OpenGraph, failure: string): Promise<DeviceGraph> {
   return new DeviceGraph(await open('cpu'), { device: 'cpu', failure }, open);
 }
 
-/** What is known of the devices, looked at once in each thread. */
+/** Each device is tested once per thread. */
 const known = new Map<ExecutionProvider, ReturnType<typeof deviceInformation>>();
 
 function informationOf(device: ExecutionProvider): ReturnType<typeof deviceInformation> {
@@ -98,7 +96,7 @@ async function fasterGraph(open: OpenGraph): Promise<DeviceGraph> {
   return best;
 }
 
-/** Whether it is worth it, for a short text and for many. */
+/** Whether a device is faster for a short text and for many. */
 async function isFaster(candidate: LoadedGraph, than: LoadedGraph): Promise<boolean> {
   for (const size of [
     { rows: 1, tokens: 16 },
@@ -113,13 +111,13 @@ function unlessDevice(thrown: unknown): undefined {
   deviceFailure(thrown);
 }
 
-/** How the device failed. @throws what is another failure */
+/** The message of a device failure. @throws any other failure */
 function deviceFailure(thrown: unknown): string {
   if (isOrchardError(thrown) && thrown.code === 'device') return thrown.message;
   throw thrown;
 }
 
-/** A graph that goes on with the CPU when its device fails. */
+/** A graph that continues on the CPU when its device fails. */
 export class DeviceGraph implements LoadedGraph {
   readonly inputs: LoadedGraph['inputs'];
   readonly outputs: LoadedGraph['outputs'];
@@ -149,7 +147,7 @@ export class DeviceGraph implements LoadedGraph {
       const lost = this.#graph;
       this.#graph = await this.#open('cpu');
       this.#use = { device: 'cpu', failure };
-      // What is left of a lost device may fail again.
+      // Releasing a lost device may fail, too.
       await lost.release().catch(() => undefined);
       await this.#graph.run(feeds, outputs);
     }

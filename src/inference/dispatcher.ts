@@ -1,56 +1,53 @@
 import { AbortedError, ClosedError, DeadlineError, OverloadedError, ValidationError } from '../contract/index.js';
-import { Batches } from './batches.js';
-import { type RequestTrace, traceLoad, tracePredict } from './channels.js';
-import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
-import type { InferenceStats, ModelStats } from './inference-stats.js';
-import type { Lane } from './lane.js';
-import { LanePool } from './lane-pool.js';
-import { LaneState } from './lane-state.js';
+import { BatchScheduler } from './batch-scheduler.js';
+import type { InferenceService, InferenceStats, ModelStats, Predictions, RequestOptions } from './inference-service.js';
 import { ModelMemory, type ModelSize } from './model-memory.js';
 import { onAbort } from './on-abort.js';
 import { PendingRequest } from './pending-request.js';
 import { RequestQueue } from './request-queue.js';
+import { type RequestTrace, traceLoad, tracePredict } from './tracing.js';
+import type { InferenceWorker } from './worker.js';
+import { PooledWorker, WorkerPool } from './worker-pool.js';
 
-/** How often lanes are looked at while any of them works, in milliseconds. */
+/** How often workers are checked while any of them is busy, in milliseconds. */
 const TICK_MS = 1000;
 /** The longest time that Node's timers take: 24 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** How long a lane may take for one slice of work, in milliseconds. */
-interface Patience {
+/** Longest time for one slice of work, in milliseconds. */
+interface Timeouts {
   readonly runMs: number;
-  /** Where a model is to be loaded. */
+  /** When the slice includes loading a model. */
   readonly loadMs: number;
 }
 
-/** Slices are cut at 40 ms, between steps that take a second at most: who takes a minute doesn't come back. */
-const PATIENCE: Patience = { runMs: 60_000, loadMs: 300_000 };
+/** Slices end after about 40 ms, between steps of at most a second: a worker that takes a minute hangs. */
+const TIMEOUTS: Timeouts = { runMs: 60_000, loadMs: 300_000 };
 
-/** What happens to lanes, and when. */
 interface WatchOptions {
-  /** Called each second while a lane works. */
+  /** Called each second while a worker is busy. */
   readonly tick: () => void;
-  /** After so many milliseconds without work, lanes give their memory back. */
+  /** After this time without work, workers free their memory. */
   readonly idleMs: number;
-  readonly patience?: Patience | undefined;
+  readonly timeouts?: Timeouts | undefined;
 }
 
 /**
- * Gives up lanes that don't answer, has others take over what waits for them meanwhile, and has lanes rest that nobody
- * has asked for long.
+ * Replaces workers that hang, lets other workers take over waiting work meanwhile, and frees the memory of workers that are
+ * idle for long.
  */
-class LaneWatch {
-  readonly #lanes: readonly LaneState[];
+class Watchdog {
+  readonly #workers: readonly PooledWorker[];
   readonly #options: WatchOptions;
   #timer: NodeJS.Timeout | undefined;
   #idle: NodeJS.Timeout | undefined;
 
-  constructor(lanes: readonly LaneState[], options: WatchOptions) {
-    this.#lanes = lanes;
+  constructor(workers: readonly PooledWorker[], options: WatchOptions) {
+    this.#workers = workers;
     this.#options = options;
   }
 
-  /** Something is asked of the lanes. */
+  /** Starts to watch; call it with each request. */
   start(): void {
     if (this.#timer !== undefined) return;
     this.stop();
@@ -67,78 +64,78 @@ class LaneWatch {
   #wait(): void {
     this.stop();
     const rest = () => {
-      for (const lane of this.#lanes) if (!lane.isBusy && lane.unfinished === 0) lane.rest();
+      for (const worker of this.#workers) if (!worker.isBusy && worker.unfinished === 0) worker.rest();
     };
     if (this.#options.idleMs <= MAX_TIMER_MS) this.#idle = setTimeout(rest, this.#options.idleMs).unref();
   }
 
   #look(): void {
     this.#options.tick();
-    const busy = this.#lanes.filter(({ isBusy }) => isBusy);
+    const busy = this.#workers.filter(({ isBusy }) => isBusy);
     if (busy.length === 0) this.#wait();
     const now = performance.now();
-    for (const { lane, loading, busySince } of busy) {
-      const { loadMs, runMs } = this.#options.patience ?? PATIENCE;
+    for (const { thread, loading, busySince } of busy) {
+      const { loadMs, runMs } = this.#options.timeouts ?? TIMEOUTS;
       const ms = loading !== undefined ? loadMs : runMs;
       if (now - busySince <= ms) continue;
       const what = loading !== undefined ? 'loading a model' : 'its work';
-      lane.abandon(`an inference worker did not end ${what} within ${ms / 1000} s; it is replaced`);
+      thread.abandon(`an inference worker did not end ${what} within ${ms / 1000} s; it is replaced`);
     }
   }
 }
 
-/** Most characters that may wait, whatever the number of texts. */
+/** Most characters that may wait, for any number of texts. */
 const MAX_WAITING_CHARACTERS = 2 ** 24;
-/** What a character of a text that waits takes, and one of a text that runs: its tokens, windows and outputs. */
+/** Memory per character of a waiting text, and of a running one with its tokens, windows and outputs. */
 const WAITING_BYTES = 2;
 const RUNNING_BYTES = 100;
-/** How long closing waits for what has not been answered. */
+/** How long closing waits for unanswered requests. */
 const CLOSE_MS = 10_000;
 const IDLE_MS = 600_000;
 
 export interface DispatcherOptions {
   /** Most texts that may wait. */
   readonly maxWaiting: number;
-  /** Most memory that models and texts may take, in bytes. Default: no limit. */
+  /** Most memory of models and texts together, in bytes. Default: no limit. */
   readonly memoryLimit?: number;
-  /** Default: models are thought to take none before they are loaded. */
+  /** Default: 0 for models that are not loaded. */
   readonly sizeOf?: ModelSize;
   /** Default 10 s. */
   readonly closeMs?: number;
-  /** How long nothing must have been asked for threads to end and give their memory back. Default 10 minutes. */
+  /** Time without requests after which threads end and free their memory. Default 10 minutes. */
   readonly idleMs?: number;
-  readonly patience?: Patience;
+  readonly timeouts?: Timeouts;
 }
 
 /**
- * Gathers the texts of all callers and hands them to lanes, model by model, first in, first out. What is asked in one
- * turn of the event loop goes together.
+ * Collects the texts of all callers and passes them to workers, model by model, first in, first out. Texts of one turn of
+ * the event loop share batches.
  */
 export class Dispatcher implements InferenceService {
   readonly #queue = new RequestQueue();
-  readonly #lanes: readonly LaneState[];
-  readonly #pool: LanePool;
+  readonly #workers: readonly PooledWorker[];
+  readonly #pool: WorkerPool;
   readonly #memory: ModelMemory;
-  readonly #batches: Batches;
-  readonly #watch: LaneWatch;
+  readonly #scheduler: BatchScheduler;
+  readonly #watch: Watchdog;
   readonly #maxWaiting: number;
   readonly #closeMs: number;
   readonly #requests = { answered: 0, refused: 0, cancelled: 0, failed: 0 };
   /** Requests whose models are being measured. */
   readonly #arriving = new Map<PendingRequest, Promise<void>>();
-  /** Folders to forget once nobody waits for their models. */
+  /** Folders to forget once no request for their models is left. */
   readonly #forgotten = new Set<string>();
   #isScheduled = false;
   #closing: Promise<void> | undefined;
 
-  constructor(lanes: readonly Lane[], options: DispatcherOptions) {
+  constructor(workers: readonly InferenceWorker[], options: DispatcherOptions) {
     const { maxWaiting, memoryLimit = Number.POSITIVE_INFINITY, sizeOf = () => 0 } = options;
     this.#maxWaiting = maxWaiting;
     this.#closeMs = options.closeMs ?? CLOSE_MS;
-    this.#lanes = lanes.map((lane) => new LaneState(lane));
-    this.#memory = new ModelMemory(memoryLimit, this.#lanes, sizeOf, () => this.#textBytes);
-    this.#pool = new LanePool(this.#lanes, this.#memory);
-    this.#batches = new Batches(this.#queue, this.#pool, this.#memory, {
+    this.#workers = workers.map((worker) => new PooledWorker(worker));
+    this.#memory = new ModelMemory(memoryLimit, this.#workers, sizeOf, () => this.#textBytes);
+    this.#pool = new WorkerPool(this.#workers, this.#memory);
+    this.#scheduler = new BatchScheduler(this.#queue, this.#pool, this.#memory, {
       idle: () => {
         this.#schedule();
         this.#forgetAgain();
@@ -149,9 +146,9 @@ export class Dispatcher implements InferenceService {
       },
       failed: (request, thrown) => this.#fail(request, thrown),
     });
-    const tick = () => this.#batches.start();
-    const { idleMs = IDLE_MS, patience } = options;
-    this.#watch = new LaneWatch(this.#lanes, { tick, idleMs, patience });
+    const tick = () => this.#scheduler.start();
+    const { idleMs = IDLE_MS, timeouts } = options;
+    this.#watch = new Watchdog(this.#workers, { tick, idleMs, timeouts });
   }
 
   predict(
@@ -170,8 +167,8 @@ export class Dispatcher implements InferenceService {
         request.trace = trace;
         request.explain = explain;
         request.noneOfThese = noneOfThese ?? false;
-        if (signal !== undefined) this.#heed(signal, request);
-        if (deadlineMs !== undefined) this.#limit(deadlineMs, request);
+        if (signal !== undefined) this.#watchSignal(signal, request);
+        if (deadlineMs !== undefined) this.#watchDeadline(deadlineMs, request);
         if (measuring === undefined) this.#enqueue(request);
         else this.#arriving.set(request, this.#enqueueAfter(measuring, request));
       });
@@ -181,12 +178,12 @@ export class Dispatcher implements InferenceService {
   async warm(directory: string): Promise<void> {
     this.#checkOpen();
     await this.#memory.measure(directory);
-    const home = this.#pool.homeOf(directory);
-    if (home === undefined) return;
-    if (!home.models.has(directory)) this.#memory.makeRoomFor(directory);
+    const worker = this.#pool.workerToLoad(directory);
+    if (worker === undefined) return;
+    if (!worker.models.has(directory)) this.#memory.makeRoomFor(directory);
     const startedAt = performance.now();
     this.#watch.start();
-    const { ms } = await home.load(directory, this.#memory.bytesOf(directory));
+    const { ms } = await worker.load(directory, this.#memory.bytesOf(directory));
     this.#schedule();
     if (ms === 0) return;
     this.#pool.figuresOf(directory).loadMs = ms;
@@ -195,7 +192,7 @@ export class Dispatcher implements InferenceService {
 
   forget(directory: string): void {
     this.#pool.forget(directory);
-    // What was asked before may load it again.
+    // Earlier requests may load it again.
     if (this.#isAsked(directory)) this.#forgotten.add(directory);
   }
 
@@ -203,26 +200,26 @@ export class Dispatcher implements InferenceService {
     return {
       waitingRequests: this.#queue.waitingRequests,
       waitingTexts: this.#queue.waitingTexts,
-      runningTexts: this.#batches.begun.reduce((sum, { items }) => sum + items.length, 0),
+      runningTexts: this.#scheduler.begun.reduce((sum, { items }) => sum + items.length, 0),
       requests: { ...this.#requests },
-      texts: this.#batches.texts,
-      stages: this.#batches.stages,
+      texts: this.#scheduler.texts,
+      stages: this.#scheduler.stages,
       memory: this.#memory.stats,
       models: [...this.#pool.figures].map(([directory, { texts, textMs }]) => ({
         directory,
-        workers: this.#pool.homes(directory).length,
+        workers: this.#pool.workersWith(directory).length,
         waitingTexts: this.#queue.waitingFor(directory),
         texts,
         textMs,
         ...this.#deviceOf(directory),
       })),
-      workers: this.#lanes.map(({ isBusy, models }) => ({ busy: isBusy, models: models.size })),
+      workers: this.#workers.map(({ isBusy, models }) => ({ busy: isBusy, models: models.size })),
     };
   }
 
   #deviceOf(directory: string): Pick<ModelStats, 'device' | 'deviceFailure'> {
-    const [home] = this.#pool.homes(directory);
-    const { device = 'cpu', failure } = home?.models.get(directory)?.deviceUse ?? {};
+    const [worker] = this.#pool.workersWith(directory);
+    const { device = 'cpu', failure } = worker?.models.get(directory)?.deviceUse ?? {};
     return { device, ...(failure !== undefined && { deviceFailure: failure }) };
   }
 
@@ -239,18 +236,18 @@ export class Dispatcher implements InferenceService {
     await Promise.race([this.#drained(), late]);
     clearTimeout(timer);
     for (const request of this.#arriving.keys()) this.#fail(request, new ClosedError('inference service'));
-    this.#batches.failAll(new ClosedError('inference service'));
-    await Promise.all(this.#lanes.map(({ lane }) => lane.close()));
+    this.#scheduler.failAll(new ClosedError('inference service'));
+    await Promise.all(this.#workers.map(({ thread }) => thread.close()));
     this.#watch.stop();
   }
 
   async #drained(): Promise<void> {
     await Promise.all(this.#arriving.values());
-    await this.#batches.drained();
+    await this.#scheduler.drained();
   }
 
   get #textBytes(): number {
-    const running = this.#batches.begun.reduce((sum, { characters }) => sum + characters, 0);
+    const running = this.#scheduler.begun.reduce((sum, { characters }) => sum + characters, 0);
     return WAITING_BYTES * this.#queue.waitingCharacters + RUNNING_BYTES * running;
   }
 
@@ -258,7 +255,7 @@ export class Dispatcher implements InferenceService {
     if (this.#closing !== undefined) throw new ClosedError('inference service');
   }
 
-  /** An empty queue takes any request, or one that is larger than the bounds could never be answered. */
+  /** An empty queue takes any request: otherwise, one that is larger than the limits could never be answered. */
   #checkRoom(texts: readonly string[]): void {
     let { waitingTexts, waitingCharacters } = this.#queue;
     for (const arriving of this.#arriving.keys()) {
@@ -273,7 +270,7 @@ export class Dispatcher implements InferenceService {
       this.#memory.couldTake(WAITING_BYTES * characters);
     if (fits) return;
     this.#requests.refused += 1;
-    throw new OverloadedError(waitingTexts, this.#batches.waitingMs);
+    throw new OverloadedError(waitingTexts, this.#scheduler.waitingMs);
   }
 
   #enqueue(request: PendingRequest): void {
@@ -295,7 +292,7 @@ export class Dispatcher implements InferenceService {
 
   #isAsked(directory: string): boolean {
     return (
-      this.#queue.waitingFor(directory) > 0 || this.#batches.begun.some(({ flow }) => flow.directory === directory)
+      this.#queue.waitingFor(directory) > 0 || this.#scheduler.begun.some(({ queue }) => queue.directory === directory)
     );
   }
 
@@ -307,17 +304,17 @@ export class Dispatcher implements InferenceService {
     }
   }
 
-  #heed(signal: AbortSignal, request: PendingRequest): void {
-    const abort = () => this.#giveUp(request, new AbortedError('inference', { cause: signal.reason }));
+  #watchSignal(signal: AbortSignal, request: PendingRequest): void {
+    const abort = () => this.#cancel(request, new AbortedError('inference', { cause: signal.reason }));
     request.onEnd(onAbort(signal, abort));
   }
 
-  #limit(deadlineMs: number, request: PendingRequest): void {
-    const timer = setTimeout(() => this.#giveUp(request, new DeadlineError(deadlineMs)), deadlineMs);
+  #watchDeadline(deadlineMs: number, request: PendingRequest): void {
+    const timer = setTimeout(() => this.#cancel(request, new DeadlineError(deadlineMs)), deadlineMs);
     request.onEnd(() => clearTimeout(timer));
   }
 
-  #giveUp(request: PendingRequest, error: AbortedError | DeadlineError): void {
+  #cancel(request: PendingRequest, error: AbortedError | DeadlineError): void {
     this.#withdraw(request);
     this.#end(request, 'cancelled', () => request.reject(error));
   }
@@ -329,19 +326,19 @@ export class Dispatcher implements InferenceService {
 
   #withdraw(request: PendingRequest): void {
     this.#queue.remove(request);
-    this.#batches.cancel(request);
+    this.#scheduler.cancel(request);
   }
 
-  #end(request: PendingRequest, how: 'answered' | 'cancelled' | 'failed', tell: () => void): void {
+  #end(request: PendingRequest, outcome: 'answered' | 'cancelled' | 'failed', settle: () => void): void {
     if (request.ended) return;
     request.end();
-    this.#requests[how] += 1;
-    tell();
+    this.#requests[outcome] += 1;
+    settle();
   }
 
   /**
-   * Batches are made up once the callers that were just answered have asked again: after the microtasks that are due,
-   * and those that they lead to.
+   * Makes batches after all due microtasks and those that they queue, so that callers that were just answered can ask
+   * again first.
    */
   #schedule(): void {
     if (this.#isScheduled) return;
@@ -349,7 +346,7 @@ export class Dispatcher implements InferenceService {
     queueMicrotask(() =>
       process.nextTick(() => {
         this.#isScheduled = false;
-        this.#batches.start();
+        this.#scheduler.start();
       }),
     );
   }

@@ -9,38 +9,53 @@ import {
   type Width,
 } from '../graph/index.js';
 import type { TextWindow } from '../text/index.js';
-import { nativeWork } from './native-work.js';
 
-/** A run's padded size. */
+/** Counts the running calls of ONNX Runtime in this thread; shared with the thread that started it. */
+let calls: Int32Array = new Int32Array(1);
+
+/** @param shared memory of the thread that started this one: terminating a thread within such a call ends the process. */
+export function countNativeWorkIn(shared: Int32Array): void {
+  calls = shared;
+}
+
+export async function nativeWork<Value>(work: () => Promise<Value>): Promise<Value> {
+  Atomics.add(calls, 0, 1);
+  try {
+    return await work();
+  } finally {
+    Atomics.sub(calls, 0, 1);
+  }
+}
+
 export interface RunSize {
   readonly rows: number;
   /** Tokens of the longest row. */
   readonly tokens: number;
 }
 
-/** Numbers that a run's time is a sum of, each times a coefficient. */
+/** Coefficients of a run's time. */
 type Features = readonly [start: number, tokens: number, pairs: number];
 
 /**
- * What starting a run costs, what a token costs, and what the pairs of tokens that attention compares cost, in tokens:
- * measured on minis and bases on two cores, and good enough until a model's own runs say more.
+ * Costs in tokens of starting a run, of a token, and of a pair of tokens in attention. Measured on minis and bases on two
+ * cores; used until a model's own runs are measured.
  */
 const PRIOR: Features = [18, 1, 1 / 1500];
-/** Runs that the prior stands for, at first. */
+/** Pseudo-observations of the prior. */
 const PRIOR_SIZES: readonly RunSize[] = [
   { rows: 1, tokens: 8 },
   { rows: 1, tokens: 128 },
   { rows: 8, tokens: 32 },
   { rows: 4, tokens: 256 },
 ];
-/** Weight of a run after each further one: the last two hundred or so count. */
+/** Decay of a run's weight with each further run: about the last two hundred count. */
 const KEPT = 0.995;
 /** Runs between two fits. */
 const RUNS_PER_FIT = 8;
 
 /**
- * How long runs of a model take on this machine: start + tokens · a + rows · tokens² · b, fitted to the runs as they
- * happen by least squares of the relative error, so that long runs don't count more than short ones.
+ * The time of a model's runs on this machine: start + rows · tokens · a + rows · tokens² · b. It is fitted online by least
+ * squares of the relative error, so that long runs don't count more than short ones.
  */
 export class RunCost {
   #coefficients: Features = PRIOR;
@@ -49,12 +64,12 @@ export class RunCost {
   #sums = [0, 0, 0];
   #runs = 0;
 
-  /** In tokens of a long run; in milliseconds once runs were learned from. */
+  /** In tokens before the first measured run, then in milliseconds. */
   cost(size: RunSize): number {
     return costOf(this.#coefficients, size);
   }
 
-  /** @param ms how long a run took. */
+  /** @param ms measured time of a run. */
   learn(size: RunSize, ms: number): void {
     if (!(ms > 0)) return;
     if (this.#runs === 0) this.#assume(ms / costOf(PRIOR, size));
@@ -75,7 +90,7 @@ export class RunCost {
     this.#sums = [a, b, c].map((sum, at) => KEPT * (this.#sums[at] ?? 0) + sum);
   }
 
-  /** Keeps what was known where the runs were too much alike, or too noisy, to tell the three apart. */
+  /** Keeps the earlier coefficients if the runs are too similar or too noisy to separate the three. */
   #fit(): void {
     const [aa = 0, ab = 0, ac = 0, bb = 0, bc = 0, cc = 0] = this.#products;
     const matrix = [
@@ -107,19 +122,18 @@ function determinant(matrix: readonly (readonly number[])[]): number {
   return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g);
 }
 
-/** What decides how texts are grouped. */
 interface GroupingOptions {
   /** The most tokens, padding included, that a run may hold; a longer text runs alone. */
   readonly maxTokens: number;
-  /** What a run costs. Default: as runs of small encoders do. */
+  /** The cost of a run. Default: that of small encoders. */
   readonly cost?: (size: RunSize) => number;
 }
 
 const usual = new RunCost();
 
 /**
- * Splits texts into runs so that all runs together cost least. Texts are sorted by length, and the best cuts are
- * found by dynamic programming, in O(texts × most texts in a run).
+ * Splits texts into runs of the least total cost. Texts are sorted by length, and dynamic programming finds the best cuts,
+ * in O(texts × most texts in a run).
  * @param lengths tokens of each text.
  * @returns positions in `lengths`, run by run.
  */
@@ -148,20 +162,20 @@ export function lengthGroups(
   return groups.reverse();
 }
 
-/** Runs that were alone before a second session is worth its memory. */
+/** Runs without other work before a second session is worth its memory. */
 const RUNS_BEFORE = 8;
-/** Several threads take processors from others, so they must save a tenth of the time. */
+/** Several threads take processors from other work, so they must save a tenth of the time. */
 const CHOICE: ThreadChoiceOptions = { first: 'narrow', toWide: 0.9, toNarrow: 1.05 };
 
 /**
- * Decides how many threads a run uses that has the machine for itself, for runs of similar size by themselves: small
- * ones are often faster with one thread, and beside busy processes all may be.
+ * Decides how many threads a run uses while nothing else runs, separately for each range of sizes: small runs are often
+ * faster with one thread, and so may be all runs while other processes use the CPU.
  */
 export class RunThreads {
   readonly #sizes = new Map<number, ThreadChoice>();
   #runs = 0;
 
-  /** Whether enough runs were alone for a session of several threads to be worth while. */
+  /** Whether a session of several threads is worth its memory. */
   get wantsWide(): boolean {
     return this.#runs >= RUNS_BEFORE;
   }
@@ -171,7 +185,7 @@ export class RunThreads {
     return this.wantsWide ? this.#of(tokens).width : 'narrow';
   }
 
-  /** @param ms how long a run took that was alone and as wide as was chosen. */
+  /** @param ms measured time of a run of the chosen width, while nothing else ran. */
   learn(tokens: number, ms: number): void {
     if (this.wantsWide) this.#of(tokens).learn({ size: Math.max(1, tokens), ms });
     this.#runs += 1;
@@ -219,27 +233,25 @@ class TokenGrid {
 }
 
 /**
- * Most tokens of a run of several texts, padding included. Longer runs take no less time for each token, as what they
- * compute no longer fits into the processor's cache, and the runtime keeps the memory of its largest run for each model.
+ * Most tokens of a run of several texts, padding included. Longer runs are no faster per token, since their activations
+ * exceed the processor's cache, and the runtime keeps the memory of each model's largest run.
  */
 const MAX_TOKENS_PER_RUN = 512;
 
-/** The graph of a model, once for each number of threads. */
 interface EncoderGraphs {
   /** For one thread. */
   readonly narrow: LoadedGraph;
   /** Loads it for several threads; undefined if runs may use one only. */
   readonly openWide: (() => Promise<LoadedGraph>) | undefined;
   readonly output: TensorDescription;
-  /** Id of the token that fills rows up. */
+  /** Id of the padding token. */
   readonly pad: number;
 }
 
-/** How windows are computed. */
 interface ComputeOptions {
-  /** Whether the next run has the machine for itself, and may use several threads. Default: none has. */
+  /** Whether nothing else runs or waits, so that the next run may use several threads. Default: never. */
   readonly alone?: () => boolean;
-  /** Texts, by their index, whose windows needn't be computed any more. */
+  /** Indices of cancelled texts. */
   readonly cancelled?: ReadonlySet<number>;
 }
 
@@ -312,7 +324,7 @@ export class EncoderRuns {
   }
 }
 
-/** What the graph takes: token types only where it reads them. */
+/** The graph's inputs; token types only if it reads them. */
 function feedsOf(
   run: readonly TextWindow[],
   tokens: number,

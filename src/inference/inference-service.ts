@@ -1,5 +1,59 @@
+import type { ExecutionProvider } from '../contract/index.js';
 import type { ExplanationChoice, ModelResult } from '../families/index.js';
-import type { InferenceStats } from './inference-stats.js';
+import type { MemoryStats } from './model-memory.js';
+import type { StageTimes } from './worker.js';
+
+/** The state of an inference service, and counts of its work so far. */
+export interface InferenceStats {
+  /** Requests that have texts waiting. */
+  readonly waitingRequests: number;
+  /** Texts that no thread has started. */
+  readonly waitingTexts: number;
+  /** Texts that threads have started. */
+  readonly runningTexts: number;
+  /** Requests answered, refused with an OverloadedError, cancelled by abort or deadline, and failed. */
+  readonly requests: {
+    readonly answered: number;
+    readonly refused: number;
+    readonly cancelled: number;
+    readonly failed: number;
+  };
+  /** Texts answered. */
+  readonly texts: number;
+  /** Total time of those texts in milliseconds of the threads; divide by `texts` for the mean. */
+  readonly stages: StageTimes;
+  /** Memory of models and texts, and the limit. */
+  readonly memory: MemoryStats;
+  /** The loaded models. */
+  readonly models: readonly ModelStats[];
+  /** The worker threads; for an inline service, the calling thread. */
+  readonly workers: readonly WorkerStats[];
+}
+
+/** A loaded model. */
+export interface ModelStats {
+  /** Its folder. */
+  readonly directory: string;
+  /** Number of threads that have loaded it. */
+  readonly workers: number;
+  /** Its waiting texts. */
+  readonly waitingTexts: number;
+  /** Texts answered. */
+  readonly texts: number;
+  /** Milliseconds per text, as a moving average. */
+  readonly textMs: number;
+  /** Where it computes, in the first thread that loaded it. */
+  readonly device: ExecutionProvider;
+  /** Why it is not the device of the option `device`. */
+  readonly deviceFailure?: string;
+}
+
+/** A thread that runs models. */
+export interface WorkerStats {
+  readonly busy: boolean;
+  /** Number of models that it has loaded. */
+  readonly models: number;
+}
 
 /** The answer to one request. */
 export interface Predictions {
@@ -7,28 +61,28 @@ export interface Predictions {
   readonly results: readonly ModelResult[];
   /** Milliseconds from the start of its tokenisation to its last result, loading and waiting not included. */
   readonly elapsedMs: number;
-  /** Positions of the texts of which only the beginning was read, since they are longer than the model reads. */
+  /** Positions of the texts that are longer than the model reads; only their beginning was read. */
   readonly truncated: readonly number[];
 }
 
-/** Of one request. */
+/** Options of one request. */
 export interface RequestOptions {
   /**
-   * When it fires, the request leaves the queue, and what is left of it in a run under way is not computed; the promise
-   * rejects with an AbortedError.
+   * When it fires, the request leaves the queue, the rest of its running batches is not computed, and the promise rejects
+   * with an AbortedError.
    */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds after which the request is given up likewise, with a DeadlineError. Default: none. */
+  /** Milliseconds after which the request is cancelled with a DeadlineError. Default: none. */
   readonly deadlineMs?: number | undefined;
-  /** On whose behalf it is asked: accounts take turns, by the work that was done for each. Default: one for all. */
+  /** The account that asks: accounts take turns, by the work done for each. Default: one for all. */
   readonly account?: string | undefined;
-  /** Whether results tell `none_of_these`, where the model has a threshold for it. Default false. */
+  /** Whether results include `none_of_these`, if the model has a threshold for it. Default false. */
   readonly noneOfThese?: boolean | undefined;
-  /** Has the answers explained, as the choice says. Default: they are not. */
+  /** Explains the answers. Default: no explanation. */
   readonly explain?: ExplanationChoice | undefined;
 }
 
-/** Runs models from their folders, and keeps loaded those that it was asked for. */
+/** Runs models from their folders, and keeps them loaded. */
 export interface InferenceService {
   /**
    * @param directory a model folder.
@@ -37,14 +91,14 @@ export interface InferenceService {
    * limit, OverloadedError while too many texts wait, AbortedError, DeadlineError, ClosedError
    */
   predict(directory: string, texts: readonly string[], options?: RequestOptions): Promise<Predictions>;
-  /** Loads a model that is about to be asked. @throws ModelFolderError, MemoryLimitError, ClosedError */
+  /** Loads a model ahead of its first request. @throws ModelFolderError, MemoryLimitError, ClosedError */
   warm(directory: string): Promise<void>;
-  /** Unloads the model of a folder that is about to be deleted. */
+  /** Unloads a folder's model, for example before the folder is deleted. */
   forget(directory: string): void;
-  /** What waits, what runs, and what was done so far. */
+  /** The current state, and counts of the work so far. */
   stats(): InferenceStats;
   /**
-   * Refuses further requests, answers those that wait, and frees everything. What has not been answered after 10 s fails
+   * Refuses further requests, answers those that wait, and frees everything. Requests that are not answered after 10 s fail
    * with a ClosedError. Idempotent.
    */
   close(): Promise<void>;

@@ -1,15 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { describeError, toOrchardError } from '../contract/index.js';
-import { InlineLane } from './inline-lane.js';
-import type { BatchAnswer, Loaded } from './lane.js';
-import type { PoolMessage, WorkerMessage, WorkerSettings } from './messages.js';
-import { countNativeWorkIn } from './native-work.js';
+import { countNativeWorkIn } from './encoder-runs.js';
+import { InlineWorker } from './inline-worker.js';
+import type { PoolMessage, WorkerMessage, WorkerSettings } from './thread-worker.js';
+import type { BatchAnswer, Loaded } from './worker.js';
 
 /** Entry point of an inference worker thread. */
 
 const settings: WorkerSettings = workerData;
 countNativeWorkIn(settings.nativeCalls);
-const lane = new InlineLane(settings);
+const worker = new InlineWorker(settings);
 
 async function answer(ask: number, work: Promise<BatchAnswer | Loaded>): Promise<void> {
   const message: WorkerMessage = await work.then(
@@ -20,10 +20,10 @@ async function answer(ask: number, work: Promise<BatchAnswer | Loaded>): Promise
 }
 
 parentPort?.on('message', (message: PoolMessage) => {
-  if (message.type === 'run') void answer(message.ask, lane.run(message.batch));
-  else if (message.type === 'resume') void answer(message.ask, lane.resume(message.id, message.alone));
-  else if (message.type === 'load') void answer(message.ask, lane.load(message.directory));
-  else if (message.type === 'cancel') lane.cancel(message.id, message.positions);
-  else if (message.type === 'forget') lane.forget(message.directory);
-  else void lane.close().finally(() => parentPort?.close());
+  if (message.type === 'run') void answer(message.ask, worker.run(message.batch));
+  else if (message.type === 'resume') void answer(message.ask, worker.resume(message.id, message.alone));
+  else if (message.type === 'load') void answer(message.ask, worker.load(message.directory));
+  else if (message.type === 'cancel') worker.cancel(message.id, message.positions);
+  else if (message.type === 'forget') worker.forget(message.directory);
+  else void worker.close().finally(() => parentPort?.close());
 });

@@ -7,6 +7,7 @@ import {
   type InferenceResult,
   type InferenceUsage,
   InternalError,
+  MAX_CONCURRENT_MODELS,
   type MedleyBatchRequest,
   MedleyError,
   type MedleyRequest,
@@ -15,37 +16,104 @@ import {
   type OrchardError,
   pretrainedNameSchema,
   TierError,
+  toOrchardError,
   validate,
 } from '../contract/index.js';
-import { toResult } from './answered.js';
-import { askModels } from './ask-models.js';
-import { type CallOptions, requestOptions } from './call-options.js';
-import type { InferenceService, Predictions } from './inference-service.js';
-import type { InferenceStats } from './inference-stats.js';
-import { type MedleyOptions, medleySchema } from './medley-options.js';
-import { type MedleyAnswers, medleyResponse } from './medley-response.js';
+import type { ModelLoader } from '../models/index.js';
+import { batchResponse, type CallOptions, queryResponse, requestOptions, toResult } from './calls.js';
+import type { InferenceService, InferenceStats, Predictions } from './inference-service.js';
 import { PretrainedModels } from './pretrained-models.js';
-import { batchResponse, queryResponse } from './responses.js';
-import { createService } from './service-options.js';
+import { createService, type RunOptions, runSchema } from './service.js';
 
-/** How a medley fails; what a MedleyError keeps is of the kind that was asked for. */
+/** Which models a medley asks, and how it runs them. */
+export interface MedleyOptions extends RunOptions {
+  /** Where the models come from. Default: `catalogueModels()`. */
+  readonly modelLoader?: ModelLoader;
+  /** The account that asks. A medley needs tier pro. Default: the local account, which has it. */
+  readonly account?: Account;
+}
+
+const medleySchema = runSchema;
+
+type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: OrchardError };
+
+/** The outcomes by model name. */
+type Outcomes<Answer> = ReadonlyMap<string, Outcome<Answer>>;
+
+/**
+ * Asks models in their order, at most two at a time; a failure does not stop the others.
+ * @param signal when it fires, no further model is asked.
+ * @returns the outcomes in the order of `names`.
+ */
+export async function askModels<Answer>(
+  names: readonly string[],
+  ask: (name: string) => Promise<Answer>,
+  signal?: AbortSignal,
+): Promise<Outcomes<Answer>> {
+  const outcomes: [name: string, outcome: Outcome<Answer>][] = [];
+  // Both runs take names from one iterator.
+  const waiting = names.values();
+  const run = async () => {
+    for (const name of waiting) {
+      if (signal?.aborted) return;
+      try {
+        outcomes.push([name, { answer: await ask(name) }]);
+      } catch (thrown) {
+        outcomes.push([name, { failure: toOrchardError(thrown, `asking model ${name}`) }]);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_MODELS }, run));
+  return new Map(outcomes.sort(([a], [b]) => names.indexOf(a) - names.indexOf(b)));
+}
+
+/** Answers by the name of the model that gave them. */
+export type MedleyAnswers<Answer> = Readonly<Record<string, Answer>>;
+
+/** All answers and the sum of the models' times, or a MedleyError with the answers of the models that did not fail. */
+function medleyResponse<Answer>(
+  outcomes: Outcomes<InferenceResponse<Answer>>,
+): InferenceResponse<MedleyAnswers<Answer>> | MedleyError<Answer> {
+  const answers: [name: string, answer: Answer][] = [];
+  const failures: [name: string, failure: OrchardError][] = [];
+  const truncated = new Set<number>();
+  let elapsedMs = 0;
+  for (const [name, outcome] of outcomes) {
+    if ('failure' in outcome) {
+      failures.push([name, outcome.failure]);
+    } else {
+      answers.push([name, outcome.answer.data]);
+      const { metadata } = outcome.answer;
+      elapsedMs += metadata.model_inference_time_ms;
+      for (const position of metadata.truncated ?? []) truncated.add(position);
+    }
+  }
+  const data = Object.fromEntries(answers);
+  if (failures.length > 0) return new MedleyError(data, Object.fromEntries(failures));
+  const positions = [...truncated].sort((a, b) => a - b);
+  return {
+    data,
+    metadata: { model_inference_time_ms: elapsedMs, ...(positions.length > 0 && { truncated: positions }) },
+  };
+}
+
+/** How a medley fails; the answers in a MedleyError have the call's type. */
 export type MedleyFailure<Answer> = Exclude<OrchardError, MedleyError> | MedleyError<Answer>;
 
 /** The answers by the names of the models, or how the medley fails. */
 export type MedleyResult<Answer> = ResultAsync<InferenceResponse<MedleyAnswers<Answer>>, MedleyFailure<Answer>>;
 
 /**
- * Puts the same queries to several pretrained models, of which at most two run at the same time. Where models fail, the
- * call fails with a MedleyError that names them and keeps the answers of the others. The time that a response tells is
- * what its models took together, as if they had run one after the other.
+ * Asks several pretrained models the same queries; at most two models run at a time. If models fail, the call fails with a
+ * MedleyError that names them and keeps the answers of the others. The time in a response is the sum of its models' times.
  *
- * Every call needs the pro tier, and can fail with a TierError, a ValidationError, an AbortedError when its signal
- * fires and, after `close`, a ClosedError.
+ * Every call needs the pro tier. It can fail with a TierError, a ValidationError, an AbortedError when its signal fires and,
+ * after `close`, a ClosedError.
  */
 export class Medley implements AsyncDisposable {
   readonly #account: Account;
   readonly #inference: InferenceService;
-  /** The service that this medley made and has to close. */
+  /** Set if this medley made the service and must close it. */
   readonly #ownInference: InferenceService | undefined;
   readonly #models: PretrainedModels;
   #calls = 0;
@@ -60,7 +128,7 @@ export class Medley implements AsyncDisposable {
     this.#models = new PretrainedModels(modelLoader, this.#inference);
   }
 
-  /** One query to several models. */
+  /** Asks several models one query. */
   predict(request: MedleyRequest, options?: CallOptions): MedleyResult<InferenceResult> {
     const checked = () => {
       const { query, models } = validate(medleyRequestSchema, request);
@@ -69,12 +137,12 @@ export class Medley implements AsyncDisposable {
     return this.#ask(checked, queryResponse, options);
   }
 
-  /** 1 to 50 queries to several models; each model's answers are in the order of the queries. */
+  /** Asks several models 1 to 50 queries; each model's answers are in the order of the queries. */
   predictBatch(request: MedleyBatchRequest, options?: CallOptions): MedleyResult<readonly InferenceResult[]> {
     return this.#ask(() => validate(medleyBatchRequestSchema, request), batchResponse, options);
   }
 
-  /** 1 to 20 queries to one model, answered in their order; fails as that model does. */
+  /** Asks one model 1 to 20 queries; answers are in the order of the queries. Fails if that model fails. */
   predictPretrainedBatch(
     model_name: string,
     queries: readonly string[],
@@ -88,7 +156,7 @@ export class Medley implements AsyncDisposable {
     }).andTee(({ data }) => this.#count(data.length));
   }
 
-  /** Loads pretrained models ahead of their first queries, at the same time; fails with the first failure. */
+  /** Loads pretrained models in parallel, ahead of their first queries; fails with the first failure. */
   warm(model_names: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
     return toResult(`loading ${model_names.join(', ')}`, signal, async () => {
       this.#checkOpen();
@@ -97,17 +165,17 @@ export class Medley implements AsyncDisposable {
     });
   }
 
-  /** What waits, what runs and what was done, of the service that runs the models, which others may use as well. */
+  /** The state of the service that runs the models; a shared service counts the work of all its users. */
   stats(): InferenceStats {
     return this.#inference.stats();
   }
 
-  /** What this medley has answered so far. A query to several models is one call, also where some of them failed. */
+  /** The calls answered so far. A query to several models is one call, even if some of them failed. */
   usage(): InferenceUsage {
     return { inference_calls: this.#calls };
   }
 
-  /** Waits for what runs, 10 s at most, and frees the models. Idempotent. */
+  /** Waits for running calls, 10 s at most, and frees the models. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#models.close();
@@ -149,7 +217,7 @@ export class Medley implements AsyncDisposable {
   }
 }
 
-/** The error of a call that came to no outcomes of models: none is a MedleyError, which is made of them afterwards. */
+/** Narrows the type: a MedleyError is only made from outcomes, which such a call has none of. */
 function withoutModels(error: OrchardError): Exclude<OrchardError, MedleyError> {
   return error.code === 'medley' ? new InternalError('a medley failed too early', { cause: error }) : error;
 }

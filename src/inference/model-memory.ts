@@ -1,31 +1,31 @@
 import { MemoryLimitError } from '../contract/index.js';
-import type { LaneModel, LaneState } from './lane-state.js';
+import type { PooledWorker, WorkerModel } from './worker-pool.js';
 
-/** What inference takes of its memory limit, in bytes. */
+/** Memory of an inference service, in bytes. */
 export interface MemoryStats {
-  /** The limit, as `memoryLimit` has it. */
+  /** The option `memoryLimit`. */
   readonly limit: number;
-  /** Loaded models, each as often as it is loaded: estimated by their files. */
+  /** Loaded models, counted once per thread; estimated from their files. */
   readonly models: number;
-  /** Texts that wait and run, with what running them takes: estimated by their length. */
+  /** Waiting and running texts with their tokens and outputs; estimated from their lengths. */
   readonly texts: number;
 }
 
-/** Bytes that a model takes once it is loaded; at once where they are known. */
+/** Estimates a loaded model's bytes. */
 export type ModelSize = (directory: string) => number | Promise<number>;
 
-/** Keeps loaded models and texts within a limit: the least recently used models leave first. */
+/** Keeps loaded models and texts within a limit: the least recently used models are unloaded first. */
 export class ModelMemory {
   readonly #limit: number;
-  readonly #lanes: readonly LaneState[];
+  readonly #workers: readonly PooledWorker[];
   readonly #sizeOf: ModelSize;
   readonly #textBytes: () => number;
   readonly #sizes = new Map<string, number>();
 
-  /** @param textBytes what texts that wait and run take now. */
-  constructor(limit: number, lanes: readonly LaneState[], sizeOf: ModelSize, textBytes: () => number) {
+  /** @param textBytes current bytes of waiting and running texts. */
+  constructor(limit: number, workers: readonly PooledWorker[], sizeOf: ModelSize, textBytes: () => number) {
     this.#limit = limit;
-    this.#lanes = lanes;
+    this.#workers = workers;
     this.#sizeOf = sizeOf;
     this.#textBytes = textBytes;
   }
@@ -34,14 +34,14 @@ export class ModelMemory {
     return { limit: this.#limit, models: this.#modelBytes, texts: this.#textBytes() };
   }
 
-  /** What a model that was measured takes. */
+  /** Bytes of a measured model. */
   bytesOf(directory: string): number {
     return this.#sizes.get(directory) ?? 0;
   }
 
   /**
-   * Finds out what a model takes, before it is asked the first time. @returns a promise where that takes time.
-   * @throws MemoryLimitError for a model that does not fit, whatever else leaves
+   * Estimates a model before its first request. @returns a promise if that takes time.
+   * @throws MemoryLimitError for a model that is larger than the limit
    */
   measure(directory: string): undefined | Promise<void> {
     if (this.#sizes.has(directory)) return undefined;
@@ -55,29 +55,29 @@ export class ModelMemory {
     return this.#used + this.bytesOf(directory) <= this.#limit;
   }
 
-  /** Whether texts of so many bytes fit, if models that nobody uses leave. */
+  /** Whether texts of this size fit, once all unused models are unloaded. */
   couldTake(bytes: number): boolean {
     const inUse = this.#sum((model) => (model.uses > 0 ? model.bytes : 0));
     return this.#textBytes() + inUse + bytes <= this.#limit;
   }
 
-  /** Unloads what was not used for longest until a model fits. @returns whether it does, or nothing else is in its way */
+  /** Unloads least recently used models until a model fits. @returns whether it fits, or no other model is loaded */
   makeRoomFor(directory: string): boolean {
     while (!this.hasRoomFor(directory)) {
       const oldest = this.#leastRecentlyUsed();
-      // Texts that wait for it can't leave before it has come.
+      // Texts that wait for the model can't be freed before it runs.
       if (oldest === undefined) return this.#modelBytes === 0;
-      oldest.lane.forget(oldest.directory);
+      oldest.worker.forget(oldest.directory);
     }
     return true;
   }
 
-  /** Unloads what was not used for longest until all is within the limit, as far as nobody uses it. */
+  /** Unloads least recently used models until the limit is kept or all others are in use. */
   trim(): void {
     while (this.#used > this.#limit) {
       const oldest = this.#leastRecentlyUsed();
       if (oldest === undefined) return;
-      oldest.lane.forget(oldest.directory);
+      oldest.worker.forget(oldest.directory);
     }
   }
 
@@ -93,9 +93,9 @@ export class ModelMemory {
     return this.#sum(({ bytes }) => bytes);
   }
 
-  #sum(bytesOf: (model: LaneModel) => number): number {
+  #sum(bytesOf: (model: WorkerModel) => number): number {
     let sum = 0;
-    for (const { models } of this.#lanes) for (const model of models.values()) sum += bytesOf(model);
+    for (const { models } of this.#workers) for (const model of models.values()) sum += bytesOf(model);
     return sum;
   }
 
@@ -104,11 +104,11 @@ export class ModelMemory {
     this.#sizes.set(directory, bytes);
   }
 
-  #leastRecentlyUsed(): { readonly lane: LaneState; readonly directory: string } | undefined {
-    let oldest: { lane: LaneState; directory: string; usedAt: number } | undefined;
-    for (const lane of this.#lanes) {
-      for (const [directory, { uses, usedAt }] of lane.models) {
-        if (uses === 0 && (oldest === undefined || usedAt < oldest.usedAt)) oldest = { lane, directory, usedAt };
+  #leastRecentlyUsed(): { readonly worker: PooledWorker; readonly directory: string } | undefined {
+    let oldest: { worker: PooledWorker; directory: string; usedAt: number } | undefined;
+    for (const worker of this.#workers) {
+      for (const [directory, { uses, usedAt }] of worker.models) {
+        if (uses === 0 && (oldest === undefined || usedAt < oldest.usedAt)) oldest = { worker, directory, usedAt };
       }
     }
     return oldest;

@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 import { ONNX_FILE, readConfig } from '../models/index.js';
 
 /**
- * What a model takes in memory, by the size of its graph and lexical files: the runtime keeps weights as it read them and
- * once more as it computes with them, and memory for runs. Measured on the eleven models of the catalogue, to a fifth.
+ * A model's memory from the size of its graph and lexical files: the runtime keeps weights as read and once more as it
+ * computes with them, and memory for runs. Measured on the eleven models of the catalogue, within a fifth.
  */
 const BYTES_A_BYTE = 2.5;
 const FIXED_BYTES = 8 * 2 ** 20;
@@ -15,10 +15,10 @@ export function memoryOfModel(fileBytes: number): number {
   return Math.round(FIXED_BYTES + BYTES_A_BYTE * fileBytes);
 }
 
-/** How long a folder may take to be looked at; a disk that is slower is waited for when the model is loaded. */
+/** Longest time to read a folder's sizes; on a slower disk, the estimate is 0. */
 const MEASURE_MS = 2000;
 
-/** What a folder's model will take in memory; 0 where the folder can't be read, which loading it will tell. */
+/** Estimated memory of a folder's model; 0 if the folder can't be read, which loading reports. */
 export async function memoryOfFolder(directory: string): Promise<number> {
   const stop = new AbortController();
   const late = setTimeout(MEASURE_MS, 0, { signal: stop.signal, ref: false }).catch(() => 0);

@@ -1,36 +1,35 @@
-/** What waits for a signal. */
 interface Waiting {
   readonly callbacks: Set<() => void>;
-  readonly tellAll: () => void;
+  readonly callAll: () => void;
 }
 
 const waitingFor = new WeakMap<AbortSignal, Waiting>();
 
 /**
- * Calls back when a signal fires; not where it has fired already. However many wait for one signal, as the texts of a
- * stream do, it has a single listener: Node takes more than ten for a leak, and warns.
- * @returns what forgets the callback.
+ * Calls back when a signal fires, but not if it has fired already. All callbacks of a signal share one listener: Node takes
+ * more than ten for a leak and warns, and the texts of a stream can be many.
+ * @returns a function that removes the callback.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const waiting = waitingFor.get(signal) ?? listening(signal);
-  // Of its own, so that a function that is given twice is forgotten once at a time.
-  const told = () => callback();
-  waiting.callbacks.add(told);
+  // A function of its own, so that a callback added twice can be removed once.
+  const own = () => callback();
+  waiting.callbacks.add(own);
   return () => {
-    const { callbacks, tellAll } = waiting;
-    if (!callbacks.delete(told) || callbacks.size > 0) return;
-    signal.removeEventListener('abort', tellAll);
+    const { callbacks, callAll } = waiting;
+    if (!callbacks.delete(own) || callbacks.size > 0) return;
+    signal.removeEventListener('abort', callAll);
     if (waitingFor.get(signal) === waiting) waitingFor.delete(signal);
   };
 }
 
 function listening(signal: AbortSignal): Waiting {
   const callbacks = new Set<() => void>();
-  const tellAll = () => {
+  const callAll = () => {
     for (const callback of callbacks) callback();
   };
-  const waiting = { callbacks, tellAll };
+  const waiting = { callbacks, callAll };
   waitingFor.set(signal, waiting);
-  signal.addEventListener('abort', tellAll, { once: true });
+  signal.addEventListener('abort', callAll, { once: true });
   return waiting;
 }

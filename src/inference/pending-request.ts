@@ -1,19 +1,18 @@
 import { type ExplanationChoice, MAX_LEFT_OUT, type ModelResult } from '../families/index.js';
-import type { RequestTrace } from './channels.js';
 import type { Predictions } from './inference-service.js';
-import type { BatchAnswer, StageTimes } from './lane.js';
+import type { RequestTrace } from './tracing.js';
+import type { BatchAnswer, StageTimes } from './worker.js';
 
-/** Fixed work of a text, in characters: its special tokens and its share of starting a run. */
+/** Fixed work of a text, in characters: special tokens and a share of starting a run. */
 const TEXT_COST = 20;
 /**
- * Attention's share: its work grows with the square of the length, and in a mini is a sixth of the work of a text of
- * a thousand characters.
+ * Attention grows with the square of the length. In a mini, it is a sixth of the work of a text of a thousand characters.
  */
 const SQUARE_COST = 1.5e-4;
-/** Longer texts are truncated, or read in windows, so that work grows no faster than length. */
+/** Longer texts are truncated or read in windows, so that their work grows linearly. */
 const SQUARE_LIMIT = 2000;
 
-/** How much work a text is before anybody has tokenized it, in units of a character of a short text. */
+/** Estimated work of a text, in characters of a short text. */
 function textWork(text: string): number {
   const { length } = text;
   return TEXT_COST + length + SQUARE_COST * length * Math.min(length, SQUARE_LIMIT);
@@ -22,20 +21,18 @@ function textWork(text: string): number {
 /** Characters of a word and the space before it, roughly. */
 const WORD = 6;
 
-/** A request that has not been answered: its texts are given to lanes in their order, in one batch or several. */
+/** A request and its answer so far. Its texts go to workers in their order, in one batch or several. */
 export class PendingRequest {
   readonly enqueuedAt = performance.now();
-  /** The first text that no lane has been given. */
+  /** The first text that is not in a batch yet. */
   next = 0;
-  /** Whether it must not share a batch, since the batch that it was in has failed. */
+  /** Whether it must not share a batch, since a shared batch has failed. */
   solo = false;
-  /** When its first text was given to a lane, by `performance.now`. */
+  /** When its first text went to a worker, by `performance.now`. */
   startedAt: number | undefined;
-  /** What tracing tools were told of it, if any listens. */
+  /** Set while a tracing tool listens. */
   trace: RequestTrace | undefined;
-  /** What its answers are to be explained by; undefined if they are not. */
   explain: ExplanationChoice | undefined;
-  /** Whether results tell it. */
   noneOfThese = false;
   readonly #results: (ModelResult | undefined)[];
   readonly #truncated: number[] = [];
@@ -43,7 +40,7 @@ export class PendingRequest {
   #ended = false;
   #unanswered: number;
   #elapsedMs = 0;
-  /** Time that batches of one dispatch took, the longest of them; they run side by side. */
+  /** Time of the current round: its longest batch, since they run in parallel. */
   #round = { id: -1, elapsedMs: 0 };
 
   constructor(
@@ -51,19 +48,18 @@ export class PendingRequest {
     readonly texts: readonly string[],
     readonly resolve: (predictions: Predictions) => void,
     readonly reject: (thrown: unknown) => void,
-    /** On whose behalf it is asked. */
     readonly account = '',
   ) {
     this.#results = new Array(texts.length);
     this.#unanswered = texts.length;
   }
 
-  /** Texts that no lane has been given. */
+  /** Number of texts that are not in a batch yet. */
   get waiting(): number {
     return this.texts.length - this.next;
   }
 
-  /** The work that a text is, as {@link textWork} counts it: one that is explained is read again without each word. */
+  /** An explained text is read again without each of its words. */
   workOf(index: number): number {
     const text = this.texts[index] ?? '';
     const readings = this.explain === undefined ? 1 : 1 + Math.min(MAX_LEFT_OUT, text.length / WORD);
@@ -84,13 +80,13 @@ export class PendingRequest {
     for (const ending of this.#whenEnded) ending();
   }
 
-  /** Puts the texts from a position on back, to be run without those of other requests. */
+  /** Returns the texts from a position on to the queue, to run without those of other requests. */
   retryAlone(from: number): void {
     this.solo = true;
     this.next = Math.min(this.next, from);
   }
 
-  /** @param at its position in the answer. */
+  /** @param index of the text. @param at its position in the answer. */
   take(index: number, answer: BatchAnswer, at: number): void {
     const result = answer.results[at];
     if (result === undefined || this.#results[index] !== undefined) return;
@@ -99,7 +95,7 @@ export class PendingRequest {
     if (answer.truncated.includes(at)) this.#truncated.push(index);
   }
 
-  /** Adds the time of a batch. @param round batches of one round run side by side. */
+  /** Adds the time of a batch. @param round batches of one round run in parallel. */
   addTime(round: number, times: StageTimes): void {
     const elapsedMs = times.tokenize + times.run + times.decode;
     if (round !== this.#round.id) this.#round = { id: round, elapsedMs: 0 };
@@ -108,23 +104,23 @@ export class PendingRequest {
     this.#elapsedMs += more;
   }
 
-  /** The answer, once every text has one. */
+  /** The answer; undefined until every text has a result. */
   get predictions(): Predictions | undefined {
     if (this.#unanswered > 0) return undefined;
     return {
-      results: this.#results.flatMap((result) => (result === undefined ? [] : this.#told(result))),
+      results: this.#results.flatMap((result) => (result === undefined ? [] : this.#requested(result))),
       elapsedMs: this.#elapsedMs,
       truncated: this.#truncated.sort((a, b) => a - b),
     };
   }
 
-  /** Whether it asks for what its model has no threshold for. */
+  /** Whether it asks for `none_of_these` of a model without a threshold. */
   get lacksThreshold(): boolean {
     return this.noneOfThese && this.#results.some((result) => result?.none_of_these === undefined);
   }
 
-  /** A result with the fields that were asked for. */
-  #told(result: ModelResult): ModelResult {
+  /** A result with the requested fields. */
+  #requested(result: ModelResult): ModelResult {
     if (this.noneOfThese) return result;
     const { none_of_these: _, ...documented } = result;
     return documented;

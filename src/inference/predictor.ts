@@ -5,6 +5,7 @@ import {
   ClosedError,
   type InferenceResponse,
   type InferenceUsage,
+  implementation,
   isOrchardError,
   type OrchardError,
   pretrainedNameSchema,
@@ -14,21 +15,40 @@ import {
 } from '../contract/index.js';
 import type { Explanation, JudgedResult } from '../families/index.js';
 import { ModelUses, ReadyModels } from '../jobs/index.js';
+import type { ModelLoader } from '../models/index.js';
+import type { Storage } from '../storage/index.js';
 import { answerStream, type Queries, type StreamedAnswer } from './answer-stream.js';
-import { toResult } from './answered.js';
 import {
+  batchResponse,
   type CallOptions,
   type ExplainOptions,
   explainRequest,
+  explanationResponse,
+  queryResponse,
   requestOptions,
   type StreamOptions,
-} from './call-options.js';
-import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
-import type { InferenceStats } from './inference-stats.js';
-import { type PredictorOptions, predictorSchema } from './predictor-options.js';
+  toResult,
+} from './calls.js';
+import type { InferenceService, InferenceStats, Predictions, RequestOptions } from './inference-service.js';
 import { PretrainedModels } from './pretrained-models.js';
-import { batchResponse, explanationResponse, queryResponse } from './responses.js';
-import { createService } from './service-options.js';
+import { createService, type RunOptions, runSchema } from './service.js';
+
+/** Whose models a predictor asks, and how it runs them. */
+export interface PredictorOptions extends RunOptions {
+  /** Where the custom models are: the storage of the Trainer that made them. Stays open on close. */
+  readonly storage: Storage;
+  /** Where the pretrained models come from. Default: `catalogueModels()`. */
+  readonly modelLoader?: ModelLoader;
+  /** The account that asks and owns the custom models. Default: the local account, of tier pro. */
+  readonly account?: Account;
+}
+
+const predictorSchema = runSchema.extend({
+  storage: implementation<Storage>(
+    ['read', 'openFolder'],
+    "pass the storage of the Trainer that made the models, such as fileStorage('./models'); for pretrained models alone memoryStorage() will do",
+  ),
+});
 
 /** The answer to one query, or how the call fails. */
 export type PredictionResult = ResultAsync<InferenceResponse<JudgedResult>, OrchardError>;
@@ -37,22 +57,22 @@ export type ExplanationResult = ResultAsync<InferenceResponse<Explanation>, Orch
 /** The answers to a batch, in the order of its queries, or how the call fails. */
 export type BatchPredictionResult = ResultAsync<InferenceResponse<readonly JudgedResult[]>, OrchardError>;
 
-/** Failures that say nothing of the model. */
+/** Failures that don't depend on the model. */
 const OF_THE_CALL: readonly OrchardError['code'][] = ['aborted', 'deadline', 'overloaded', 'memory_limit', 'closed'];
 
 /**
  * Answers queries with trained models. Models are loaded on first use and kept while memory allows.
  *
  * Every call can fail with a ValidationError, an OverloadedError while too many texts wait, a MemoryLimitError for a model
- * that takes more than the memory limit, an AbortedError when its signal fires, a DeadlineError and, after `close`, a ClosedError; batches and streams need the pro tier, and fail with a
- * TierError without it.
+ * that takes more than the memory limit, an AbortedError when its signal fires, a DeadlineError and, after `close`, a
+ * ClosedError. Batches and streams need the pro tier, and fail with a TierError without it.
  */
 export class Predictor implements AsyncDisposable {
   readonly #account: Account;
   readonly #ready: ReadyModels;
   readonly #uses: ModelUses;
   readonly #inference: InferenceService;
-  /** The service that this predictor made and has to close. */
+  /** Set if this predictor made the service and must close it. */
   readonly #ownInference: InferenceService | undefined;
   readonly #pretrained: PretrainedModels;
   #calls = 0;
@@ -71,8 +91,8 @@ export class Predictor implements AsyncDisposable {
   }
 
   /**
-   * One query to a custom model. Fails with a NotFoundError for an unknown or deleted id, and with a
-   * ModelNotReadyError until the model's status is READY. That another process deletes it is noticed within a second.
+   * Asks a custom model one query. Fails with a NotFoundError for an unknown or deleted id, and with a ModelNotReadyError
+   * until the model's status is READY. A deletion by another process takes effect within a second.
    */
   predictCustom(model_id: string, query: string, options: CallOptions = {}): PredictionResult {
     return toResult(`asking model ${model_id}`, options.signal, async () =>
@@ -81,8 +101,8 @@ export class Predictor implements AsyncDisposable {
   }
 
   /**
-   * One query to a custom model, and which of its words moved the answer. The query may have 10,000 UTF-16 code units at
-   * most. Takes about as long as so many queries as it has words. Fails as {@link predictCustom} does, and with a
+   * Asks a custom model one query and shows how much each word moved the answer. The query may have 10,000 UTF-16 code units
+   * at most. A query of n words takes about as long as n queries. Fails as {@link predictCustom} does, and with a
    * ValidationError for a label that the model doesn't have, or a model whose answers can't be explained.
    */
   explainCustom(model_id: string, query: string, options: ExplainOptions = {}): ExplanationResult {
@@ -92,7 +112,7 @@ export class Predictor implements AsyncDisposable {
     }).andTee(() => this.#count(1));
   }
 
-  /** 1 to 20 queries to a custom model, answered in their order. */
+  /** Asks a custom model 1 to 20 queries; answers are in the order of the queries. */
   predictCustomBatch(model_id: string, queries: readonly string[], options: CallOptions = {}): BatchPredictionResult {
     return toResult(`asking model ${model_id}`, options.signal, async () =>
       batchResponse(await this.#custom(model_id, this.#batch(queries), this.#request(options))),
@@ -100,9 +120,9 @@ export class Predictor implements AsyncDisposable {
   }
 
   /**
-   * Any number of queries to a custom model, as they come: the answers are in the order of the queries, which are read
-   * only as fast as the answers are. A query that fails has its error in its place; what would fail every query ends
-   * the stream with that error. Needs the pro tier, as batches do. What the queries themselves throw, the stream throws.
+   * Asks a custom model any number of queries. Answers are in the order of the queries, which are read only as fast as the
+   * answers. A query that fails has its error in its place; a failure that affects every query ends the stream. Needs the
+   * pro tier, as batches do. An error that the source of the queries throws is thrown by the stream.
    */
   predictCustomStream(
     model_id: string,
@@ -125,7 +145,7 @@ export class Predictor implements AsyncDisposable {
     }).andTee(() => this.#count(1));
   }
 
-  /** One query to a pretrained model, and which of its words moved the answer, as {@link explainCustom} tells it. */
+  /** {@link explainCustom} for a pretrained model. */
   explainPretrained(model_name: string, query: string, options: ExplainOptions = {}): ExplanationResult {
     return toResult(`explaining an answer of model ${model_name}`, options.signal, async () => {
       const queries = this.#query(query);
@@ -148,7 +168,7 @@ export class Predictor implements AsyncDisposable {
     }).andTee(({ data }) => this.#count(data.length));
   }
 
-  /** Any number of queries to a pretrained model, as {@link predictCustomStream} answers those to a custom one. */
+  /** {@link predictCustomStream} for a pretrained model. */
   predictPretrainedStream(
     model_name: string,
     queries: Queries,
@@ -158,7 +178,7 @@ export class Predictor implements AsyncDisposable {
     return answerStream(queries, ask, options);
   }
 
-  /** Loads pretrained models ahead of their first queries, at the same time; fails with the first failure. */
+  /** Loads pretrained models in parallel, ahead of their first queries; fails with the first failure. */
   warm(model_names: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
     return toResult(`loading ${model_names.join(', ')}`, signal, async () => {
       this.#checkOpen();
@@ -167,7 +187,7 @@ export class Predictor implements AsyncDisposable {
     });
   }
 
-  /** Loads custom models ahead of their first queries, as {@link warm} does pretrained ones. */
+  /** {@link warm} for custom models. */
   warmCustom(model_ids: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
     return toResult(`loading ${model_ids.join(', ')}`, signal, async () => {
       this.#checkOpen();
@@ -175,17 +195,17 @@ export class Predictor implements AsyncDisposable {
     });
   }
 
-  /** What waits, what runs and what was done, of the service that runs the models, which others may use as well. */
+  /** The state of the service that runs the models; a shared service counts the work of all its users. */
   stats(): InferenceStats {
     return this.#inference.stats();
   }
 
-  /** What this predictor has answered so far. */
+  /** The calls answered so far. */
   usage(): InferenceUsage {
     return { inference_calls: this.#calls };
   }
 
-  /** Waits for what runs, 10 s at most, and frees the models. Idempotent. */
+  /** Waits for running calls, 10 s at most, and frees the models. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#pretrained.close();
@@ -197,7 +217,6 @@ export class Predictor implements AsyncDisposable {
     return this.close();
   }
 
-  /** A checked query, as the only one of its request. */
   #query(query: string): readonly string[] {
     this.#checkOpen();
     return [validate(querySchema, query, ['query'])];
@@ -231,7 +250,7 @@ export class Predictor implements AsyncDisposable {
       return predictions;
     } catch (thrown) {
       if (isOrchardError(thrown) && OF_THE_CALL.includes(thrown.code)) throw thrown;
-      // A model that failed may have been deleted by another process: that tells more than how it failed.
+      // If another process deleted the model, NotFoundError is the better message.
       await this.#ready.lookUp(model_id);
       throw thrown;
     }

@@ -2,9 +2,9 @@ import { toOrchardError } from '../contract/index.js';
 import type { ModelLoader } from '../models/index.js';
 import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
 
-/** Runs models by name, with the files that a loader finds. */
+/** Runs models by name; a loader finds their files. */
 export class PretrainedModels {
-  /** Folders of the models asked for so far: a loader may have to ask a server each time. */
+  /** Folders of the models used so far: a loader may have to ask a server each time. */
   readonly #directories = new Map<string, string>();
   readonly #closing = new AbortController();
 
@@ -22,7 +22,7 @@ export class PretrainedModels {
     return this.#inference.predict(directory, queries, options);
   }
 
-  /** Loads a model that is about to be asked. @throws the loader's error for a model that can't be loaded */
+  /** Loads a model ahead of its first query. @throws the loader's error for a model that can't be loaded */
   async warm(name: string, signal: AbortSignal | undefined): Promise<void> {
     await this.#inference.warm(this.#directories.get(name) ?? (await this.#load(name, signal)));
   }

@@ -1,25 +1,169 @@
-import { Flow, type Item, type Portion, Taken } from './flow.js';
+import type { RunningBatch } from './batch-scheduler.js';
 import type { PendingRequest } from './pending-request.js';
-import type { RunningBatch } from './running-batch.js';
-import { Turns, type TurnTaker } from './turns.js';
 
-/** When so many accounts and models are remembered, those that have nothing waiting are forgotten. */
-const MANY_FLOWS = 500;
-
-/** An account's models take turns among each other, as the accounts do. */
-interface AccountFlows extends TurnTaker {
-  readonly flows: Map<string, Flow>;
-  readonly turns: Turns;
+/** Takes turns with others, by the work done for each. */
+interface FairQueueMember {
+  /** Work done so far: the member with the least is next. */
+  served: number;
 }
 
 /**
- * What waits for all models. Accounts take turns by the work that was done for them, and so do the models of one account:
- * neither an account nor a model that is asked a lot holds up another.
+ * Start-time fair queueing (Goyal et al. 1996). A member that returns after a pause starts level with the work that is
+ * being served now, so that idle time earns no turns; one that was ahead stays ahead, so that a short pause earns none.
+ */
+class FairQueue {
+  /** Virtual time: the work of the last served member at the start of its turn. */
+  #now = 0;
+
+  /** Adds a member that has work, for the first time or again. */
+  join(member: FairQueueMember): void {
+    member.served = Math.max(member.served, this.#now);
+  }
+
+  serve(member: FairQueueMember, work: number): void {
+    this.#now = Math.max(this.#now, member.served);
+    member.served += work;
+  }
+
+  /** Whether a member without work can be removed without effect on its later turns. */
+  canForget({ served }: FairQueueMember): boolean {
+    return served <= this.#now;
+  }
+}
+
+/** One text of a request. */
+export interface Item {
+  readonly request: PendingRequest;
+  readonly index: number;
+  readonly work: number;
+}
+
+export interface BatchLimits {
+  /** Most work of all texts together; the first text may exceed it. */
+  readonly work: number;
+  readonly texts: number;
+  /** A text of more work is a batch of its own, computed in slices. */
+  readonly longWork: number;
+  /** Whether a worker is free for a long text. */
+  readonly mayBeginLong: boolean;
+}
+
+/** The texts of the next batch. */
+class BatchDraft {
+  readonly items: Item[] = [];
+  work = 0;
+  /** Whether no further text can be added. */
+  isFull = false;
+  readonly #limits: BatchLimits;
+
+  constructor(limits: BatchLimits) {
+    this.#limits = limits;
+  }
+
+  /** @returns whether the text was added. */
+  add(request: PendingRequest, index: number): boolean {
+    const { work, texts, longWork, mayBeginLong } = this.#limits;
+    const own = request.workOf(index);
+    const isLong = own > longWork;
+    const isFirst = this.items.length === 0;
+    // Shorter texts behind it may still fit.
+    if (isLong && !(isFirst && mayBeginLong)) return false;
+    if (!isFirst && (this.work + own > work || this.items.length >= texts)) {
+      this.isFull = true;
+      return false;
+    }
+    this.items.push({ request, index, work: own });
+    this.work += own;
+    if (isLong) this.isFull = true;
+    return true;
+  }
+
+  /** Whether texts of the request may share the batch. */
+  fits({ solo }: PendingRequest): boolean {
+    const first = this.items[0]?.request;
+    return first === undefined || !(solo || first.solo);
+  }
+}
+
+/** What waits for one model and account: first in, first out, but short texts may pass long ones. */
+export class ModelQueue implements FairQueueMember {
+  served = 0;
+  /** Whether a worker was idle while texts waited for a worker that has the model. */
+  couldHaveRun = false;
+  /** Whether its last turn went to waiting texts rather than to an unfinished batch. */
+  tookTexts = false;
+  /** Batches that wait for their next slice. */
+  readonly unfinished: RunningBatch[] = [];
+  #requests: PendingRequest[] = [];
+  #texts = 0;
+
+  constructor(
+    readonly account: string,
+    readonly directory: string,
+  ) {}
+
+  get first(): PendingRequest | undefined {
+    return this.#requests[0];
+  }
+
+  get requests(): readonly PendingRequest[] {
+    return this.#requests;
+  }
+
+  get waitingTexts(): number {
+    return this.#texts;
+  }
+
+  get isEmpty(): boolean {
+    return this.#requests.length === 0 && this.unfinished.length === 0;
+  }
+
+  add(request: PendingRequest): void {
+    this.#texts += request.waiting;
+    if (request.solo) this.#requests.unshift(request);
+    else this.#requests.push(request);
+  }
+
+  /** @returns whether the request was in the queue. */
+  remove(request: PendingRequest): boolean {
+    const at = this.#requests.indexOf(request);
+    if (at < 0) return false;
+    this.#requests.splice(at, 1);
+    this.#texts -= request.waiting;
+    return true;
+  }
+
+  /** Moves texts to a batch in their order; a solo request shares no batch. @returns their work. */
+  take(draft: BatchDraft): number {
+    const before = { work: draft.work, texts: draft.items.length };
+    let areDone = false;
+    for (const request of this.#requests) {
+      if (draft.isFull || !draft.fits(request)) break;
+      while (request.waiting > 0 && !draft.isFull && draft.add(request, request.next)) request.next += 1;
+      if (request.waiting === 0) areDone = true;
+    }
+    if (areDone) this.#requests = this.#requests.filter(({ waiting }) => waiting > 0);
+    this.#texts -= draft.items.length - before.texts;
+    return draft.work - before.work;
+  }
+}
+
+/** Beyond this number, queues that are empty are removed. */
+const MAX_REMEMBERED_QUEUES = 500;
+
+interface AccountQueues extends FairQueueMember {
+  readonly queues: Map<string, ModelQueue>;
+  readonly fairQueue: FairQueue;
+}
+
+/**
+ * All waiting requests. Accounts take turns by the work done for them, and so do the models of one account: neither a busy
+ * account nor a busy model holds up another.
  */
 export class RequestQueue {
-  readonly #accounts = new Map<string, AccountFlows>();
-  readonly #turns = new Turns();
-  #flows = 0;
+  readonly #accounts = new Map<string, AccountQueues>();
+  readonly #fairQueue = new FairQueue();
+  #queueCount = 0;
   #texts = 0;
   #characters = 0;
 
@@ -41,25 +185,25 @@ export class RequestQueue {
     return this.#all().flatMap(({ unfinished }) => unfinished);
   }
 
-  /** Whether nothing waits, neither to begin nor to go on. */
+  /** Whether no text and no unfinished batch waits. */
   get isEmpty(): boolean {
     return this.#texts === 0 && this.#all().every(({ isEmpty }) => isEmpty);
   }
 
-  /** What has something waiting, that whose turn it is first. */
-  inTurn(): Flow[] {
-    const waiting: { readonly flow: Flow; readonly account: AccountFlows }[] = [];
+  /** The queues that are not empty, in the order of their turns. */
+  inOrder(): ModelQueue[] {
+    const waiting: { readonly queue: ModelQueue; readonly account: AccountQueues }[] = [];
     for (const account of this.#accounts.values()) {
-      for (const flow of account.flows.values()) if (!flow.isEmpty) waiting.push({ flow, account });
+      for (const queue of account.queues.values()) if (!queue.isEmpty) waiting.push({ queue, account });
     }
     if (waiting.length > 1) {
-      waiting.sort((a, b) => a.account.served - b.account.served || a.flow.served - b.flow.served);
+      waiting.sort((a, b) => a.account.served - b.account.served || a.queue.served - b.queue.served);
     }
-    return waiting.map(({ flow }) => flow);
+    return waiting.map(({ queue }) => queue);
   }
 
   waitingFor(directory: string): number {
-    return this.#all().reduce((sum, flow) => sum + (flow.directory === directory ? flow.waitingTexts : 0), 0);
+    return this.#all().reduce((sum, queue) => sum + (queue.directory === directory ? queue.waitingTexts : 0), 0);
   }
 
   /** All requests that have texts waiting. */
@@ -72,83 +216,82 @@ export class RequestQueue {
     this.#count(request, 1);
   }
 
-  /** Takes a request out of the queue; without effect if all of its texts were taken, or it never came in. */
+  /** Removes a request's waiting texts, if there are any. */
   remove(request: PendingRequest): void {
-    const flow = this.#accounts.get(request.account)?.flows.get(request.directory);
-    if (flow?.remove(request)) this.#count(request, -1);
+    const queue = this.#accounts.get(request.account)?.queues.get(request.directory);
+    if (queue?.remove(request)) this.#count(request, -1);
   }
 
-  /** Has a batch wait for its next slice. */
   addUnfinished(batch: RunningBatch): void {
-    this.#joined(batch.flow.account, batch.flow.directory).unfinished.push(batch);
+    this.#joined(batch.queue.account, batch.queue.directory).unfinished.push(batch);
   }
 
-  /** @param work what its next slice counts; 0 if it leaves for good. */
+  /** @param work the work of its next slice; 0 if there is none. */
   removeUnfinished(batch: RunningBatch, work: number): void {
-    const account = this.#accounts.get(batch.flow.account);
-    const flow = account?.flows.get(batch.flow.directory);
-    const at = flow?.unfinished.indexOf(batch) ?? -1;
-    if (account === undefined || flow === undefined || at < 0) return;
-    flow.unfinished.splice(at, 1);
-    flow.tookLast = false;
-    this.#serve(account, flow, work);
+    const account = this.#accounts.get(batch.queue.account);
+    const queue = account?.queues.get(batch.queue.directory);
+    const at = queue?.unfinished.indexOf(batch) ?? -1;
+    if (account === undefined || queue === undefined || at < 0) return;
+    queue.unfinished.splice(at, 1);
+    queue.tookTexts = false;
+    this.#serve(account, queue, work);
   }
 
-  /** Takes texts of a flow, and as there is room those of other accounts that wait for the same model. */
-  take(flow: Flow, portion: Portion): Item[] {
-    const taken = new Taken(portion);
-    const others = this.#accounts.size > 1 ? this.inTurn() : [];
-    const same = others.filter((other) => other !== flow && other.directory === flow.directory);
-    for (const each of [flow, ...same]) {
-      if (taken.isFull) break;
-      const work = each.take(taken);
+  /** Takes texts of a queue and, while there is room, texts of other accounts for the same model. */
+  take(queue: ModelQueue, limits: BatchLimits): Item[] {
+    const draft = new BatchDraft(limits);
+    const others = this.#accounts.size > 1 ? this.inOrder() : [];
+    const same = others.filter((other) => other !== queue && other.directory === queue.directory);
+    for (const each of [queue, ...same]) {
+      if (draft.isFull) break;
+      const work = each.take(draft);
       const account = this.#accounts.get(each.account);
       // A long text counts slice by slice.
-      if (work > 0 && account) this.#serve(account, each, Math.min(work, portion.work));
-      if (work > 0) each.tookLast = true;
+      if (work > 0 && account) this.#serve(account, each, Math.min(work, limits.work));
+      if (work > 0) each.tookTexts = true;
     }
-    this.#texts -= taken.items.length;
-    for (const { request, index } of taken.items) this.#characters -= request.texts[index]?.length ?? 0;
-    return taken.items;
+    this.#texts -= draft.items.length;
+    for (const { request, index } of draft.items) this.#characters -= request.texts[index]?.length ?? 0;
+    return draft.items;
   }
 
-  #all(): Flow[] {
-    return [...this.#accounts.values()].flatMap(({ flows }) => [...flows.values()]);
+  #all(): ModelQueue[] {
+    return [...this.#accounts.values()].flatMap(({ queues }) => [...queues.values()]);
   }
 
-  #serve(account: AccountFlows, flow: Flow, work: number): void {
-    this.#turns.serve(account, work);
-    account.turns.serve(flow, work);
+  #serve(account: AccountQueues, queue: ModelQueue, work: number): void {
+    this.#fairQueue.serve(account, work);
+    account.fairQueue.serve(queue, work);
   }
 
-  /** The flow of an account and model that has something waiting from now on. */
-  #joined(id: string, directory: string): Flow {
-    if (this.#flows >= MANY_FLOWS) this.#forgetIdle();
+  /** The queue of an account and model, which takes turns from now on. */
+  #joined(id: string, directory: string): ModelQueue {
+    if (this.#queueCount >= MAX_REMEMBERED_QUEUES) this.#forgetIdle();
     const account = this.#accounts.get(id) ?? {
       served: 0,
-      flows: new Map<string, Flow>(),
-      turns: new Turns(),
+      queues: new Map<string, ModelQueue>(),
+      fairQueue: new FairQueue(),
     };
     this.#accounts.set(id, account);
-    if ([...account.flows.values()].every(({ isEmpty }) => isEmpty)) this.#turns.join(account);
-    const known = account.flows.get(directory);
-    const flow = known ?? new Flow(id, directory);
+    if ([...account.queues.values()].every(({ isEmpty }) => isEmpty)) this.#fairQueue.join(account);
+    const known = account.queues.get(directory);
+    const queue = known ?? new ModelQueue(id, directory);
     if (known === undefined) {
-      account.flows.set(directory, flow);
-      this.#flows += 1;
+      account.queues.set(directory, queue);
+      this.#queueCount += 1;
     }
-    if (flow.isEmpty) account.turns.join(flow);
-    return flow;
+    if (queue.isEmpty) account.fairQueue.join(queue);
+    return queue;
   }
 
   #forgetIdle(): void {
     for (const [id, account] of this.#accounts) {
-      for (const [directory, flow] of account.flows) {
-        if (!flow.isEmpty || !account.turns.canForget(flow)) continue;
-        account.flows.delete(directory);
-        this.#flows -= 1;
+      for (const [directory, queue] of account.queues) {
+        if (!queue.isEmpty || !account.fairQueue.canForget(queue)) continue;
+        account.queues.delete(directory);
+        this.#queueCount -= 1;
       }
-      if (account.flows.size === 0 && this.#turns.canForget(account)) this.#accounts.delete(id);
+      if (account.queues.size === 0 && this.#fairQueue.canForget(account)) this.#accounts.delete(id);
     }
   }
 

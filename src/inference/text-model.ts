@@ -1,19 +1,89 @@
 import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import { type Device, type ExecutionProvider, isOrchardError, ModelFolderError } from '../contract/index.js';
 import { familyOfModel } from '../families/index.js';
 import { type LoadedGraph, onnxExecutor, type TensorData } from '../graph/index.js';
 import { CONFIG_FILE, type ModelFolderConfig, ONNX_FILE, openModelFolder, TOKENIZER_FILE } from '../models/index.js';
-import { outputsByText, type TextOutputs, TextReader, type TextWindow, type Tokenizer } from '../text/index.js';
+import {
+  type EncodeOptions,
+  type Encoding,
+  loadTokenizer,
+  outputsByText,
+  type TextOutputs,
+  TextReader,
+  type TextWindow,
+  type Tokenizer,
+} from '../text/index.js';
 import { BatchWork, type ModelParts, type WorkOptions, type WorkSlice } from './batch-work.js';
 import { type DeviceGraph, type DeviceUse, openDeviceGraph } from './device-graph.js';
-import { EncoderRuns } from './encoder-runs.js';
+import { EncoderRuns, nativeWork } from './encoder-runs.js';
 import { memoryOfModel } from './model-size.js';
-import { nativeWork } from './native-work.js';
-import { SharedTokenizers } from './shared-tokenizers.js';
+
+/** Enough for a batch of a medley: 50 queries. */
+const MAX_REMEMBERED_TEXTS = 64;
+/** Tokens of all remembered texts together; one takes 20 bytes. */
+const MAX_REMEMBERED_TOKENS = 1 << 16;
+
+/** One tokenizer for all models with equal tokenizer files, kept as long as one of the models. */
+export class SharedTokenizers {
+  readonly #tokenizers = new Map<string, WeakRef<Tokenizer>>();
+
+  /**
+   * @param key the text of both files. @param json the parsed tokenizer.json. @param config the parsed
+   * tokenizer_config.json.
+   * @throws ModelFolderError
+   */
+  load(key: string, json: unknown, config: unknown): Tokenizer {
+    for (const [other, tokenizer] of this.#tokenizers) {
+      if (tokenizer.deref() === undefined) this.#tokenizers.delete(other);
+    }
+    const known = this.#tokenizers.get(key)?.deref();
+    if (known !== undefined) return known;
+    const tokenizer = new RememberingTokenizer(loadTokenizer(json, config));
+    this.#tokenizers.set(key, new WeakRef(tokenizer));
+    return tokenizer;
+  }
+}
+
+/** Remembers encodings: the models of a medley read the same texts one after the other. */
+export class RememberingTokenizer implements Tokenizer {
+  readonly vocabularySize: Tokenizer['vocabularySize'];
+  readonly specialTokens: Tokenizer['specialTokens'];
+  readonly #encodings = new LRUCache<string, Encoding>({
+    max: MAX_REMEMBERED_TEXTS,
+    maxSize: MAX_REMEMBERED_TOKENS,
+    sizeCalculation: ({ ids }) => ids.length + 1,
+  });
+
+  readonly withoutOffsets?: string;
+  readonly #tokenizer: Tokenizer;
+
+  constructor(tokenizer: Tokenizer) {
+    this.#tokenizer = tokenizer;
+    if (tokenizer.withoutOffsets !== undefined) this.withoutOffsets = tokenizer.withoutOffsets;
+
+    this.vocabularySize = tokenizer.vocabularySize;
+    this.specialTokens = tokenizer.specialTokens;
+  }
+
+  encode(text: string, options: EncodeOptions = {}): Encoding {
+    if (options.pair !== undefined) return this.#tokenizer.encode(text, options);
+    const key = `${options.maxLength ?? ''} ${text}`;
+    const known = this.#encodings.get(key);
+    if (known !== undefined) return known;
+    const encoding = this.#tokenizer.encode(text, options);
+    this.#encodings.set(key, encoding);
+    return encoding;
+  }
+
+  token(id: number): string | undefined {
+    return this.#tokenizer.token(id);
+  }
+}
 
 /**
- * Checks that a folder's tokenizer and its settings of reading belong together: that the encoder has a row for each
- * token, and that a window has room for a text and moves on by half of it at least.
+ * Checks that a folder's tokenizer fits its settings: the encoder has a row for each token, and windows have room for text
+ * and overlap by at most half.
  * @throws ModelFolderError
  */
 function checkReading(directory: string, config: ModelFolderConfig, tokenizer: Tokenizer): void {
@@ -30,27 +100,25 @@ function checkReading(directory: string, config: ModelFolderConfig, tokenizer: T
   if (room >= 1 && window_overlap <= room / 2) return;
   const reason =
     room < 1
-      ? `orchard.max_tokens: ${max_tokens} leave no room for a text beside ${special} special tokens`
+      ? `orchard.max_tokens: ${max_tokens} leave no room for a text; ${special} tokens are special`
       : `orchard.window_overlap: ${window_overlap} of ${room} tokens; at most half of them can be read again`;
   throw new ModelFolderError(join(directory, CONFIG_FILE), reason);
 }
 
-/** The graph of a model folder: it takes and gives what an encoder does, and where it fails, the folder is named. */
-
-/** What texts are fed as: two inputs that every graph has, and one for encoders that read token types. */
+/** The inputs of every graph, and that of encoders that read token types. */
 const INPUTS = ['attention_mask', 'input_ids'];
 const TYPES = 'token_type_ids';
-/** Dimensions that differ from run to run. */
+/** Symbolic dimensions. */
 const SYMBOLS = ['batch', 'tokens'];
 /** Outputs for each text, or for each token. */
 const MAX_OUTPUTS = 65_536;
 /**
- * The largest output, positive or negative: logits and hidden states stay below 1,000. Larger ones leave float32 when
- * they are blended, and no label has a score then.
+ * The largest magnitude of an output: logits and hidden states stay below 1,000. Larger ones overflow float32 when they are
+ * blended, and no label has a score then.
  */
 const LARGEST_OUTPUT = 1e6;
 
-/** @throws ModelFolderError if the graph is no encoder; later, if a run fails or gives what is not a number. */
+/** A graph whose failures name the folder. @throws ModelFolderError if it is no encoder; in runs, for outputs out of range. */
 function checkedGraph(graph: LoadedGraph, path: string): LoadedGraph {
   const reason = reasonAgainst(graph);
   if (reason !== undefined) throw new ModelFolderError(path, reason);
@@ -110,7 +178,7 @@ export class TextModel {
   private constructor(
     parts: ModelParts,
     graph: DeviceGraph,
-    /** Approximate memory that it takes, in bytes. */
+    /** Approximate memory in bytes. */
     readonly bytes: number,
   ) {
     this.#parts = parts;
@@ -124,9 +192,9 @@ export class TextModel {
 
   /**
    * @param directory a model folder.
-   * @param threads the most that a run may use that has the machine for itself; all others use one.
+   * @param threads most threads of a run while nothing else runs; other runs use one.
    * @param tokenizers shared with other models of the same thread.
-   * @param device where it computes. A device that fails is replaced by the CPU.
+   * @param device a device that fails is replaced by the CPU.
    * @throws ModelFolderError for a file that is missing or does not fit
    */
   static async load(
@@ -157,17 +225,16 @@ export class TextModel {
     return new TextModel({ reader, runs, decode }, graph, memoryOfModel(bytes));
   }
 
-  /** The work that texts are, to be done in slices. */
+  /** Starts to answer texts, in slices. */
   begin(texts: readonly string[], options: WorkOptions = {}): BatchWork {
     return new BatchWork(this.#parts, texts, options);
   }
 
-  /** Results in the order of the texts, however these were grouped into runs. */
   predict(texts: readonly string[], options: WorkOptions = {}): Promise<WorkSlice> {
     return this.begin(texts, options).advance(Number.POSITIVE_INFINITY);
   }
 
-  /** Outputs of the encoder with its head for each text, in the order of the texts. */
+  /** Outputs of the encoder with its head for each text. */
   async encode(texts: readonly string[]): Promise<TextOutputs[]> {
     const { reader, runs } = this.#parts;
     const windows = reader.read(texts);

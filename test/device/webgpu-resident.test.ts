@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
+  DeviceEngine,
   Evaluator,
   GeneratedDropout,
-  ResidentEngine,
   readCheckpoint,
   restoreParameters,
   saveCheckpoint,
@@ -48,7 +48,7 @@ async function hasLossesOfTheCpu(steps: number, make: () => TrainingTask): Promi
   const expected = await trained(await learnerOf(make(), 0.1, { executor: onArrays() }), steps);
   const profile = join(folder, 'profile');
   const learning = await learnerOf(make(), 0.1, { executor: onDevice(profile) });
-  expect(learning.engine).toBeInstanceOf(ResidentEngine);
+  expect(learning.engine).toBeInstanceOf(DeviceEngine);
   const { losses } = await trained(learning, steps);
   expect(new Set(expected.losses).size).toBe(steps);
   expect(largestDifference(losses, expected.losses)).toBeLessThan(TOLERANCE);

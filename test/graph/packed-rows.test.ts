@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Graph, onnxExecutor, type TableBits } from '../../src/graph/index.js';
-import { packedRows } from '../../src/graph/onnx/packed-rows.js';
+import { packedRows } from '../../src/graph/onnx/integer-weights.js';
 import { Random } from '../../src/system/random.js';
 import { toOnnx } from '../support/to-onnx.js';
 

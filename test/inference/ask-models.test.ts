@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InternalError } from '../../src/contract/errors.js';
-import { askModels } from '../../src/inference/ask-models.js';
+import { askModels } from '../../src/inference/medley.js';
 
 /** Models that answer with their name in capitals, when they are told to. */
 class WaitingModels {

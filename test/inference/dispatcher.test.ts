@@ -2,20 +2,20 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Dispatcher, type DispatcherOptions } from '../../src/inference/dispatcher.js';
 import { failureOf } from '../support/outcomes.js';
-import { FakeLane, settled } from './fake-lane.js';
+import { FakeWorker, settled } from './fake-worker.js';
 
 const MODEL = '/models/a';
 const OTHER = '/models/b';
 
 function aDispatcher({
-  lanes = 1,
+  workers = 1,
   patient = false,
   maxWaiting = 1000,
   ...options
-}: Partial<DispatcherOptions> & { lanes?: number; patient?: boolean } = {}) {
-  const made = Array.from({ length: lanes }, () => new FakeLane(patient));
-  const [first = new FakeLane()] = made;
-  return { dispatcher: new Dispatcher(made, { maxWaiting, ...options }), lanes: made, lane: first };
+}: Partial<DispatcherOptions> & { workers?: number; patient?: boolean } = {}) {
+  const made = Array.from({ length: workers }, () => new FakeWorker(patient));
+  const [first = new FakeWorker()] = made;
+  return { dispatcher: new Dispatcher(made, { maxWaiting, ...options }), workers: made, worker: first };
 }
 
 const texts = (count: number, prefix = 't') => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
@@ -27,8 +27,8 @@ describe('requests of many callers', () => {
       texts: fc.array(fc.string({ maxLength: 300 }), { maxLength: 40 }),
     });
     await fc.assert(
-      fc.asyncProperty(fc.array(request, { maxLength: 20 }), fc.integer({ min: 1, max: 3 }), async (all, lanes) => {
-        const { dispatcher } = aDispatcher({ lanes });
+      fc.asyncProperty(fc.array(request, { maxLength: 20 }), fc.integer({ min: 1, max: 3 }), async (all, workers) => {
+        const { dispatcher } = aDispatcher({ workers });
         const answers = await Promise.all(all.map(({ model, texts }) => dispatcher.predict(model, texts)));
         for (const [at, { results, truncated }] of answers.entries()) {
           const asked = all[at]?.texts ?? [];
@@ -42,43 +42,43 @@ describe('requests of many callers', () => {
   });
 
   it('go together if they come in one turn, or while the thread is busy', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true });
+    const { dispatcher, worker } = aDispatcher({ patient: true });
     const early = [dispatcher.predict(MODEL, ['a']), dispatcher.predict(MODEL, ['b'])];
     await settled();
     const late = [dispatcher.predict(MODEL, ['c']), dispatcher.predict(MODEL, ['d', 'e'])];
-    await lane.goOn();
-    await lane.goOn();
+    await worker.goOn();
+    await worker.goOn();
     await Promise.all([...early, ...late]);
-    expect(lane.batches.map((batch) => batch.texts)).toEqual([
+    expect(worker.batches.map((batch) => batch.texts)).toEqual([
       ['a', 'b'],
       ['c', 'd', 'e'],
     ]);
   });
 
   it('of one who asks again as soon as he is answered go together with the others’', async () => {
-    const { dispatcher, lane } = aDispatcher();
+    const { dispatcher, worker } = aDispatcher();
     const caller = async () => {
       for (let round = 0; round < 3; round += 1) await dispatcher.predict(MODEL, ['x']);
     };
     await Promise.all(Array.from({ length: 8 }, caller));
-    expect(lane.batches.map((batch) => batch.texts.length)).toEqual([8, 8, 8]);
+    expect(worker.batches.map((batch) => batch.texts.length)).toEqual([8, 8, 8]);
   });
 
   it('for one model do not hold up those for another', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true });
+    const { dispatcher, worker } = aDispatcher({ patient: true });
     const many = dispatcher.predict(MODEL, texts(500));
     await settled();
     const one = dispatcher.predict(OTHER, ['b']);
-    for (let batch = 0; batch < 3; batch += 1) await lane.goOn();
+    for (let batch = 0; batch < 3; batch += 1) await worker.goOn();
     expect((await one).results).toHaveLength(1);
-    expect(lane.batches.slice(0, 3).map(({ directory }) => directory)).toEqual([MODEL, OTHER, MODEL]);
-    while (dispatcher.stats().runningTexts > 0) await lane.goOn();
+    expect(worker.batches.slice(0, 3).map(({ directory }) => directory)).toEqual([MODEL, OTHER, MODEL]);
+    while (dispatcher.stats().runningTexts > 0) await worker.goOn();
     expect((await many).results).toHaveLength(500);
   });
 
   it('fail alone where they fail', async () => {
-    const { dispatcher, lane } = aDispatcher();
-    lane.poison = 'bad';
+    const { dispatcher, worker } = aDispatcher();
+    worker.poison = 'bad';
     const requests = [['a'], ['bad'], ['b', 'c']].map((each) => dispatcher.predict(MODEL, each));
     const labels = requests.map(async (request) => (await request).results.flatMap((result) => result.labels));
     expect(await Promise.allSettled(labels)).toMatchObject([
@@ -94,90 +94,90 @@ describe('a long text', () => {
   const long = 'x'.repeat(50_000);
 
   it('goes by itself, in slices that the texts of others go between', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true });
-    lane.sliceCharacters = 10_000;
+    const { dispatcher, worker } = aDispatcher({ patient: true });
+    worker.sliceCharacters = 10_000;
     const asked = dispatcher.predict(MODEL, [long], { account: 'long' });
     await settled();
     const others = ['a', 'b', 'c'].map((account) => dispatcher.predict(MODEL, [account], { account }));
     const answered: string[] = [];
     for (const other of others) void other.then(({ results }) => answered.push(...results.flatMap((r) => r.labels)));
-    await lane.goOn();
-    await lane.goOn();
+    await worker.goOn();
+    await worker.goOn();
     expect(answered).toEqual(['a', 'b', 'c']);
     expect(dispatcher.stats()).toMatchObject({ runningTexts: 1, waitingTexts: 0 });
-    for (let slice = 0; slice < 5; slice += 1) await lane.goOn();
+    for (let slice = 0; slice < 5; slice += 1) await worker.goOn();
     expect((await asked).results[0]?.labels).toEqual([long]);
-    expect(lane.slices.map((slice) => slice.length)).toEqual([1, 3, 1, 1, 1, 1]);
+    expect(worker.slices.map((slice) => slice.length)).toEqual([1, 3, 1, 1, 1, 1]);
     await dispatcher.close();
   });
 
   it('of the same account does not hold up its short ones either, nor do they hold up it', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true });
-    lane.sliceCharacters = 10_000;
+    const { dispatcher, worker } = aDispatcher({ patient: true });
+    worker.sliceCharacters = 10_000;
     const asked = dispatcher.predict(MODEL, [long]);
     await settled();
     const short = Array.from({ length: 4 }, (_, at) => dispatcher.predict(OTHER, [`${at}`]));
     const second = dispatcher.predict(MODEL, [long]);
     const own = dispatcher.predict(MODEL, ['own']);
-    for (let slice = 0; slice < 5; slice += 1) await lane.goOn();
+    for (let slice = 0; slice < 5; slice += 1) await worker.goOn();
     await Promise.all([...short, own]);
-    for (let slice = 0; slice < 12; slice += 1) await lane.goOn();
+    for (let slice = 0; slice < 12; slice += 1) await worker.goOn();
     await Promise.all([asked, second]);
     // The second is begun once the first is done.
-    const texts = lane.slices.map(([text = '']) => text.length);
+    const texts = worker.slices.map(([text = '']) => text.length);
     expect(texts.filter((length) => length === long.length)).toHaveLength(10);
-    expect(lane.batches.filter(({ texts: [text = ''] }) => text === long)).toHaveLength(2);
+    expect(worker.batches.filter(({ texts: [text = ''] }) => text === long)).toHaveLength(2);
   });
 
   it('leaves at once when it is given up between two slices', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true });
-    lane.sliceCharacters = 10_000;
+    const { dispatcher, worker } = aDispatcher({ patient: true });
+    worker.sliceCharacters = 10_000;
     const { signal, abort } = aborter();
     const given = dispatcher.predict(MODEL, [long], { signal, account: 'gone' });
     await settled();
     const other = dispatcher.predict(MODEL, ['a'], { account: 'other' });
-    await lane.goOn();
+    await worker.goOn();
     abort();
     await failureOf('aborted', () => given);
-    expect([...lane.cancelled.values()]).toEqual([[0]]);
-    await lane.goOn();
+    expect([...worker.cancelled.values()]).toEqual([[0]]);
+    await worker.goOn();
     await other;
     expect(dispatcher.stats()).toMatchObject({ runningTexts: 0, waitingTexts: 0 });
-    expect(lane.slices).toHaveLength(2);
+    expect(worker.slices).toHaveLength(2);
     await dispatcher.close();
   });
 });
 
 describe('accounts', () => {
   it('take turns by the work done for them, however much one asks, of however many models', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true });
+    const { dispatcher, worker } = aDispatcher({ patient: true });
     const [evil, good] = [{ account: 'evil' }, { account: 'good' }];
     const flood = texts(20, '/models/').flatMap((model) =>
       texts(20).map((text) => dispatcher.predict(model, [text.repeat(200)], evil)),
     );
     await settled();
     for (let round = 0; round < 5; round += 1) {
-      const before = lane.batches.length;
+      const before = worker.batches.length;
       const asked = dispatcher.predict(MODEL, ['a'], good);
-      await lane.goOn();
-      await lane.goOn();
+      await worker.goOn();
+      await worker.goOn();
       await asked;
       // What ran when it came, then its own, then the next of the flood.
-      expect(lane.batches.length - before).toBeLessThanOrEqual(2);
+      expect(worker.batches.length - before).toBeLessThanOrEqual(2);
     }
-    while (dispatcher.stats().runningTexts > 0) await lane.goOn();
+    while (dispatcher.stats().runningTexts > 0) await worker.goOn();
     expect(await Promise.all(flood)).toHaveLength(400);
   });
 
   it('share batches of the same model', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true });
+    const { dispatcher, worker } = aDispatcher({ patient: true });
     const first = dispatcher.predict(MODEL, ['a'], { account: 'a' });
     await settled();
     const more = ['b', 'c', 'd'].map((account) => dispatcher.predict(MODEL, [account], { account }));
-    await lane.goOn();
-    await lane.goOn();
+    await worker.goOn();
+    await worker.goOn();
     await Promise.all([first, ...more]);
-    expect(lane.batches.map((batch) => batch.texts)).toEqual([['a'], ['b', 'c', 'd']]);
+    expect(worker.batches.map((batch) => batch.texts)).toEqual([['a'], ['b', 'c', 'd']]);
   });
 });
 
@@ -185,23 +185,23 @@ describe('the memory limit', () => {
   const MB = 2 ** 20;
 
   it('has the least recently used model leave first', async () => {
-    const { dispatcher, lane } = aDispatcher({ memoryLimit: 25 * MB, sizeOf: () => 10 * MB });
+    const { dispatcher, worker } = aDispatcher({ memoryLimit: 25 * MB, sizeOf: () => 10 * MB });
     for (const model of ['/a', '/b', '/a', '/c']) await dispatcher.predict(model, ['x']);
-    expect(lane.forgotten).toEqual(['/b']);
+    expect(worker.forgotten).toEqual(['/b']);
     expect(dispatcher.stats().memory).toEqual({ limit: 25 * MB, models: 20 * MB, texts: 0 });
     expect(dispatcher.stats().workers).toEqual([{ busy: false, models: 2 }]);
   });
 
   it('refuses a model that does not fit by itself, and names both figures', async () => {
     const sizeOf = async (directory: string) => (directory === '/large' ? 30 * MB : MB);
-    const { dispatcher, lane } = aDispatcher({ memoryLimit: 25 * MB, sizeOf });
+    const { dispatcher, worker } = aDispatcher({ memoryLimit: 25 * MB, sizeOf });
     const large = () => dispatcher.predict('/large', ['x']);
     const error = await failureOf('memory_limit', large);
     expect(error).toMatchObject({ bytes: 30 * MB, limit: 25 * MB });
     expect(error.message).toMatch(/30 MiB.*25 MiB/);
     await failureOf('memory_limit', () => dispatcher.warm('/large'));
     expect((await dispatcher.predict('/small', ['x'])).results).toHaveLength(1);
-    expect(lane.batches.map(({ directory }) => directory)).toEqual(['/small']);
+    expect(worker.batches.map(({ directory }) => directory)).toEqual(['/small']);
     expect(dispatcher.stats()).toMatchObject({
       requests: { failed: 1 },
       waitingTexts: 0,
@@ -211,8 +211,8 @@ describe('the memory limit', () => {
 
   it('keeps a model that is in use, and has the next one wait for its place', async () => {
     const sizeOf = () => 10 * MB;
-    const { dispatcher, lanes } = aDispatcher({ lanes: 2, patient: true, memoryLimit: 15 * MB, sizeOf });
-    const [first, second] = lanes;
+    const { dispatcher, workers } = aDispatcher({ workers: 2, patient: true, memoryLimit: 15 * MB, sizeOf });
+    const [first, second] = workers;
     const running = dispatcher.predict('/a', ['x']);
     await settled();
     const waiting = dispatcher.predict('/b', ['y']);
@@ -220,54 +220,54 @@ describe('the memory limit', () => {
     expect(dispatcher.stats()).toMatchObject({ waitingTexts: 1, memory: { models: 10 * MB } });
     await first?.goOn();
     await running;
-    for (const lane of lanes) await lane.goOn();
+    for (const worker of workers) await worker.goOn();
     await waiting;
     expect([first?.forgotten, second?.forgotten].flat()).toEqual(['/a']);
   });
 
   it('is told of what texts take, and refuses those that take more', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true, memoryLimit: MB });
+    const { dispatcher, worker } = aDispatcher({ patient: true, memoryLimit: MB });
     const running = dispatcher.predict(MODEL, ['x'.repeat(1000)]);
     await settled();
     const waiting = dispatcher.predict(MODEL, ['y'.repeat(1000)]);
     expect(dispatcher.stats().memory.texts).toBe(1000 * 100 + 1000 * 2);
     await failureOf('overloaded', () => dispatcher.predict(MODEL, ['z'.repeat(500_000)]));
-    await lane.goOn();
-    await lane.goOn();
+    await worker.goOn();
+    await worker.goOn();
     await Promise.all([running, waiting]);
   });
 });
 
 describe('a thread that does not answer', () => {
   it('is given up after its time, and fails only what it was asked', async () => {
-    const patience = { runMs: 10, loadMs: 10 };
-    const { dispatcher, lane } = aDispatcher({ patient: true, patience });
+    const timeouts = { runMs: 10, loadMs: 10 };
+    const { dispatcher, worker } = aDispatcher({ patient: true, timeouts });
     const stuck = dispatcher.predict(MODEL, ['a']);
     await expect(stuck).rejects.toThrow('did not end loading a model within 0.01 s');
     const next = dispatcher.predict(MODEL, ['b']);
     await settled();
-    await lane.goOn();
+    await worker.goOn();
     expect((await next).results[0]?.labels).toEqual(['b']);
     await dispatcher.close();
   });
 
   it('leaves its models to others meanwhile', async () => {
-    const { dispatcher, lanes } = aDispatcher({ lanes: 2, patient: true });
+    const { dispatcher, workers } = aDispatcher({ workers: 2, patient: true });
     await dispatcher.warm(MODEL);
     void dispatcher.predict(MODEL, ['stuck']);
     await settled();
     const next = dispatcher.predict(MODEL, ['next']);
-    await expect.poll(() => lanes[1]?.batches.length, { timeout: 10_000 }).toBe(1);
-    await lanes[1]?.goOn();
+    await expect.poll(() => workers[1]?.batches.length, { timeout: 10_000 }).toBe(1);
+    await workers[1]?.goOn();
     expect((await next).results).toHaveLength(1);
-    await lanes[0]?.goOn();
+    await workers[0]?.goOn();
     await dispatcher.close();
   });
 });
 
 describe('a request that is given up', () => {
   it('leaves the queue, and the others go on', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true });
+    const { dispatcher, worker } = aDispatcher({ patient: true });
     const running = dispatcher.predict(MODEL, ['a']);
     await settled();
     const { signal, abort } = aborter();
@@ -275,53 +275,53 @@ describe('a request that is given up', () => {
     const kept = dispatcher.predict(MODEL, ['c']);
     abort();
     await failureOf('aborted', () => given);
-    await lane.goOn();
-    await lane.goOn();
+    await worker.goOn();
+    await worker.goOn();
     await Promise.all([running, kept]);
-    expect(lane.batches.map((batch) => batch.texts)).toEqual([['a'], ['c']]);
+    expect(worker.batches.map((batch) => batch.texts)).toEqual([['a'], ['c']]);
   });
 
   it('is cancelled in the batch under way, where others are answered all the same', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true });
+    const { dispatcher, worker } = aDispatcher({ patient: true });
     const { signal, abort } = aborter();
     const given = dispatcher.predict(MODEL, ['a', 'b'], { signal });
     const kept = dispatcher.predict(MODEL, ['c']);
     await settled();
     abort();
     await failureOf('aborted', () => given);
-    expect([...lane.cancelled.values()]).toEqual([[0, 1]]);
-    await lane.goOn();
+    expect([...worker.cancelled.values()]).toEqual([[0, 1]]);
+    await worker.goOn();
     expect((await kept).results).toEqual([{ labels: ['c'], scores: [1] }]);
     expect(dispatcher.stats().requests.cancelled).toBe(1);
   });
 
   it('fails with a DeadlineError when its deadline passes', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true });
+    const { dispatcher, worker } = aDispatcher({ patient: true });
     const late = dispatcher.predict(MODEL, ['a'], { deadlineMs: 5 });
     expect(await failureOf('deadline', () => late)).toMatchObject({ deadlineMs: 5 });
-    await lane.goOn();
+    await worker.goOn();
     const next = dispatcher.predict(MODEL, ['b'], { deadlineMs: 60_000 });
     await settled();
-    await lane.goOn();
+    await worker.goOn();
     expect((await next).results).toHaveLength(1);
   });
 });
 
 describe('a service that is asked too much', () => {
   it('refuses what does not fit into its queue, and goes on afterwards', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true, maxWaiting: 10 });
+    const { dispatcher, worker } = aDispatcher({ patient: true, maxWaiting: 10 });
     const running = dispatcher.predict(MODEL, ['a']);
     await settled();
     const waiting = dispatcher.predict(MODEL, texts(10));
     expect(await failureOf('overloaded', () => dispatcher.predict(MODEL, ['b']))).toMatchObject({
       waiting: 10,
     });
-    await lane.goOn();
-    await lane.goOn();
+    await worker.goOn();
+    await worker.goOn();
     await Promise.all([running, waiting]);
     const again = dispatcher.predict(MODEL, ['b']);
     await settled();
-    await lane.goOn();
+    await worker.goOn();
     await again;
     expect(dispatcher.stats().requests).toEqual({ answered: 3, refused: 1, cancelled: 0, failed: 0 });
   });
@@ -373,47 +373,47 @@ describe('a service that is asked too much', () => {
 
 describe('a model', () => {
   it('stays in the thread that has loaded it while it is asked little', async () => {
-    const { dispatcher, lanes } = aDispatcher({ lanes: 4 });
+    const { dispatcher, workers } = aDispatcher({ workers: 4 });
     for (let round = 0; round < 20; round += 1) {
       for (const model of texts(8, '/models/')) await dispatcher.predict(model, ['a']);
     }
     expect(dispatcher.stats().models.map(({ workers }) => workers)).toEqual(new Array(8).fill(1));
     expect(dispatcher.stats().workers.map(({ models }) => models)).toEqual([2, 2, 2, 2]);
-    expect(lanes.every(({ batches }) => batches.length === 40)).toBe(true);
+    expect(workers.every(({ batches }) => batches.length === 40)).toBe(true);
   });
 
   it('is loaded by further threads once waiting for one has cost as much as loading', async () => {
-    const { dispatcher, lanes } = aDispatcher({ lanes: 3 });
+    const { dispatcher, workers } = aDispatcher({ workers: 3 });
     for (let round = 0; round < 40; round += 1) await dispatcher.predict(MODEL, texts(20));
     expect(dispatcher.stats().models).toMatchObject([{ workers: 3, texts: 800 }]);
-    const sizes = lanes.map(({ batches }) => batches.at(-1)?.texts.length);
+    const sizes = workers.map(({ batches }) => batches.at(-1)?.texts.length);
     expect(sizes.every((size) => size !== undefined && size >= 6 && size <= 8)).toBe(true);
   });
 
   it('is told when a text has all threads for itself', async () => {
-    const { dispatcher, lane } = aDispatcher();
+    const { dispatcher, worker } = aDispatcher();
     await dispatcher.predict(MODEL, ['a']);
     await dispatcher.predict(MODEL, ['a', 'b']);
     await Promise.all([dispatcher.predict(MODEL, ['c']), dispatcher.predict(OTHER, ['d'])]);
-    expect(lane.batches.map(({ alone }) => alone)).toEqual([true, false, false, true]);
+    expect(worker.batches.map(({ alone }) => alone)).toEqual([true, false, false, true]);
   });
 
   it('is loaded ahead of its first text, in the thread that will run it', async () => {
-    const { dispatcher, lanes } = aDispatcher({ lanes: 2 });
+    const { dispatcher, workers } = aDispatcher({ workers: 2 });
     await dispatcher.warm(MODEL);
     await dispatcher.warm(OTHER);
-    expect(lanes.map(({ loaded }) => loaded)).toEqual([[MODEL], [OTHER]]);
+    expect(workers.map(({ loaded }) => loaded)).toEqual([[MODEL], [OTHER]]);
     await dispatcher.predict(OTHER, ['a']);
-    expect(lanes.map(({ batches }) => batches.length)).toEqual([0, 1]);
+    expect(workers.map(({ batches }) => batches.length)).toEqual([0, 1]);
   });
 });
 
 describe('a service that nobody asks', () => {
   it('gives back its memory after a while, and answers when it is asked again', async () => {
-    const { dispatcher, lane } = aDispatcher({ idleMs: 10, sizeOf: () => 1000 });
+    const { dispatcher, worker } = aDispatcher({ idleMs: 10, sizeOf: () => 1000 });
     await dispatcher.predict(MODEL, ['a']);
     expect(dispatcher.stats().memory.models).toBe(1000);
-    await expect.poll(() => lane.rests, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => worker.rests, { timeout: 20_000 }).toBe(1);
     expect(dispatcher.stats().memory.models).toBe(0);
     expect((await dispatcher.predict(MODEL, ['b'])).results).toHaveLength(1);
     expect(dispatcher.stats().memory.models).toBe(1000);
@@ -422,7 +422,7 @@ describe('a service that nobody asks', () => {
 
 describe('closing', () => {
   it('answers what waits, refuses what comes, and ends the threads', async () => {
-    const { dispatcher, lanes } = aDispatcher({ lanes: 2 });
+    const { dispatcher, workers } = aDispatcher({ workers: 2 });
     const waiting = texts(5).map((text) => dispatcher.predict(MODEL, [text]));
     const closed = dispatcher.close();
     await failureOf('closed', () => dispatcher.predict(MODEL, ['late']));
@@ -430,18 +430,18 @@ describe('closing', () => {
     expect(await Promise.all(waiting)).toHaveLength(5);
     await closed;
     await dispatcher.close();
-    expect(lanes.every(({ isClosed }) => isClosed)).toBe(true);
+    expect(workers.every(({ isClosed }) => isClosed)).toBe(true);
   });
 
   it('fails what has not been answered in its time', async () => {
-    const { dispatcher, lane } = aDispatcher({ patient: true, closeMs: 20 });
+    const { dispatcher, worker } = aDispatcher({ patient: true, closeMs: 20 });
     const requests = [['a'], ['b', 'c']].map((each) => dispatcher.predict(MODEL, each));
     await settled();
     requests.push(dispatcher.predict(OTHER, ['d']));
     const outcomes = Promise.allSettled(requests);
     await dispatcher.close();
     expect(await outcomes).toMatchObject(Array(3).fill({ reason: { code: 'closed' } }));
-    expect(lane.isClosed).toBe(true);
+    expect(worker.isClosed).toBe(true);
   });
 });
 

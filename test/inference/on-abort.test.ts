@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Dispatcher } from '../../src/inference/dispatcher.js';
 import { answerStream, queryResponse, toResult } from '../../src/inference/index.js';
 import { onAbort } from '../../src/inference/on-abort.js';
-import { FakeLane } from './fake-lane.js';
+import { FakeWorker } from './fake-worker.js';
 
 const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
 
@@ -36,8 +36,8 @@ describe('what waits for a signal', () => {
 
 describe('a signal of a stream', () => {
   it('is listened to once, however many texts are under way, and no more in the end', async () => {
-    const lane = new FakeLane();
-    const dispatcher = new Dispatcher([lane], { maxWaiting: 1000 });
+    const worker = new FakeWorker();
+    const dispatcher = new Dispatcher([worker], { maxWaiting: 1000 });
     const { signal } = new AbortController();
     let most = 0;
     const ask = (query: string) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RememberingTokenizer, SharedTokenizers } from '../../src/inference/shared-tokenizers.js';
+import { RememberingTokenizer, SharedTokenizers } from '../../src/inference/text-model.js';
 import { type EncodeOptions, loadTokenizer, trainWordPiece } from '../../src/text/index.js';
 import { failureOf } from '../support/outcomes.js';
 

@@ -28,7 +28,7 @@ export class Arena {
   #used = 0;
 
   /**
-   * @param bytes how much the views will need together; see {@link Arena.bytesFor}.
+   * @param bytes the total of all views; see {@link Arena.bytesFor}.
    * @throws RangeError if the machine can't provide that much memory, or it is more than 4 GiB.
    */
   constructor(bytes: number) {

@@ -152,7 +152,7 @@ class OnnxCheck {
   /** Axes, types, numbers of heads: the runtime crashes at some that are too large for 32 bits. */
   #integers(field: WireField): void {
     for (const value of this.#file.numbers(field)) {
-      if (value <= MAX_INTEGER || value >= 2 ** 64 - MAX_INTEGER) continue;
+      if (Math.abs(value) <= MAX_INTEGER) continue;
       throw new Error(`it has an operation with the setting ${value}`);
     }
   }
@@ -178,7 +178,7 @@ class OnnxCheck {
 
   #checkSize(dims: readonly number[], type: number, raw: Span | undefined): void {
     const described = `it has a tensor of the shape [${dims.join(', ')}]`;
-    if (dims.some((dimension) => dimension > MAX_BYTES)) throw new Error(described);
+    if (dims.some((dimension) => dimension < 0 || dimension > MAX_BYTES)) throw new Error(described);
     const width = widths.get(type);
     if (raw === undefined || width === undefined) return;
     const bytes = dims.reduce((product, dimension) => product * dimension, width);

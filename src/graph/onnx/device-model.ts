@@ -1,23 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { fields, listOf, number, oneOf, type Shaped, shaped, text, whole } from '../../system/index.js';
 import { emitBatchMatMul } from './lowering.js';
 import { OnnxBuilder } from './onnx-builder.js';
-import { decodeModel, encode, PRODUCER } from './schema.js';
+import { decodeModel, modelPieces, type StoredNode } from './schema.js';
 
 /**
  * ONNX files in the form that devices take. The files that this library writes are made for the CPU: FusedMatMul, which
  * reads operands as they are stored, is unknown to devices, and each one would send its operands to the CPU and back.
  */
-
-const attributeShape = fields({ name: text }, { f: number(), i: whole(), ints: listOf(whole()) });
-const nodeShape = fields(
-  { opType: text, input: listOf(text), output: listOf(text), attribute: listOf(attributeShape) },
-  {},
-);
-const tensorShape = fields({ name: text, dims: listOf(whole(0)) }, {});
-const graphShape = fields({ node: listOf(nodeShape), initializer: listOf(tensorShape) }, {});
-const modelShape = fields({ producerName: oneOf(PRODUCER), graph: graphShape }, {});
-type StoredNode = Shaped<typeof nodeShape>;
 
 /** Part of the names that are added; no name of the file contains it. */
 const MARK = '~device~';
@@ -30,8 +19,7 @@ const ELEMENTWISE: readonly string[] = ['Add', 'Mul', 'Sub', 'Div', 'Softmax', '
  * @returns undefined for a file that needs no change, or that this library did not write.
  */
 export async function deviceModel(path: string): Promise<Uint8Array | undefined> {
-  const decoded = await decodeModel(await readFile(path)).catch(() => undefined);
-  const model = shaped(modelShape, decoded);
+  const model = decodeModel(await readFile(path));
   if (model === undefined) return undefined;
   const { graph } = model;
   const ranks = new Ranks();
@@ -46,7 +34,7 @@ export async function deviceModel(path: string): Promise<Uint8Array | undefined>
   });
   if (builder.nodes.length === 0) return undefined;
   const initializer = [...graph.initializer, ...builder.initializers];
-  return encode('ModelProto', { ...model, graph: { ...graph, node, initializer } });
+  return Buffer.concat([...modelPieces({ ...model, graph: { ...graph, node, initializer } })]);
 }
 
 /** Numbers of dimensions of tensors, where they are known. */

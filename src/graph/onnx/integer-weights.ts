@@ -75,3 +75,150 @@ function rounded(values: Float32Array, rows: number, largest: number): IntegerMa
   });
   return { integers, scales };
 }
+
+/**
+ * A float32 table as 4-bit integers, two per byte, with the scales of its rows and columns that restore it.
+ */
+
+/** Added to an integer to store it as an unsigned number of four bits. */
+export const OFFSET = 8;
+const LEAST = -OFFSET;
+const MOST = OFFSET - 1;
+/**
+ * Candidates for the magnitude that becomes −8, as shares of a row's largest; each is tried with both signs.
+ * Few entries are as large as the largest, and cutting them off makes the steps between all others finer.
+ */
+const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5];
+
+/** entry ≈ row's scale · column's scale · (bits − OFFSET). */
+interface PackedTable {
+  /** [rows, width / 2]: the lower four bits belong to a row's first half, the upper four to its second. */
+  readonly bytes: Uint8Array;
+  /** May be negative. */
+  readonly rowScales: Float32Array;
+  /**
+   * Some columns of an encoder's tables are many times as large as others; without scales of their own, they
+   * would leave the others few steps.
+   */
+  readonly columnScales: Float32Array;
+}
+
+/** Whether rows can be split into halves. */
+export const isPackable = (width: number): boolean => width % 2 === 0;
+
+/** @param width of a row, even. */
+export function packedRows(values: Float32Array, width: number): PackedTable {
+  const rows = values.length / width;
+  const half = width / 2;
+  const columnScales = columnSizes(values, width);
+  const rowScales = new Float32Array(rows);
+  const bytes = new Uint8Array(rows * half);
+  for (let row = 0; row < rows; row += 1) {
+    const start = row * width;
+    const entries = values.subarray(start, start + width).map((value, column) => value / (columnScales[column] ?? 1));
+    const scale = scaleOf(entries);
+    rowScales[row] = scale;
+    const bitsOf = (column: number) => packedRowsRounded(entries[column] ?? 0, scale) + OFFSET;
+    for (let column = 0; column < half; column += 1) {
+      bytes[row * half + column] = bitsOf(column) | (bitsOf(column + half) << 4);
+    }
+  }
+  return { bytes, rowScales, columnScales };
+}
+
+/** The float32 table, up to what rounding has lost. */
+export function unpackedRows({ bytes, rowScales, columnScales }: PackedTable): Float32Array {
+  const width = columnScales.length;
+  const half = width / 2;
+  const values = new Float32Array(rowScales.length * width);
+  for (const [at, pair] of bytes.entries()) {
+    const row = Math.floor(at / half);
+    const scale = rowScales[row] ?? 0;
+    for (const [column, bits] of [
+      [at % half, pair & 0b1111],
+      [(at % half) + half, pair >> 4],
+    ] as const) {
+      values[row * width + column] = scale * ((columnScales[column] ?? 0) * (bits - OFFSET));
+    }
+  }
+  return values;
+}
+
+/** Root mean square of each column; 1 for a column of zeros. */
+function columnSizes(values: Float32Array, width: number): Float32Array {
+  const sums = new Float64Array(width);
+  for (let at = 0; at < values.length; at += 1) {
+    sums[at % width] = (sums[at % width] ?? 0) + (values[at] ?? 0) ** 2;
+  }
+  return Float32Array.from(sums, (sum) => Math.sqrt((sum * width) / values.length) || 1);
+}
+
+/** The candidate scale with the least squared error; 1 for a row of zeros. */
+function scaleOf(entries: Float32Array): number {
+  const row = new SortedRow(entries);
+  if (row.largest === 0) return 1;
+  let best = 1;
+  let leastError = Number.POSITIVE_INFINITY;
+  for (const share of SHARES) {
+    const step = Math.fround((share * row.largest) / OFFSET);
+    for (const sign of [-1, 1]) {
+      const error = row.squaredError(step, sign < 0 ? -MOST : LEAST);
+      if (error < leastError) [best, leastError] = [sign * step, error];
+    }
+  }
+  return best;
+}
+
+/** Entries in ascending order, with their sums so far: the error of a scale needs no look at each entry. */
+class SortedRow {
+  readonly #entries: Float32Array;
+  /** Of the first entries. [entries + 1] */
+  readonly #sums: Float64Array;
+  readonly #squares: number;
+
+  constructor(entries: Float32Array) {
+    this.#entries = entries.toSorted();
+    this.#sums = new Float64Array(entries.length + 1);
+    let squares = 0;
+    for (let at = 0; at < entries.length; at += 1) {
+      const entry = this.#entries[at] ?? 0;
+      this.#sums[at + 1] = (this.#sums[at] ?? 0) + entry;
+      squares += entry * entry;
+    }
+    this.#squares = squares;
+  }
+
+  /** The largest magnitude. */
+  get largest(): number {
+    return Math.max(Math.abs(this.#entries[0] ?? 0), Math.abs(this.#entries.at(-1) ?? 0));
+  }
+
+  /** Of rounding each entry to the nearest of the 16 multiples of `step` from `lowest` on. */
+  squaredError(step: number, lowest: number): number {
+    const highest = lowest + MOST - LEAST;
+    let error = this.#squares;
+    let start = 0;
+    for (let multiple = lowest; multiple <= highest; multiple += 1) {
+      const end = multiple === highest ? this.#entries.length : this.#firstFrom((multiple + 0.5) * step, start);
+      const sum = (this.#sums[end] ?? 0) - (this.#sums[start] ?? 0);
+      const value = multiple * step;
+      error += value * ((end - start) * value - 2 * sum);
+      start = end;
+    }
+    return error;
+  }
+
+  /** Position of the first entry that is at least so large. @param start where to look from */
+  #firstFrom(limit: number, start: number): number {
+    let [low, high] = [start, this.#entries.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#entries[middle] ?? 0) < limit) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+const packedRowsRounded = (value: number, scale: number): number =>
+  Math.min(MOST, Math.max(LEAST, Math.round(value / scale)));

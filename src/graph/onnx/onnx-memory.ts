@@ -1,7 +1,11 @@
 import type { Tensor } from 'onnxruntime-node';
 import {
   type CompileOptions,
+  checkFeeds,
+  checkOutputs,
+  emptyTensor,
   type Feed,
+  fedTensors,
   notHere,
   type ResidentCompileOptions,
   type ResidentGraph,
@@ -10,11 +14,10 @@ import {
   type TensorData,
   type TensorDescription,
 } from '../executor.js';
-import { checkFeeds, checkOutputs, emptyTensor, fedTensors } from '../feeds.js';
 import type { Graph } from '../graph.js';
 import { resolveShape, type Shape } from '../shape.js';
 import { loweringFor } from './lowering.js';
-import { shapeFeeds, toOrtTensor } from './onnx-graph.js';
+import { shapeFeeds, toOrtTensor } from './onnx-executor.js';
 import { Session, type SessionSettings } from './runtime.js';
 
 /**
@@ -89,7 +92,7 @@ export class OnnxMemory implements ResidentMemory {
     released: () => Promise<void>,
   ): Promise<ResidentGraph> {
     const { lowerGraph } = await import('./to-onnx.js');
-    const { model, shapeInputs } = await lowerGraph(graph, fixed, loweringFor(this.#settings.provider));
+    const { model, shapeInputs } = lowerGraph(graph, fixed, loweringFor(this.#settings.provider));
     const places = [...graph.outputs.keys()].map((name) => [name, stays.has(name) ? 'gpu-buffer' : 'cpu'] as const);
     const session = await Session.create(model, this.#settings, {
       stored: fixed.stored,

@@ -1,18 +1,8 @@
 import type { NamedTensor } from '../../models/index.js';
-import { fields, type JsonShape, listOf, oneOf, type Shaped, shaped, text, whole } from '../../system/index.js';
-import { restoredFactor, restoredRows } from './integer-weights.js';
-import { unpackedRows } from './packed-rows.js';
-import { decodeModel, ElementTypeCode, PRODUCER } from './schema.js';
+import { restoredFactor, restoredRows, unpackedRows } from './integer-weights.js';
+import { decodeModel, ElementTypeCode, type StoredNode, type StoredTensor } from './schema.js';
 
 /** The weights of graphs that hold them as integers, in float32 again, up to what rounding has lost. */
-
-const bytesShape: JsonShape<Uint8Array> = (value): value is Uint8Array => value instanceof Uint8Array;
-const tensorShape = fields({ name: text, dataType: whole(), dims: listOf(whole(0)), rawData: bytesShape }, {});
-const nodeShape = fields({ opType: text, input: listOf(text) }, {});
-const graphShape = fields({ node: listOf(nodeShape), initializer: listOf(tensorShape) }, {});
-const modelShape = fields({ producerName: oneOf(PRODUCER), graph: graphShape }, {});
-type StoredTensor = Shaped<typeof tensorShape>;
-type StoredNode = Shaped<typeof nodeShape>;
 
 /**
  * @param bytes of an `.onnx` file that this library wrote, with its weights inside.
@@ -20,7 +10,7 @@ type StoredNode = Shaped<typeof nodeShape>;
  * @throws Error if it is none, or lacks a part of a weight.
  */
 export async function restoredWeights(bytes: Uint8Array): Promise<ReadonlyMap<string, NamedTensor>> {
-  const model = shaped(modelShape, await decodeModel(bytes));
+  const model = decodeModel(bytes);
   if (model === undefined) throw new Error('is not a graph that this library wrote');
   const { node, initializer } = model.graph;
   return new IntegerGraph(initializer, node).weights();

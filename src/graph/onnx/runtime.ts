@@ -200,7 +200,7 @@ const known: readonly Known[] = [
   {
     sign: /libonnxruntime|onnxruntime\.dll/,
     advice: () =>
-      `its library lies beside onnxruntime_binding.node and was left out; copy the whole folder node_modules/${RUNTIME}/bin, as a bundler or a tracer of files must too (docs/bundlers.md)`,
+      `its library lies next to onnxruntime_binding.node and was left out; copy the whole folder node_modules/${RUNTIME}/bin, as a bundler or a tracer of files must too (docs/bundlers.md)`,
   },
   {
     sign: /lib(?:stdc\+\+|gcc_s)\.so/,

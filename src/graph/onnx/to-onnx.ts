@@ -6,17 +6,16 @@ import { operations } from '../operations/index.js';
 import type { OperationName } from '../operations/operation.js';
 import type { Quantization, Range } from '../quantization.js';
 import { type Dimension, type Shape, ShapeError, volume } from '../shape.js';
-import { inputRounding, integerFactor, integerRows } from './integer-weights.js';
+import { inputRounding, integerFactor, integerRows, isPackable, OFFSET, packedRows } from './integer-weights.js';
 import { FILE_LOWERING, type Lowering } from './lowering.js';
 import { OnnxBuilder } from './onnx-builder.js';
-import { isPackable, OFFSET, packedRows } from './packed-rows.js';
 import {
   ElementTypeCode,
-  encode,
-  type LateInitializer,
+  LateNumbers,
   type ModelProto,
   modelPieces,
   PRODUCER,
+  type TensorProto,
   type ValueInfoProto,
 } from './schema.js';
 
@@ -188,33 +187,22 @@ interface LoweredGraph {
  * @param weights values of parameters to store in the model; a parameter without values becomes an input.
  * @param quantization which of them to store as integers. Default: none.
  */
-export async function onnxPieces(
+export function onnxPieces(
   graph: Graph,
   weights: ReadonlyMap<string, Float32Array>,
   quantization: Quantization = NOT_QUANTIZED,
-): Promise<Iterable<Uint8Array>> {
-  const { model, late } = describeModel(graph, { weights, quantization }, FILE_LOWERING);
-  return modelPieces(model, late);
+): Iterable<Uint8Array> {
+  return modelPieces(describeModel(graph, { weights, quantization }, FILE_LOWERING).model);
 }
 
 /** The graph for one provider, with the weights that are fixed. */
-export async function lowerGraph(graph: Graph, options: CompileOptions, lowering: Lowering): Promise<LoweredGraph> {
-  const { model, late, shapeInputs } = describeModel(graph, options, lowering);
-  const read = late.map(({ tensor, read: values }) => {
-    const { buffer, byteOffset, byteLength } = values();
-    return { ...tensor, rawData: new Uint8Array(buffer, byteOffset, byteLength) };
-  });
-  const initializer = [...model.graph.initializer, ...read];
-  return {
-    model: await encode('ModelProto', { ...model, graph: { ...model.graph, initializer } }),
-    shapeInputs,
-  };
+export function lowerGraph(graph: Graph, options: CompileOptions, lowering: Lowering): LoweredGraph {
+  const { model, shapeInputs } = describeModel(graph, options, lowering);
+  return { model: Buffer.concat([...modelPieces(model)]), shapeInputs };
 }
 
 interface DescribedModel {
   readonly model: ModelProto;
-  /** Weights that `model` lacks yet. */
-  readonly late: readonly LateInitializer[];
   readonly shapeInputs: ReadonlyMap<string, Shape>;
 }
 
@@ -230,12 +218,11 @@ function describeModel(
   const plain = nodes.filter((node) => !emit(builder, node, nameOf, { weights, quantization, lowering }));
   for (const tensor of inputsOf(nodes)) addConstant(builder, tensor);
   const fed = [...graph.inputs];
-  const late: LateInitializer[] = [];
   const used = inputsOf(plain);
   for (const parameter of graph.parameters.filter((each) => used.has(each))) {
     const dims = parameter.shape.map(Number);
     const offset = stored?.offsets.get(parameter.name);
-    if (weights.has(parameter.name)) late.push(lateInitializer(parameter.name, dims, weights));
+    if (weights.has(parameter.name)) builder.initializers.push(lateInitializer(parameter.name, dims, weights));
     else if (stored === undefined || offset === undefined) fed.push(parameter);
     else builder.storedInitializer(parameter.name, dims, basename(stored.file), offset);
   }
@@ -256,21 +243,20 @@ function describeModel(
       output: [...graph.outputs].map(([name, tensor]) => valueInfo(name, tensor)),
     },
   };
-  return { model, late, shapeInputs: builder.shapeInputs };
+  return { model, shapeInputs: builder.shapeInputs };
 }
 
 function lateInitializer(
   name: string,
   dims: readonly number[],
   weights: ReadonlyMap<string, Float32Array>,
-): LateInitializer {
-  const tensor = { name, dataType: ElementTypeCode.float32, dims };
-  const read = () => {
+): TensorProto {
+  const rawData = new LateNumbers(Float32Array.BYTES_PER_ELEMENT * volume(dims), () => {
     const values = weights.get(name);
     if (values?.length === volume(dims)) return values;
     throw new ShapeError(`the weight ${name} has ${values?.length} numbers, its parameter ${volume(dims)}`);
-  };
-  return { tensor, bytes: Float32Array.BYTES_PER_ELEMENT * volume(dims), read };
+  });
+  return { name, dataType: ElementTypeCode.float32, dims, rawData };
 }
 
 function inputsOf(nodes: readonly Node[]): ReadonlySet<Tensor> {

@@ -1,6 +1,6 @@
 import { readSync } from 'node:fs';
 
-/** Reads protobuf messages in a file field by field, without reading what is skipped. */
+/** Reads protobuf messages field by field, from a file or from memory. Of a file, it doesn't read what is skipped. */
 
 /** A part of a file: [from, to). */
 export interface Span {
@@ -21,21 +21,24 @@ const WINDOW_BYTES = 1 << 16;
 const MAX_VARINT_BYTES = 10;
 
 /** How protobuf stores a field. */
-const WireType = { varint: 0, eight: 1, span: 2, four: 5 } as const;
+export const WireType = { varint: 0, eight: 1, span: 2, four: 5 } as const;
 
 /** @throws Error, from all methods, for what is not protobuf or is cut off. */
 export class WireFile {
   #buffer: Buffer | undefined;
   /** The part of the buffer that was read. */
-  #window: Buffer = Buffer.alloc(0);
+  #window: Uint8Array = new Uint8Array();
   #start = 0;
   /** Where the last number that was read ended. */
   #end = 0;
 
+  /** @param source an open file's descriptor, or its bytes. */
   constructor(
-    readonly descriptor: number,
+    readonly source: number | Uint8Array,
     readonly bytes: number,
-  ) {}
+  ) {
+    if (typeof source !== 'number') this.#window = source;
+  }
 
   /** The fields of a message, in their order. */
   *fields({ from, to }: Span): Generator<WireField, void> {
@@ -79,22 +82,26 @@ export class WireFile {
     } else if (type !== WireType.eight && type !== WireType.four) {
       throw new Error(`byte ${from} is not part of a protobuf message`);
     }
-    if (start + bytes > to) throw new Error(`it is cut off at byte ${to}, or not a protobuf message`);
+    if (bytes < 0 || start + bytes > to) throw new Error(`it is cut off at byte ${to}, or not a protobuf message`);
     return { number, from: start, to: start + bytes, value: Number.NaN };
   }
 
-  /** Sets `#end`. A negative number, which takes all 64 bits, is read as a very large one. */
+  /** Sets `#end`. A negative number takes all 64 bits, of which the last byte has the sign. */
   #varint(from: number, to: number): number {
     let value = 0;
+    /** Exact where the number is -1 - this: the sum above is rounded then. */
+    let complement = 0;
     let factor = 1;
     for (let at = from; at < to && at < from + MAX_VARINT_BYTES; at += 1) {
       const byte = this.#byte(at);
+      const isLast = at === from + MAX_VARINT_BYTES - 1;
+      if (isLast && byte > 1) break;
+      if (byte < 0x80) this.#end = at + 1;
+      if (isLast && byte === 1) return -1 - complement;
       value += (byte & 0x7f) * factor;
+      complement += (~byte & 0x7f) * factor;
       factor *= 128;
-      if (byte < 0x80) {
-        this.#end = at + 1;
-        return value;
-      }
+      if (byte < 0x80) return value;
     }
     throw new Error(`byte ${from} is not part of a protobuf message`);
   }
@@ -105,19 +112,22 @@ export class WireFile {
   }
 
   #read(at: number): void {
+    if (typeof this.source !== 'number') throw new Error(`it ends at byte ${at}`);
     this.#buffer ??= Buffer.alloc(WINDOW_BYTES);
-    const read = readSync(this.descriptor, this.#buffer, 0, WINDOW_BYTES, at);
+    const read = readSync(this.source, this.#buffer, 0, WINDOW_BYTES, at);
     if (read === 0) throw new Error(`it ends at byte ${at}`);
     this.#start = at;
     this.#window = this.#buffer.subarray(0, read);
   }
 }
 
-/** A whole number as protobuf writes it: seven bits a byte, the lowest first. */
+/** A whole number as protobuf writes it: seven bits a byte, the lowest first, and all 64 bits of a negative one. */
 export function varint(value: number): number[] {
   const bytes: number[] = [];
-  for (let rest = value; ; rest = Math.floor(rest / 128)) {
-    if (rest < 128) return [...bytes, rest];
-    bytes.push((rest % 128) + 128);
+  for (let rest = value < 0 ? -1 - value : value; ; rest = Math.floor(rest / 128)) {
+    if (value < 0 && bytes.length === MAX_VARINT_BYTES - 1) return [...bytes, 1];
+    if (value < 0) bytes.push(255 - (rest % 128));
+    else if (rest < 128) return [...bytes, rest];
+    else bytes.push((rest % 128) + 128);
   }
 }

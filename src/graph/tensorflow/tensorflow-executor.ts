@@ -1,5 +1,13 @@
-import type { CompiledGraph, CompileOptions, GraphExecutor, TensorData } from '../executor.js';
-import { checkFeeds, checkOutputs, fedTensors, readStoredWeight } from '../feeds.js';
+import {
+  type CompiledGraph,
+  type CompileOptions,
+  checkFeeds,
+  checkOutputs,
+  fedTensors,
+  type GraphExecutor,
+  readStoredWeight,
+  type TensorData,
+} from '../executor.js';
 import type { Graph } from '../graph.js';
 import { type ElementType, type NodeOf, nodesFor, type Tensor } from '../node.js';
 import type { OperationName } from '../operations/operation.js';

@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Device, InternalError } from '../contract/index.js';
 import type { BatchWork } from './batch-work.js';
-import type { Batch, BatchAnswer, Lane, Loaded } from './lane.js';
-import { SharedTokenizers } from './shared-tokenizers.js';
-import { TextModel } from './text-model.js';
+import { SharedTokenizers, TextModel } from './text-model.js';
+import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
 
-/** A loaded model. It stays in memory while it is used, even if it was forgotten meanwhile. */
+/** A loaded model. It stays in memory while it is used, even if it was forgotten. */
 interface LoadedModel {
   readonly model: TextModel;
   uses: number;
@@ -15,12 +14,12 @@ interface LoadedModel {
 /** A model that is in use until `done` is called, once. */
 interface ModelUse {
   readonly model: TextModel;
-  /** What loading it took just now, in milliseconds; 0 if it was loaded before. */
+  /** Loading time in milliseconds; 0 if it was loaded before. */
   readonly loadMs: number;
   done(): void;
 }
 
-/** The models that a thread has loaded; which of them leave, and when, is decided by who forgets them. */
+/** The models that a thread has loaded. Callers decide which are unloaded, and when. */
 class ModelCache {
   readonly #models = new Map<string, LoadedModel>();
   readonly #tokenizers = new SharedTokenizers();
@@ -28,13 +27,12 @@ class ModelCache {
   readonly #device: Device;
   readonly #released = new Set<Promise<void>>();
 
-  /** @param threads and @param device as of {@link TextModel.load}. */
   constructor(threads: number, device: Device = 'cpu') {
     this.#threads = threads;
     this.#device = device;
   }
 
-  /** The model of a folder, loaded if necessary. Not to be called before the call before has answered. */
+  /** The model of a folder, loaded if necessary. Calls must not overlap. */
   async use(directory: string): Promise<ModelUse> {
     const known = this.#models.get(directory);
     if (known !== undefined) return this.#use(known, 0);
@@ -45,7 +43,7 @@ class ModelCache {
     return this.#use(loaded, performance.now() - startedAt);
   }
 
-  /** Unloads a folder's model, if it is loaded, once nobody uses it. */
+  /** Unloads a folder's model once it is unused. */
   forget(directory: string): void {
     const loaded = this.#models.get(directory);
     if (loaded === undefined) return;
@@ -76,35 +74,34 @@ class ModelCache {
   }
 }
 
-export interface LaneOptions {
-  /** Most threads of a run that has the machine for itself. */
+export interface WorkerOptions {
+  /** Most threads of a run while nothing else runs. */
   readonly threads: number;
   /** Where models compute. Default cpu. */
   readonly device?: Device;
 }
 
 /**
- * How long a batch works before it lets others go on, in milliseconds: somewhat longer than batches are meant to take, so
- * that mostly long texts take several slices.
+ * Length of a slice in milliseconds: somewhat longer than the target duration of a batch, so that mostly long texts take
+ * several slices.
  */
 const SLICE_MS = 40;
 
-/** A batch that the lane works on, or will go on with. */
 interface Unfinished {
   readonly work: BatchWork;
   readonly use: ModelUse;
 }
 
-/** Runs models in the calling thread, which each run blocks. One thing at a time, in the order of the calls. */
-export class InlineLane implements Lane {
+/** Runs models in the calling thread, which each run blocks; one call at a time, in their order. */
+export class InlineWorker implements InferenceWorker {
   readonly #models: ModelCache;
-  /** Positions of each batch, by its id, that needn't be answered any more. */
+  /** Cancelled positions by batch id. */
   readonly #cancelled = new Map<number, Set<number>>();
   readonly #unfinished = new Map<number, Unfinished>();
   #running: number | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor({ threads, device }: LaneOptions) {
+  constructor({ threads, device }: WorkerOptions) {
     this.#models = new ModelCache(threads, device);
   }
 
@@ -115,7 +112,7 @@ export class InlineLane implements Lane {
 
   resume(id: number, alone: boolean): Promise<BatchAnswer> {
     return this.#next(async () => {
-      // What is due in this thread goes first, such as the abort of just this batch.
+      // Due events go first, such as an abort of this batch.
       await nextTurn();
       return this.#advance(id, alone);
     });
@@ -138,7 +135,7 @@ export class InlineLane implements Lane {
     void this.#next(async () => this.#models.forget(directory));
   }
 
-  /** Nobody else could go on in this thread. */
+  /** A thread can't abandon itself. */
   abandon(): void {}
 
   rest(): void {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { InlineLane } from '../../src/inference/inline-lane.js';
-import type { BatchAnswer } from '../../src/inference/lane.js';
+import { InlineWorker } from '../../src/inference/inline-worker.js';
+import type { BatchAnswer } from '../../src/inference/worker.js';
 
-/** A real entity model in a lane: long texts in slices, others between them, and what is given up or forgotten. */
+/** A real entity model in a worker: long texts in slices, others between them, and what is given up or forgotten. */
 
 const directory = join(import.meta.dirname, '../../models/catalogue/named-entity-recognition');
 const sentence = 'John Smith went to Paris, France on Monday with Microsoft Corp. and his dog. ';
@@ -11,22 +11,22 @@ const sentence = 'John Smith went to Paris, France on Monday with Microsoft Corp
 const long = sentence.repeat(300);
 const short = 'Angela Merkel lives in Berlin.';
 
-let lane: InlineLane;
+let worker: InlineWorker;
 let lastId = 0;
 beforeAll(() => {
-  lane = new InlineLane({ threads: 1 });
+  worker = new InlineWorker({ threads: 1 });
 });
-afterAll(() => lane.close());
+afterAll(() => worker.close());
 
 function begin(texts: readonly string[]): { readonly id: number; readonly answer: Promise<BatchAnswer> } {
   lastId += 1;
-  return { id: lastId, answer: lane.run({ id: lastId, directory, texts, alone: false }) };
+  return { id: lastId, answer: worker.run({ id: lastId, directory, texts, alone: false }) };
 }
 
 async function finish(id: number, first: BatchAnswer): Promise<{ slices: number; answer: BatchAnswer }> {
   let [slices, answer] = [1, first];
   while (answer.isUnfinished) {
-    answer = await lane.resume(id, false);
+    answer = await worker.resume(id, false);
     slices += 1;
   }
   return { slices, answer };
@@ -53,7 +53,7 @@ describe('a long text', () => {
     while (answers.some(({ isUnfinished }) => isUnfinished)) {
       slices += 1;
       for (const [at, { id }] of [one, two].entries()) {
-        if (answers[at]?.isUnfinished) answers[at] = await lane.resume(id, false);
+        if (answers[at]?.isUnfinished) answers[at] = await worker.resume(id, false);
       }
       expect((await shortAnswer()).results).toEqual([alone]);
     }
@@ -65,13 +65,13 @@ describe('a long text', () => {
   it('that is given up between slices is not gone on with', async () => {
     const { id, answer } = begin([long, long]);
     expect((await answer).isUnfinished).toBe(true);
-    lane.cancel(id, [0, 1]);
-    await expect(lane.resume(id, false)).rejects.toMatchObject({ code: 'internal' });
+    worker.cancel(id, [0, 1]);
+    await expect(worker.resume(id, false)).rejects.toMatchObject({ code: 'internal' });
   });
 
   it('that is given up within a slice ends with it', async () => {
     const { id, answer } = begin([long]);
-    lane.cancel(id, [0]);
+    worker.cancel(id, [0]);
     expect(await answer).toMatchObject({ isUnfinished: false, results: [undefined] });
   });
 });
@@ -80,12 +80,12 @@ describe('a model that is forgotten', () => {
   it('answers what it has begun with, leaves then, and is loaded anew when it is asked again', async () => {
     const { id, answer } = begin([long]);
     const first = await answer;
-    lane.forget(directory);
+    worker.forget(directory);
     const { slices } = await finish(id, first);
     expect(slices).toBeGreaterThan(1);
-    expect((await lane.load(directory)).ms).toBeGreaterThan(0);
-    expect((await lane.load(directory)).ms).toBe(0);
-    lane.forget(directory);
+    expect((await worker.load(directory)).ms).toBeGreaterThan(0);
+    expect((await worker.load(directory)).ms).toBe(0);
+    worker.forget(directory);
     expect((await begin([short]).answer).loadedBytes).toBeGreaterThan(2 ** 20);
   });
 });

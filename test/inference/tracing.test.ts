@@ -2,7 +2,7 @@ import { type TracingChannelSubscribers, tracingChannel } from 'node:diagnostics
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Dispatcher } from '../../src/inference/dispatcher.js';
 import type { RequestTrace, StageTrace } from '../../src/inference/index.js';
-import { FakeLane } from './fake-lane.js';
+import { FakeWorker } from './fake-worker.js';
 
 const STAGES = ['orchard.queue', 'orchard.load', 'orchard.tokenize', 'orchard.run', 'orchard.decode'];
 
@@ -23,11 +23,11 @@ function subscribe<Trace extends object>(name: string, subscribers: Partial<Trac
 
 describe('tracing', () => {
   it('tells each stage of a batch, with times that follow each other and the requests it was for', async () => {
-    const lane = new FakeLane();
-    lane.loadMs = 20;
+    const worker = new FakeWorker();
+    worker.loadMs = 20;
     const requests = listenTo<RequestTrace>('orchard.predict');
     const stages = STAGES.map((name) => listenTo<StageTrace>(name));
-    const dispatcher = new Dispatcher([lane], { maxWaiting: 100 });
+    const dispatcher = new Dispatcher([worker], { maxWaiting: 100 });
     const startedAt = performance.timeOrigin + performance.now();
     await Promise.all([dispatcher.predict('/a', ['one']), dispatcher.predict('/a', ['two', 'three'])]);
     await dispatcher.close();
@@ -50,9 +50,9 @@ describe('tracing', () => {
 
   it('tells when a model was loaded', async () => {
     const load = listenTo<StageTrace>('orchard.load');
-    const lane = new FakeLane();
-    lane.loadMs = 20;
-    const dispatcher = new Dispatcher([lane], { maxWaiting: 100 });
+    const worker = new FakeWorker();
+    worker.loadMs = 20;
+    const dispatcher = new Dispatcher([worker], { maxWaiting: 100 });
     await dispatcher.warm('/a');
     expect(load).toMatchObject([{ model: '/a', texts: 0 }]);
     await dispatcher.close();
@@ -61,9 +61,9 @@ describe('tracing', () => {
   it('tells a failure', async () => {
     const errors: unknown[] = [];
     subscribe<RequestTrace>('orchard.predict', { error: ({ error }) => errors.push(error) });
-    const lane = new FakeLane();
-    lane.poison = 'bad';
-    const dispatcher = new Dispatcher([lane], { maxWaiting: 100 });
+    const worker = new FakeWorker();
+    worker.poison = 'bad';
+    const dispatcher = new Dispatcher([worker], { maxWaiting: 100 });
     await expect(dispatcher.predict('/a', ['bad'])).rejects.toThrow('poison');
     expect(errors).toMatchObject([{ message: 'poison' }]);
   });

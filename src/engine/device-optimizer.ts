@@ -8,20 +8,137 @@ import {
   type TensorData,
   volume,
 } from '../graph/index.js';
-import { type AdamWOptions, type AdamWStep, adamWInputs, adamWScalars, addAdamW, clippingFactor } from './adamw.js';
-import type { ParameterDefinition } from './parameters.js';
-import type { ResidentParameters } from './resident-parameters.js';
+import {
+  type AdamWOptions,
+  type AdamWStep,
+  type AdamWTensors,
+  adamWInputs,
+  adamWScalars,
+  addAdamW,
+  clippingFactor,
+} from './adamw.js';
+import type { LearnedParameters, ParameterDefinition, ParameterState, Weights } from './parameters.js';
 
-/** What an optimizer step does with gradients in an executor's memory: their weighted sum, their norm, and the update. */
+/** A parameter's weights and moments in an executor's memory, all of its shape. */
+type DeviceParameter = AdamWTensors<ResidentTensor>;
+
+type Shaped = Pick<ParameterDefinition, 'name' | 'shape'>;
+
+/** Weights and moments in an executor's memory. Everything is zero at first. */
+export class DeviceParameters implements LearnedParameters {
+  readonly parameters: readonly ParameterDefinition[];
+  readonly #memory: ResidentMemory;
+  readonly #tensors = new Map<string, DeviceParameter>();
+
+  private constructor(memory: ResidentMemory, parameters: readonly ParameterDefinition[]) {
+    this.#memory = memory;
+    this.parameters = parameters;
+  }
+
+  static async create(memory: ResidentMemory, parameters: readonly ParameterDefinition[]): Promise<DeviceParameters> {
+    const made = new DeviceParameters(memory, parameters);
+    for (const { name, shape } of parameters) {
+      const zeros = new Float32Array(volume(shape));
+      await made.restore([{ name, shape, weights: zeros, firstMoments: zeros, secondMoments: zeros }]);
+    }
+    return made;
+  }
+
+  /** @throws RangeError if no parameter has this name. */
+  get(name: string): DeviceParameter {
+    const tensors = this.#tensors.get(name);
+    if (tensors === undefined) throw new RangeError(`no parameter ${JSON.stringify(name)}`);
+    return tensors;
+  }
+
+  /** Replaces a parameter's tensors, and frees the old ones that are not among the new ones. */
+  replace(name: string, tensors: DeviceParameter): void {
+    const earlier = this.#tensors.get(name);
+    this.#tensors.set(name, tensors);
+    const kept = new Set(tensorsOf(tensors));
+    for (const tensor of earlier ? tensorsOf(earlier) : []) if (!kept.has(tensor)) this.#memory.free(tensor);
+  }
+
+  get weightFeeds(): Readonly<Record<string, ResidentTensor>> {
+    return Object.fromEntries([...this.#tensors].map(([name, { weights }]) => [name, weights]));
+  }
+
+  async copyWeights(): Promise<Weights> {
+    const copies = new Map<string, Float32Array>();
+    for (const [name, { weights }] of this.#tensors) copies.set(name, await this.#read(weights));
+    return copies;
+  }
+
+  async setWeights(given: Weights): Promise<void> {
+    for (const parameter of this.parameters) {
+      const values = given.get(parameter.name);
+      if (values === undefined) continue;
+      const weights = await this.#upload(parameter, values);
+      this.replace(parameter.name, { ...this.get(parameter.name), weights });
+    }
+  }
+
+  async state(): Promise<readonly ParameterState[]> {
+    const states: ParameterState[] = [];
+    for (const { name, shape } of this.parameters) {
+      const { weights, firstMoments, secondMoments } = this.get(name);
+      states.push({
+        name,
+        shape,
+        weights: await this.#read(weights),
+        firstMoments: await this.#read(firstMoments),
+        secondMoments: await this.#read(secondMoments),
+      });
+    }
+    return states;
+  }
+
+  async restore(states: readonly ParameterState[]): Promise<void> {
+    for (const state of states) {
+      this.replace(state.name, {
+        weights: await this.#upload(state, state.weights),
+        firstMoments: await this.#upload(state, state.firstMoments),
+        secondMoments: await this.#upload(state, state.secondMoments),
+      });
+    }
+  }
+
+  free(): void {
+    for (const tensors of this.#tensors.values()) {
+      for (const tensor of tensorsOf(tensors)) this.#memory.free(tensor);
+    }
+    this.#tensors.clear();
+  }
+
+  /** @throws RangeError if there are more or fewer numbers than the parameter has. */
+  #upload({ name, shape }: Shaped, data: Float32Array): Promise<ResidentTensor> {
+    const expected = volume(shape);
+    if (data.length !== expected)
+      throw new RangeError(`${name} has ${expected} elements, but ${data.length} are given`);
+    return this.#memory.upload({ type: 'float32', dims: shape, data });
+  }
+
+  async #read(tensor: ResidentTensor): Promise<Float32Array> {
+    const { type, data } = await this.#memory.download(tensor);
+    if (type !== 'float32') throw new RangeError(`weights are float32, not ${type}`);
+    return data;
+  }
+}
+
+const tensorsOf = ({ weights, firstMoments, secondMoments }: DeviceParameter): ResidentTensor[] => [
+  weights,
+  firstMoments,
+  secondMoments,
+];
 
 /** Gradients in an executor's memory, by parameter name. */
-export type ResidentGradients = ReadonlyMap<string, ResidentTensor>;
+export type DeviceGradients = ReadonlyMap<string, ResidentTensor>;
 
 type Feeds = Readonly<Record<string, Feed>>;
 
 /**
- * Sums and updates are computed in groups of parameters, each in one run, with about this many bytes of weights: the old
- * and the new tensors of one group are in memory together, and not those of all parameters.
+ * Parameters are summed and updated in groups of about this many bytes of weights, one run per group: only one group's old
+ * and new tensors are in memory together.
  */
 const GROUP_BYTES = 64 * 1024 ** 2;
 
@@ -47,8 +164,8 @@ export class GradientSum {
     this.#parameters = parameters;
   }
 
-  /** @param gradients of all parameters; from now on they belong to the sum. */
-  async add(gradients: ResidentGradients, weight: number): Promise<void> {
+  /** @param gradients of all parameters; the sum owns them from now on. */
+  async add(gradients: DeviceGradients, weight: number): Promise<void> {
     if (this.#weight === 0) {
       this.#gradients = new Map(gradients);
       this.#factor = weight;
@@ -64,12 +181,11 @@ export class GradientSum {
    * The mean is `scale` times these gradients.
    * @throws RangeError if nothing was added since the last step.
    */
-  get mean(): { readonly gradients: ResidentGradients; readonly scale: number } {
+  get mean(): { readonly gradients: DeviceGradients; readonly scale: number } {
     if (this.#weight === 0) throw new RangeError('no gradients were accumulated for this step');
     return { gradients: this.#gradients, scale: this.#factor / this.#weight };
   }
 
-  /** Starts a new sum. */
   clear(): void {
     for (const tensor of this.#gradients.values()) this.#memory.free(tensor);
     this.#gradients = new Map();
@@ -81,7 +197,7 @@ export class GradientSum {
     for (const { graph } of this.#groups ?? []) await graph.release();
   }
 
-  async #addGroup({ parameters, graph }: Group, gradients: ResidentGradients, weight: number): Promise<void> {
+  async #addGroup({ parameters, graph }: Group, gradients: DeviceGradients, weight: number): Promise<void> {
     const feeds: Record<string, Feed> = { factor: scalar(this.#factor), weight: scalar(weight) };
     const used = parameters.flatMap(({ name }) => {
       const [sum, added] = [this.#gradients.get(name), gradients.get(name)];
@@ -109,14 +225,14 @@ function sumGraph(parameters: readonly ParameterDefinition[]): Graph {
 }
 
 /** One AdamW step: the norm of all gradients, clipping, and the update of every weight. */
-export class ResidentStep {
-  readonly #store: ResidentParameters;
+export class DeviceAdamW {
+  readonly #store: DeviceParameters;
   readonly #norm: ResidentGraph;
   readonly #groups: readonly Group[];
   readonly #options: AdamWOptions | undefined;
 
   private constructor(
-    store: ResidentParameters,
+    store: DeviceParameters,
     norm: ResidentGraph,
     groups: readonly Group[],
     options: AdamWOptions | undefined,
@@ -127,15 +243,11 @@ export class ResidentStep {
     this.#options = options;
   }
 
-  static async create(
-    memory: ResidentMemory,
-    store: ResidentParameters,
-    options?: AdamWOptions,
-  ): Promise<ResidentStep> {
+  static async create(memory: ResidentMemory, store: DeviceParameters, options?: AdamWOptions): Promise<DeviceAdamW> {
     const norm = await memory.compile(sumOfSquaresGraph(store.parameters), { stays: new Set() });
     const update = (parameters: readonly ParameterDefinition[]) => updateGraph(parameters, options);
     const groups = await compiledGroups(memory, store.parameters, update);
-    return new ResidentStep(store, norm, groups, options);
+    return new DeviceAdamW(store, norm, groups, options);
   }
 
   /**

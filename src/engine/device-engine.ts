@@ -15,16 +15,14 @@ import {
 } from '../graph/index.js';
 import type { StepOptions } from './adamw.js';
 import { feedsFor, type PaddedBatch, splitsBatches } from './batches.js';
+import { DeviceAdamW, type DeviceGradients, DeviceParameters, GradientSum } from './device-optimizer.js';
 import type { Engine, EngineOptions, MaskState } from './engine.js';
 import { GeneratedDropout } from './generated-dropout.js';
 import type { Head, LossHead, LossTargets } from './head.js';
-import { ResidentParameters } from './resident-parameters.js';
-import { GradientSum, type ResidentGradients, ResidentStep } from './resident-step.js';
 import { gradientOutput, LOGITS, LOSS } from './training-graph.js';
 
-/** The graphs of a training whose tensors stay in an executor's memory: they make their own dropout masks. */
+/** Training whose tensors stay in an executor's memory, such as a GPU's. Its graphs make their own dropout masks. */
 
-/** Forward pass with dropout. */
 interface ForwardOnDevice {
   readonly graph: Graph;
   readonly dropout: GeneratedDropout;
@@ -34,14 +32,10 @@ interface ForwardOnDevice {
 interface TrainingOnDevice extends ForwardOnDevice {
   readonly rowSums: RowSums;
   /** The gradients among the outputs of a run, by parameter name. */
-  gradientsIn(outputs: Readonly<Record<string, ResidentTensor>>): ResidentGradients;
+  gradientsIn(outputs: Readonly<Record<string, ResidentTensor>>): DeviceGradients;
 }
 
-function buildResidentTraining(
-  head: LossHead,
-  encoder: Encoder,
-  trainable: readonly ParameterSpec[],
-): TrainingOnDevice {
+function buildDeviceTraining(head: LossHead, encoder: Encoder, trainable: readonly ParameterSpec[]): TrainingOnDevice {
   const { graph, dropout, logits } = forward(head, encoder);
   const loss = head.loss(graph, logits);
   graph.output(LOSS, loss);
@@ -64,8 +58,8 @@ function buildResidentTraining(
   };
 }
 
-/** The forward pass alone, with the same masks as in {@link buildResidentTraining}. */
-function buildResidentForward(head: Head, encoder: Encoder): ForwardOnDevice {
+/** The forward pass alone, with the same masks as in {@link buildDeviceTraining}. */
+function buildDeviceForward(head: Head, encoder: Encoder): ForwardOnDevice {
   const { graph, dropout, logits } = forward(head, encoder);
   graph.output(LOGITS, logits);
   return { graph, dropout };
@@ -148,19 +142,18 @@ interface Compiled<Built> {
 }
 
 interface EngineParts {
-  readonly store: ResidentParameters;
-  readonly step: ResidentStep;
+  readonly store: DeviceParameters;
+  readonly step: DeviceAdamW;
   readonly training: Compiled<TrainingOnDevice>;
   readonly forward: Compiled<ForwardOnDevice> | undefined;
 }
 
 /**
- * An engine whose weights, gradients and moments stay in an executor's memory, such as a GPU's. Ids and targets go
- * there, losses and the norm of the gradients come back; everything between is computed there, dropout masks and the
- * update of the weights too.
+ * An engine whose weights, gradients and moments stay in an executor's memory, such as a GPU's. Only ids and targets go
+ * there, and only losses and the norm of the gradients come back.
  */
-export class ResidentEngine implements Engine {
-  readonly store: ResidentParameters;
+export class DeviceEngine implements Engine {
+  readonly store: DeviceParameters;
   readonly accumulates: boolean;
   steps = 0;
   readonly #memory: ResidentMemory;
@@ -168,8 +161,8 @@ export class ResidentEngine implements Engine {
   readonly #sum: GradientSum;
   readonly #outputs: number;
   readonly #loss = new Float32Array(1);
-  /** Of the last run, unless they were added to the sum. */
-  #gradients: ResidentGradients = new Map();
+  /** Gradients of the last run, until they are added to the sum. */
+  #gradients: DeviceGradients = new Map();
   #dropoutState: MaskState;
 
   private constructor(memory: ResidentMemory, parts: EngineParts, options: EngineOptions) {
@@ -183,19 +176,19 @@ export class ResidentEngine implements Engine {
     this.#dropoutState = { seed: seed >>> 0, position: 0, stream: 'graph' };
   }
 
-  static async create(memory: ResidentMemory, options: EngineOptions): Promise<ResidentEngine> {
+  static async create(memory: ResidentMemory, options: EngineOptions): Promise<DeviceEngine> {
     const { head, encoder, trainable, frozen } = options;
-    const training = buildResidentTraining(head, encoder, trainable);
-    const forward = options.forward ? buildResidentForward(head, encoder) : undefined;
-    const store = await ResidentParameters.create(memory, trainable);
+    const training = buildDeviceTraining(head, encoder, trainable);
+    const forward = options.forward ? buildDeviceForward(head, encoder) : undefined;
+    const store = await DeviceParameters.create(memory, trainable);
     const stays = new Set([...training.graph.outputs.keys()].filter((name) => name !== LOSS));
     const parts: EngineParts = {
       store,
       training: await compiled(memory, training, { ...frozen, stays }),
       forward: forward && (await compiled(memory, forward, { ...frozen, stays: new Set() })),
-      step: await ResidentStep.create(memory, store, options.adamW),
+      step: await DeviceAdamW.create(memory, store, options.adamW),
     };
-    return new ResidentEngine(memory, parts, options);
+    return new DeviceEngine(memory, parts, options);
   }
 
   get parameterFeeds(): Readonly<Record<string, ResidentTensor>> {

@@ -1,14 +1,13 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { Predictions } from './inference-service.js';
-import type { BatchAnswer } from './lane.js';
 import type { PendingRequest } from './pending-request.js';
+import type { BatchAnswer } from './worker.js';
 
 /**
- * What tracing tools can subscribe to, by `node:diagnostics_channel`. Nothing is made or published for a channel that
- * nobody listens to.
+ * Channels of `node:diagnostics_channel` that tracing tools can subscribe to. A channel without subscribers costs nothing.
  */
 
-/** What subscribers of `orchard.predict` are told of a request, from its start to its end. */
+/** The message of `orchard.predict`, from a request's start to its end. */
 export interface RequestTrace {
   /** The model's folder. */
   readonly model: string;
@@ -16,16 +15,16 @@ export interface RequestTrace {
   readonly texts: number;
 }
 
-/** What subscribers of a stage are told; the events `start` and `end` follow each other when the stage is over. */
+/** The message of a stage; its events `start` and `end` are both published when the stage is over. */
 export interface StageTrace {
   /** The model's folder. */
   readonly model: string;
-  /** Number of texts that went through the stage together. */
+  /** Number of texts in the stage. */
   readonly texts: number;
   /** Milliseconds since 1970, with fractions. */
   readonly startTime: number;
   readonly endTime: number;
-  /** Those of the requests that the texts belong to. */
+  /** The requests of the texts. */
   readonly requests: readonly RequestTrace[];
 }
 
@@ -39,7 +38,7 @@ const stages = {
   decode: tracingChannel<StageTrace>('orchard.decode'),
 } as const;
 
-/** Runs a request as `orchard.predict`: start and end in the caller's context, asyncEnd when it is answered. */
+/** Traces a request as `orchard.predict`: start and end in the caller's context, asyncEnd when it is answered. */
 export function tracePredict(
   directory: string,
   texts: number,
@@ -50,17 +49,16 @@ export function tracePredict(
   return predictChannel.tracePromise(() => predict(trace), trace);
 }
 
-/** A batch that was answered. */
 interface AnsweredBatch {
   readonly directory: string;
   readonly requests: readonly PendingRequest[];
   readonly texts: number;
-  /** When the lane was given it, by `performance.now`. */
+  /** When the worker received it, by `performance.now`. */
   readonly startedAt: number;
   readonly answer: BatchAnswer;
 }
 
-/** Publishes the stages of a batch, as if each had run in one piece. */
+/** Publishes the stages of a batch as contiguous spans. */
 export function traceBatch({ directory, requests, texts, startedAt, answer }: AnsweredBatch): void {
   const traces = () => requests.flatMap(({ trace }) => trace ?? []);
   if (stages.queue.hasSubscribers) {
@@ -81,7 +79,7 @@ export function traceBatch({ directory, requests, texts, startedAt, answer }: An
   }
 }
 
-/** Publishes the loading of a model that nobody waits for. @param startedAt by `performance.now`. */
+/** Publishes the loading of a model without a request. @param startedAt by `performance.now`. */
 export function traceLoad(directory: string, startedAt: number, ms: number): void {
   if (!stages.load.hasSubscribers) return;
   publish('load', [startedAt, startedAt + ms], { model: directory, texts: 0, requests: [] });

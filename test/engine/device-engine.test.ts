@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
+  DeviceEngine,
   Evaluator,
-  ResidentEngine,
   readCheckpoint,
   restoreParameters,
   saveCheckpoint,
@@ -57,7 +57,7 @@ describe('training on tensors that stay', () => {
   it.each(smallTasks)(`has the losses and weights of the arena for ${STEPS} steps: %s`, async (_, make) => {
     const expected = await trained(await learnerOf(make(), 0, { executor: arena }));
     const learning = await learnerOf(make(), 0, { executor: resident });
-    expect(learning.engine).toBeInstanceOf(ResidentEngine);
+    expect(learning.engine).toBeInstanceOf(DeviceEngine);
     const start = await learning.engine.store.copyWeights();
     const { losses, weights } = await trained(learning);
     expect(distance(start, expected.weights)).toBeGreaterThan(0.1);

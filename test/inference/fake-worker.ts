@@ -1,7 +1,7 @@
-import type { Batch, BatchAnswer, Lane, Loaded } from '../../src/inference/lane.js';
+import type { Batch, BatchAnswer, InferenceWorker, Loaded } from '../../src/inference/worker.js';
 
-/** A lane that answers each text with itself as its label. What it is given waits until the test lets it go on. */
-export class FakeLane implements Lane {
+/** A worker that answers each text with itself as its label. What it is given waits until the test lets it go on. */
+export class FakeWorker implements InferenceWorker {
   /** Everything that it was given. */
   readonly batches: Batch[] = [];
   /** The texts of each slice of work, in their order. */

@@ -1,42 +1,68 @@
 import type { Worker } from 'node:worker_threads';
-import { InstallationError, InternalError, type OrchardError, reviveError } from '../contract/index.js';
+import {
+  type ErrorDescription,
+  InstallationError,
+  InternalError,
+  type OrchardError,
+  reviveError,
+} from '../contract/index.js';
 import { ownFile, startThread } from '../system/index.js';
-import type { LaneOptions } from './inline-lane.js';
-import type { Batch, BatchAnswer, Lane, Loaded } from './lane.js';
-import type { PoolMessage, WorkerMessage, WorkerSettings } from './messages.js';
+import type { WorkerOptions } from './inline-worker.js';
+import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
 
-interface Asker {
+/** What a worker thread starts with. */
+export interface WorkerSettings extends WorkerOptions {
+  /** Counts the running calls of ONNX Runtime. */
+  readonly nativeCalls: Int32Array;
+}
+
+/** A message to a worker thread. */
+export type PoolMessage =
+  | { readonly type: 'run'; readonly ask: number; readonly batch: Batch }
+  | { readonly type: 'resume'; readonly ask: number; readonly id: number; readonly alone: boolean }
+  | { readonly type: 'cancel'; readonly id: number; readonly positions: readonly number[] }
+  | { readonly type: 'load'; readonly ask: number; readonly directory: string }
+  | { readonly type: 'forget'; readonly directory: string }
+  /** Exit after the running work. */
+  | { readonly type: 'close' };
+
+/** A worker thread's answer to the message with the same `ask` number. */
+export type WorkerMessage =
+  | { readonly ask: number; readonly answer: BatchAnswer }
+  | { readonly ask: number; readonly loaded: Loaded }
+  | { readonly ask: number; readonly error: ErrorDescription };
+
+interface PendingAsk {
   readonly resolve: (message: Exclude<WorkerMessage, { error: unknown }>) => void;
   readonly reject: (error: OrchardError) => void;
 }
 
-/** Starts an inference worker. */
 type OpenWorker = (settings: WorkerSettings) => Worker;
 
 /** @throws InstallationError in a bundle without the worker's file. */
 const openWorker: OpenWorker = (workerData) => {
-  const beside = () => new URL(/* webpackIgnore: true */ './inference-worker.js', import.meta.url);
-  return startThread(ownFile('inference-worker.js', beside), { workerData });
+  const fileUrl = () => new URL(/* webpackIgnore: true */ './inference-worker.js', import.meta.url);
+  return startThread(ownFile('inference-worker.js', fileUrl), { workerData });
 };
 
-/** How long closing waits for a thread to leave by itself. */
+/** How long closing waits for a thread to end. */
 const CLOSE_MS = 3000;
 
 /**
- * A worker thread that runs models; it is started on first use, and after its end on next use: a thread that dies fails
- * what it was asked, and nothing else. While it has nothing to do, it doesn't keep the process alive.
+ * A worker thread that runs models. It starts on first use, and again on the next use after its end: a thread that dies
+ * fails its open requests and nothing else. An idle thread doesn't keep the process alive.
  */
-export class ThreadLane implements Lane {
+export class ThreadWorker implements InferenceWorker {
   onLost?: () => void;
-  readonly #unanswered = new Map<number, Asker>();
-  /** The calls of ONNX Runtime under way in the thread: while there are any, it mustn't be ended from outside. */
+  readonly #unanswered = new Map<number, PendingAsk>();
+  /** Running calls of ONNX Runtime in the thread: terminating it during one would end the process. */
   #nativeCalls = new Int32Array(new SharedArrayBuffer(4));
   #worker: Worker | undefined;
   #lastAsk = 0;
-  readonly #options: LaneOptions;
+  readonly #options: WorkerOptions;
   readonly #open: OpenWorker;
 
-  constructor(options: LaneOptions, open = openWorker) {
+  constructor(options: WorkerOptions, open = openWorker) {
     this.#options = options;
     this.#open = open;
   }
@@ -50,7 +76,7 @@ export class ThreadLane implements Lane {
   }
 
   cancel(id: number, positions: readonly number[]): void {
-    this.#tell({ type: 'cancel', id, positions });
+    this.#send({ type: 'cancel', id, positions });
   }
 
   async load(directory: string): Promise<Loaded> {
@@ -59,21 +85,21 @@ export class ThreadLane implements Lane {
   }
 
   forget(directory: string): void {
-    this.#tell({ type: 'forget', directory });
+    this.#send({ type: 'forget', directory });
   }
 
   abandon(reason: string): void {
     const worker = this.#worker;
     if (worker === undefined) return;
-    this.#tell({ type: 'close' });
+    this.#send({ type: 'close' });
     this.#lose(worker, new InternalError(reason));
-    this.#leave(worker);
+    this.#terminate(worker);
   }
 
   rest(): void {
     const worker = this.#worker;
     if (worker === undefined || this.#unanswered.size > 0) return;
-    this.#tell({ type: 'close' });
+    this.#send({ type: 'close' });
     this.#lose(worker, new InternalError('the inference worker has ended'));
     worker.unref();
   }
@@ -83,19 +109,19 @@ export class ThreadLane implements Lane {
     if (worker === undefined) return;
     worker.ref();
     let timer: NodeJS.Timeout | undefined;
-    const left = new Promise<void>((resolve) => {
+    const ended = new Promise<void>((resolve) => {
       worker.once('exit', () => resolve());
       timer = setTimeout(() => {
-        this.#leave(worker);
+        this.#terminate(worker);
         resolve();
       }, CLOSE_MS);
     });
-    this.#tell({ type: 'close' });
-    await left;
+    this.#send({ type: 'close' });
+    await ended;
     clearTimeout(timer);
   }
 
-  /** Starts the thread ahead of its first work. What keeps it from starting, the first work is told. */
+  /** Starts the thread ahead of its first work, which reports a failure to start. */
   start(): void {
     try {
       this.#started().unref();
@@ -121,7 +147,7 @@ export class ThreadLane implements Lane {
     });
   }
 
-  #tell(message: PoolMessage): void {
+  #send(message: PoolMessage): void {
     this.#worker?.postMessage(message);
   }
 
@@ -139,14 +165,14 @@ export class ThreadLane implements Lane {
   }
 
   #answer(message: WorkerMessage): void {
-    const asker = this.#unanswered.get(message.ask);
+    const pending = this.#unanswered.get(message.ask);
     this.#unanswered.delete(message.ask);
     if (this.#unanswered.size === 0) this.#worker?.unref();
-    if ('error' in message) asker?.reject(reviveError(message.error));
-    else asker?.resolve(message);
+    if ('error' in message) pending?.reject(reviveError(message.error));
+    else pending?.resolve(message);
   }
 
-  /** The thread has ended, or is given up. Its last events come when another one may be at work already. */
+  /** The thread has ended or is abandoned. Its last events can arrive when its successor already runs. */
   #lose(worker: Worker, error: InternalError): void {
     if (worker !== this.#worker) return;
     this.#worker = undefined;
@@ -155,8 +181,8 @@ export class ThreadLane implements Lane {
     this.#unanswered.clear();
   }
 
-  /** Leaves a thread that doesn't end to itself; where it is not within ONNX Runtime, it can be ended. */
-  #leave(worker: Worker): void {
+  /** Terminates a thread, unless it is within ONNX Runtime. */
+  #terminate(worker: Worker): void {
     worker.unref();
     if (Atomics.load(this.#nativeCalls, 0) === 0) void worker.terminate();
   }

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Dispatcher } from '../../src/inference/dispatcher.js';
-import { ThreadLane } from '../../src/inference/thread-lane.js';
+import { ThreadWorker } from '../../src/inference/thread-worker.js';
 
 /** Worker threads that die, in every way that one can, and what becomes of what they were asked. */
 
@@ -27,7 +27,7 @@ const program = `
   });
 `;
 
-function aService(patience = { runMs: 60_000, loadMs: 60_000 }) {
+function aService(timeouts = { runMs: 60_000, loadMs: 60_000 }) {
   const threads: Worker[] = [];
   const open = () => {
     const resourceLimits = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 };
@@ -35,7 +35,7 @@ function aService(patience = { runMs: 60_000, loadMs: 60_000 }) {
     threads.push(thread);
     return thread;
   };
-  const service = new Dispatcher([new ThreadLane({ threads: 1 }, open)], { maxWaiting: 100, patience });
+  const service = new Dispatcher([new ThreadWorker({ threads: 1 }, open)], { maxWaiting: 100, timeouts });
   onTestFinished(() => service.close());
   return { service, threads };
 }
@@ -81,19 +81,19 @@ describe('a worker thread that dies', () => {
 describe('a worker thread that rests', () => {
   it('ends, and is started again when something is asked', async () => {
     const threads: Worker[] = [];
-    const lane = new ThreadLane({ threads: 1 }, () => {
+    const worker = new ThreadWorker({ threads: 1 }, () => {
       const thread = new Worker(program, { eval: true });
       threads.push(thread);
       return thread;
     });
     const batch = { directory: '/m', texts: ['a'], alone: false };
-    await lane.run({ id: 1, ...batch });
+    await worker.run({ id: 1, ...batch });
     const ended = new Promise((resolve) => threads[0]?.once('exit', resolve));
-    lane.rest();
-    expect((await lane.run({ id: 2, ...batch })).results).toHaveLength(1);
+    worker.rest();
+    expect((await worker.run({ id: 2, ...batch })).results).toHaveLength(1);
     expect(await ended).toBe(0);
     expect(threads).toHaveLength(2);
-    await lane.close();
+    await worker.close();
   });
 });
 
@@ -111,8 +111,8 @@ describe('a worker thread that hangs', () => {
 
   it('does not keep closing from its end', async () => {
     const thread = new Worker(program, { eval: true });
-    const lane = new ThreadLane({ threads: 1 }, () => thread);
-    const service = new Dispatcher([lane], { maxWaiting: 100, closeMs: 50 });
+    const worker = new ThreadWorker({ threads: 1 }, () => thread);
+    const service = new Dispatcher([worker], { maxWaiting: 100, closeMs: 50 });
     const hung = service.predict('/m', ['hang']).catch((error) => error);
     await service.close();
     expect(await hung).toMatchObject({ code: 'closed' });

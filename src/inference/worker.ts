@@ -3,14 +3,14 @@ import type { DeviceUse } from './device-graph.js';
 
 /** Texts that one thread answers together. */
 export interface Batch {
-  /** Of this batch, in its lane. */
+  /** Unique in its worker. */
   readonly id: number;
   /** The model's folder. */
   readonly directory: string;
   readonly texts: readonly string[];
-  /** What to explain of each text, by position; undefined for those that are only answered. Absent: of none. */
+  /** What to explain of each text, by position; undefined for texts without an explanation. Default: none. */
   readonly explain?: readonly (ExplanationChoice | undefined)[];
-  /** Whether nothing else runs or waits: more threads may then share the run, where that was measured to be faster. */
+  /** Whether nothing else runs or waits: the run may then use more threads, if that was measured to be faster. */
   readonly alone: boolean;
 }
 
@@ -25,25 +25,24 @@ export interface StageTimes {
   readonly decode: number;
 }
 
-/** What a lane answers after a slice of a batch's work: most batches have one. */
+/** A worker's answer after a slice of a batch; most batches have one slice. */
 export interface BatchAnswer {
-  /** By position in the batch; undefined for texts that were cancelled, and for all of them while work is left. */
+  /** By position in the batch; undefined for cancelled texts, and for all texts while work is left. */
   readonly results: readonly (ModelResult | undefined)[];
   /** Positions of texts of which only the beginning was read. */
   readonly truncated: readonly number[];
-  /** Tokens read, windows counted each. */
+  /** Number of tokens, those of overlapping windows included. */
   readonly tokens: number;
   /** Of this slice. */
   readonly times: StageTimes;
-  /** Whether work is left, which `resume` goes on with. */
+  /** Whether work is left for `resume`. */
   readonly isUnfinished: boolean;
-  /** Approximate memory of the model, in bytes, where this call has loaded it. */
+  /** Approximate memory of the model in bytes, if this call loaded it. */
   readonly loadedBytes?: number | undefined;
   /** Where the model computed. */
   readonly deviceUse?: DeviceUse;
 }
 
-/** What loading a model came to. */
 export interface Loaded {
   /** Milliseconds; 0 if it was loaded already. */
   readonly ms: number;
@@ -53,23 +52,23 @@ export interface Loaded {
   readonly deviceUse?: DeviceUse;
 }
 
-/** A thread that runs models: one slice of a batch after the other, so that no text holds up others for long. */
-export interface Lane {
+/** A thread that runs models, one slice of a batch at a time, so that no text delays others for long. */
+export interface InferenceWorker {
   /** Begins a batch. */
   run(batch: Batch): Promise<BatchAnswer>;
-  /** Goes on with a batch that is unfinished. */
+  /** Continues an unfinished batch. */
   resume(id: number, alone: boolean): Promise<BatchAnswer>;
-  /** What has not been computed of these texts needn't be. Without effect once the batch was answered. */
+  /** Skips what is not computed yet of these texts. Without effect once the batch was answered. */
   cancel(id: number, positions: readonly number[]): void;
   load(directory: string): Promise<Loaded>;
-  /** Unloads a folder's model, if it is loaded, once no batch of it is unfinished. */
+  /** Unloads a folder's model once no batch of it is unfinished. */
   forget(directory: string): void;
-  /** Fails what the lane was asked, as it doesn't answer. Its thread is left to itself, and replaced when next asked. */
+  /** Fails the open requests of a worker that hangs. The next request starts a new thread. */
   abandon(reason: string): void;
-  /** Frees its memory while it has nothing to do: its thread ends, and starts again when it is next asked. */
+  /** Frees the memory of an idle worker: its thread ends, and the next request starts a new one. */
   rest(): void;
-  /** Called when the thread has ended by itself, and with it what it had loaded and not answered. */
+  /** Called when the thread has ended unexpectedly; its models and open requests are lost. */
   onLost?: () => void;
-  /** Ends the thread once it has answered. Idempotent. */
+  /** Ends the thread after its open requests. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,0 +1,260 @@
+import type { DeviceUse } from './device-graph.js';
+import type { ModelMemory } from './model-memory.js';
+import type { Batch, BatchAnswer, InferenceWorker, Loaded, StageTimes } from './worker.js';
+
+/** A model that a worker has loaded or is loading. */
+export interface WorkerModel {
+  /** Approximate memory in bytes; estimated from its files until it is loaded. */
+  bytes: number;
+  /** By `performance.now`. */
+  usedAt: number;
+  /** Its batches that run or are unfinished. */
+  uses: number;
+  /** Where it computed last. */
+  deviceUse?: DeviceUse | undefined;
+}
+
+/** A worker, its current work, and the models that it was asked for. */
+export class PooledWorker {
+  readonly models = new Map<string, WorkerModel>();
+  /** The model that it is loading. */
+  loading: string | undefined;
+  /** When its current work began, by `performance.now`. */
+  busySince = 0;
+  #asked = 0;
+  #lastId = 0;
+
+  constructor(readonly thread: InferenceWorker) {
+    thread.onLost = () => this.models.clear();
+  }
+
+  get isBusy(): boolean {
+    return this.#asked > 0;
+  }
+
+  /** Number of batches that it has begun and not finished. */
+  get unfinished(): number {
+    let uses = 0;
+    for (const model of this.models.values()) uses += model.uses;
+    return uses;
+  }
+
+  /** Loads a model. @param bytes estimated memory of the model. */
+  async load(directory: string, bytes: number): Promise<Loaded> {
+    const isNew = !this.models.has(directory);
+    const model = this.#modelOf(directory, bytes);
+    try {
+      const loaded = await this.#ask(() => this.thread.load(directory));
+      model.bytes = loaded.bytes || model.bytes;
+      model.deviceUse = loaded.deviceUse;
+      return loaded;
+    } catch (thrown) {
+      if (isNew) this.forget(directory);
+      throw thrown;
+    }
+  }
+
+  /**
+   * Begins a batch.
+   * @param bytes estimated memory of its model.
+   * @param started called with the batch's id before the worker answers.
+   */
+  async run(batch: Omit<Batch, 'id'>, bytes: number, started: (id: number) => void): Promise<BatchAnswer> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const { directory } = batch;
+    const isNew = !this.models.has(directory);
+    const model = this.#modelOf(directory, bytes);
+    model.uses += 1;
+    started(id);
+    try {
+      const answer = await this.#ask(() => this.thread.run({ id, ...batch }));
+      if (answer.loadedBytes !== undefined) model.bytes = answer.loadedBytes;
+      model.deviceUse = answer.deviceUse;
+      if (!answer.isUnfinished) model.uses -= 1;
+      return answer;
+    } catch (thrown) {
+      model.uses -= 1;
+      // It may not be loaded; the next request finds out.
+      if (isNew) this.forget(directory);
+      throw thrown;
+    }
+  }
+
+  /** Continues a batch. */
+  async resume(id: number, alone: boolean, directory: string): Promise<BatchAnswer> {
+    const model = this.models.get(directory);
+    let isUnfinished = false;
+    try {
+      const answer = await this.#ask(() => this.thread.resume(id, alone));
+      isUnfinished = answer.isUnfinished;
+      if (model !== undefined) model.deviceUse = answer.deviceUse;
+      return answer;
+    } finally {
+      if (model !== undefined && !isUnfinished) model.uses = Math.max(0, model.uses - 1);
+    }
+  }
+
+  /** Gives up an unfinished batch. */
+  drop(id: number, directory: string, positions: readonly number[]): void {
+    const model = this.models.get(directory);
+    if (model !== undefined) model.uses = Math.max(0, model.uses - 1);
+    this.thread.cancel(id, positions);
+  }
+
+  /** Unloads a model once its unfinished batches are done. */
+  forget(directory: string): void {
+    this.models.delete(directory);
+    this.thread.forget(directory);
+  }
+
+  /** Frees the memory of an idle worker. */
+  rest(): void {
+    this.models.clear();
+    this.thread.rest();
+  }
+
+  #modelOf(directory: string, bytes: number): WorkerModel {
+    const known = this.models.get(directory);
+    const model = known ?? { bytes, usedAt: 0, uses: 0 };
+    model.usedAt = performance.now();
+    if (known === undefined) this.models.set(directory, model);
+    if (known === undefined) this.loading = directory;
+    return model;
+  }
+
+  async #ask<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    this.#asked += 1;
+    this.busySince = performance.now();
+    try {
+      return await work();
+    } finally {
+      this.#asked -= 1;
+      this.loading = undefined;
+      this.busySince = performance.now();
+    }
+  }
+}
+
+/** Weight of the newest batch in the moving average of a model's times. */
+const NEWEST = 0.2;
+/** Assumed loading time before a model is loaded for the first time, in milliseconds. */
+const LOAD_MS = 100;
+
+/** Half-life of lost time in milliseconds: only steady loss is worth another copy of a model. */
+const LOST_TIME_HALF_LIFE_MS = 3000;
+
+/** What was measured of a model's runs. */
+class ModelFigures {
+  loadMs = LOAD_MS;
+  texts = 0;
+  textMs = 0;
+  /** Milliseconds per unit of work, as a moving average; 0 before the first batch. */
+  workMs = 0;
+  #lostMs = 0;
+  #lostAt = 0;
+
+  /** Recent milliseconds in which idle workers could not help, because they have not loaded the model. */
+  get lostMs(): number {
+    return this.#lostMs * 2 ** ((this.#lostAt - performance.now()) / LOST_TIME_HALF_LIFE_MS);
+  }
+
+  addLostTime(ms: number): void {
+    this.#lostMs = this.lostMs + ms;
+    this.#lostAt = performance.now();
+  }
+
+  resetLostTime(): void {
+    this.#lostMs = 0;
+  }
+
+  add(times: StageTimes, texts: number, work: number): void {
+    const elapsedMs = times.tokenize + times.run + times.decode;
+    if (times.load > 0) this.loadMs = times.load;
+    const mean = (known: number, seen: number) => (known === 0 ? seen : known + NEWEST * (seen - known));
+    this.workMs = mean(this.workMs, elapsedMs / work);
+    this.textMs = mean(this.textMs, elapsedMs / texts);
+    this.texts += texts;
+  }
+}
+
+/** When all workers that have a model are busy for longer than this, another one loads it. */
+const HELD_UP_MS = 1000;
+
+/**
+ * Decides which worker runs which model. A model stays on the worker that loaded it, so that it takes its memory once.
+ * Another worker loads it when the time lost by waiting reaches the loading time (the ski-rental rule).
+ */
+export class WorkerPool {
+  readonly workers: readonly PooledWorker[];
+  readonly #memory: ModelMemory;
+  readonly #figures = new Map<string, ModelFigures>();
+
+  constructor(workers: readonly PooledWorker[], memory: ModelMemory) {
+    this.workers = workers;
+    this.#memory = memory;
+  }
+
+  get idle(): PooledWorker[] {
+    return this.workers.filter(({ isBusy }) => !isBusy);
+  }
+
+  figuresOf(directory: string): ModelFigures {
+    const known = this.#figures.get(directory);
+    if (known !== undefined) return known;
+    const figures = new ModelFigures();
+    this.#figures.set(directory, figures);
+    return figures;
+  }
+
+  get figures(): ReadonlyMap<string, ModelFigures> {
+    return this.#figures;
+  }
+
+  /** The workers that have a model. */
+  workersWith(directory: string): PooledWorker[] {
+    return this.workers.filter(({ models }) => models.has(directory));
+  }
+
+  /**
+   * The idle workers that should run a model now, with room made for it; none if it should wait for memory or for a busy
+   * worker that has it.
+   */
+  workersFor(directory: string): PooledWorker[] {
+    const owners = this.workersWith(directory);
+    const idle = owners.filter(({ isBusy }) => !isBusy);
+    if (idle.length > 0) return idle;
+    const longAgo = performance.now() - HELD_UP_MS;
+    const isSoonIdle = ({ busySince, loading }: PooledWorker) => busySince > longAgo || loading === directory;
+    if (owners.some(isSoonIdle)) return [];
+    const first = leastModels(this.idle);
+    return first !== undefined && this.#memory.makeRoomFor(directory) ? [first] : [];
+  }
+
+  /** The idle worker that should load another copy of a model, if any; resets the lost time. */
+  workerForCopy(directory: string): PooledWorker | undefined {
+    const figures = this.figuresOf(directory);
+    if (figures.lostMs < figures.loadMs) return undefined;
+    const worker = leastModels(this.idle.filter(({ models }) => !models.has(directory)));
+    if (worker === undefined || !this.#memory.hasRoomFor(directory)) return undefined;
+    figures.resetLostTime();
+    return worker;
+  }
+
+  /** The worker to load a model in ahead of its first request. */
+  workerToLoad(directory: string): PooledWorker | undefined {
+    return this.workers.find(({ models }) => models.has(directory)) ?? leastModels(this.workers);
+  }
+
+  forget(directory: string): void {
+    this.#figures.delete(directory);
+    this.#memory.forget(directory);
+    for (const worker of this.workers) worker.forget(directory);
+  }
+}
+
+function leastModels(workers: readonly PooledWorker[]): PooledWorker | undefined {
+  const [first] = workers;
+  if (first === undefined) return undefined;
+  return workers.reduce((least, worker) => (worker.models.size < least.models.size ? worker : least), first);
+}
