@@ -35,6 +35,14 @@ const MAX_WRITE_ATTEMPTS = 100;
 /** What becomes of a job is recorded even when the medium is full; new ones have to wait. */
 const URGENT: WriteOptions = { isUrgent: true };
 
+/** Far longer than the creation of a job takes. */
+const CREATION_MS = 10 * 60_000;
+
+/** When an id was made, in milliseconds since 1970: the first 48 bits of a UUID of version 7. */
+function createdMs(id: string): number {
+  return Number.parseInt(id.slice(0, 13).replace('-', ''), 16);
+}
+
 interface UpdateOptions {
   /** What a missing job is called in the error. Default `training job`. */
   readonly resource?: 'model' | 'training job';
@@ -162,12 +170,19 @@ export class JobRepository {
     return count < limit;
   }
 
-  /** The jobs of a view, oldest first. Removes the markers of jobs that left it, if a process died before it did so. */
+  /**
+   * The jobs of a view, oldest first. Removes markers that processes left when they died: of jobs that have left the view,
+   * and of jobs that were never written. As a marker is written before its job, only an old one is known to have none.
+   */
   async *#oldest(view: string): AsyncGenerator<JobRecord, void, undefined> {
     for await (const ids of this.#index.oldest(view)) {
-      for (const job of await this.#findAll(ids)) {
-        if (viewsOf(job, this.#taskOf).includes(view)) yield job;
-        else await this.#index.remove(job.id, [view]).catch(() => undefined);
+      const jobs = new Map((await this.#findAll(ids)).map((job) => [job.id, job]));
+      for (const id of ids) {
+        const job = jobs.get(id);
+        if (job && viewsOf(job, this.#taskOf).includes(view)) yield job;
+        else if (job || createdMs(id) < Date.now() - CREATION_MS) {
+          await this.#index.remove(id, [view]).catch(() => undefined);
+        }
       }
     }
   }

@@ -70,7 +70,7 @@ export class Trainer {
     const { app_id } = settings.account;
     const { clock } = internalsOf(options);
     const loaderOf = backboneLoader(settings);
-    const host = settings.host ?? createTrainingHost(isolation, executor);
+    const host = settings.host ?? createTrainingHost(isolation, { executor });
     const jobs = new JobRepository(storage, app_id, taskOf);
     const uses = new ModelUses(storage, app_id, () => clock.now());
     const events = new JobEvents(jobs, clock, storage);

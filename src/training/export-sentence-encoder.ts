@@ -37,7 +37,7 @@ export async function exportSentenceEncoder(source: BackboneSource, directory: s
     config,
     tokenizer: tokenizer.json,
     tokenizerConfig: { ...tokenizer.config, model_max_length: max_tokens },
-    onnx: await onnxPieces(graph, weights),
+    onnx: onnxPieces(graph, weights),
     files: new Map(),
   });
 }

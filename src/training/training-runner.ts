@@ -42,11 +42,14 @@ process.on('disconnect', () => stop.abort());
 // A signal to the whole group is for the parent to follow, which then says how this run is to stop.
 if (parentPort === null) for (const signal of STOP_SIGNALS) process.on(signal, () => undefined);
 
+// Loaded here: a signal before the lines above would end the process, and what trains takes a while to load.
+const loading = import('./run-training.js');
+loading.catch(() => undefined); // `run` says why
+
 async function run(spec: TrainingSpec): Promise<void> {
   const onEvent = (event: TrainingRunEvent) => port.send({ type: 'event', event });
   try {
-    // Loaded here: a signal before the lines above would end the process, and what trains takes a while to load.
-    const { runTraining } = await import('./run-training.js');
+    const { runTraining } = await loading;
     await endEarlierRunner(spec.directory);
     if (parentPort === null) await announceRunner(spec.directory);
     const stats = await runTraining(spec, { signal: stop.signal, onEvent });

@@ -67,7 +67,7 @@ async function floatFiles(directory: string, config: ModelFolderConfig): Promise
     ...(training.companions?.(encoder, described) ?? []),
     [CONFIG_FILE, json(described)],
     [WEIGHTS_FILE, safetensorsPieces(new Map([...tensors, ...guards]))],
-    [ONNX_FILE, await onnxPieces(graph, values)],
+    [ONNX_FILE, onnxPieces(graph, values)],
   ]);
 }
 

@@ -54,7 +54,7 @@ export function onnxExecutor({
     ...(provider === 'webgpu' && { resident: new OnnxMemory(settings) }),
     async compile(graph: Graph, fixed: CompileOptions = {}) {
       const { lowerGraph } = await import('./to-onnx.js');
-      const { model, shapeInputs } = await lowerGraph(graph, fixed, loweringFor(provider));
+      const { model, shapeInputs } = lowerGraph(graph, fixed, loweringFor(provider));
       const session = await Session.create(model, settings, { stored: fixed.stored });
       return new OnnxGraph({ session, fed: fedTensors(graph, fixed), outputs: graph.outputs, shapeInputs });
     },

@@ -89,7 +89,7 @@ export class OnnxMemory implements ResidentMemory {
     released: () => Promise<void>,
   ): Promise<ResidentGraph> {
     const { lowerGraph } = await import('./to-onnx.js');
-    const { model, shapeInputs } = await lowerGraph(graph, fixed, loweringFor(this.#settings.provider));
+    const { model, shapeInputs } = lowerGraph(graph, fixed, loweringFor(this.#settings.provider));
     const places = [...graph.outputs.keys()].map((name) => [name, stays.has(name) ? 'gpu-buffer' : 'cpu'] as const);
     const session = await Session.create(model, this.#settings, {
       stored: fixed.stored,

@@ -1,8 +1,8 @@
 import type protobuf from 'protobufjs/light.js';
-import { varint } from './wire-file.js';
+import { varint, WireType } from './wire-file.js';
 
 /**
- * The part of the ONNX model format that we write, as a protobufjs descriptor.
+ * The part of the ONNX model format that we write and read, as a protobufjs descriptor.
  * Message names, field names and numbers: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
  */
 
@@ -13,11 +13,24 @@ export const PRODUCER = 'orchard-nlp';
 export const EXTERNAL_DATA = 1;
 export const AttributeTypeCode = { float: 1, int: 2, string: 3, ints: 7 } as const;
 
-const optional = (type: string, id: number) => ({ type, id });
-const repeated = (type: string, id: number) => ({ rule: 'repeated', type, id });
-const packed = (type: string, id: number) => ({ rule: 'repeated', type, id, options: { packed: true } });
+const optional = (type: string, id: number): Field => ({ type, id });
+const repeated = (type: string, id: number): Field => ({ rule: 'repeated', type, id });
+const packed = (type: string, id: number): Field => ({ rule: 'repeated', type, id, options: { packed: true } });
 
-const descriptor: protobuf.INamespace = {
+/** A field, whose type is a scalar's or a message's name. */
+interface Field {
+  readonly type: string;
+  readonly id: number;
+  readonly rule?: string;
+  readonly options?: { readonly packed: true };
+}
+
+interface Message {
+  readonly fields: Record<string, Field>;
+  readonly nested?: Record<string, Message>;
+}
+
+const descriptor: { readonly nested: Record<string, Message> } = {
   nested: {
     ModelProto: {
       fields: {
@@ -84,7 +97,7 @@ const descriptor: protobuf.INamespace = {
   },
 };
 
-/** protobufjs, loaded when a graph is first written; running a graph from disk doesn't need it. */
+/** protobufjs, loaded when a graph is first read as a whole. */
 let types: Promise<protobuf.Root> | undefined;
 
 async function loadTypes(): Promise<protobuf.Root> {
@@ -150,11 +163,90 @@ export async function decodeModel(bytes: Uint8Array): Promise<unknown> {
   return type.toObject(type.decode(bytes), { longs: Number, arrays: true });
 }
 
-/** The bytes of one message, of which any field may be absent. */
-export async function encode(name: 'ModelProto' | 'GraphProto' | 'TensorProto', message: object): Promise<Uint8Array> {
-  types ??= loadTypes();
-  const type = (await types).lookupType(name);
-  return type.encode(type.fromObject(message)).finish();
+type MessageName = 'ModelProto' | 'GraphProto' | 'TensorProto';
+
+/**
+ * The bytes of one message, of which any field may be absent; protobufjs would write the same. It takes 60 ms to load and to
+ * compile its writers, which the first step of every training would wait for.
+ */
+export function encode(name: MessageName, message: object): Uint8Array {
+  const writer = new MessageWriter();
+  writer.message(messageNamed(name, descriptor), message);
+  return writer.bytes();
+}
+
+/** A message type by its name, which is looked for in the type that refers to it, then among all. */
+function messageNamed(name: string, { nested }: Pick<Message, 'nested'>): Message {
+  const found = nested?.[name] ?? descriptor.nested[name];
+  if (found === undefined) throw new RangeError(`no message ${name} is described`);
+  return found;
+}
+
+/** Bytes from this number on are not copied before the whole message is put together. */
+const LARGE = 256;
+
+/** Writes messages in protobuf's wire format: https://protobuf.dev/programming-guides/encoding/ */
+class MessageWriter {
+  readonly #pieces: Uint8Array[] = [];
+  /** What follows the pieces. */
+  readonly #open: number[] = [];
+
+  message(type: Message, message: object): void {
+    const values = new Map<string, unknown>(Object.entries(message));
+    const fields = Object.entries(type.fields).sort(([, a], [, b]) => a.id - b.id);
+    for (const [name, field] of fields) {
+      const value = values.get(name);
+      if (value === undefined) continue;
+      const isPacked = field.options?.packed;
+      const each: readonly unknown[] = Array.isArray(value) && !isPacked ? value : [value];
+      for (const one of each) this.#field(field, one, type);
+    }
+  }
+
+  #field({ id, type }: Field, value: unknown, scope: Message): void {
+    if (typeof value === 'number' && type === 'float') {
+      this.#varint((id << 3) | WireType.four);
+      this.#push(new Uint8Array(Float32Array.of(value).buffer));
+    } else if (typeof value === 'number') {
+      this.#varint((id << 3) | WireType.varint);
+      this.#varint(value);
+    } else if (typeof value === 'string') this.#span(id, Buffer.from(value));
+    else if (value instanceof Uint8Array) this.#span(id, value);
+    else if (Array.isArray(value)) {
+      const packed = new MessageWriter();
+      for (const one of value) packed.#varint(Number(one));
+      if (value.length > 0) this.#span(id, ...packed.#all());
+    } else if (typeof value === 'object' && value !== null) {
+      const inner = new MessageWriter();
+      inner.message(messageNamed(type, scope), value);
+      this.#span(id, ...inner.#all());
+    }
+  }
+
+  /** A text, bytes or a message. */
+  #span(id: number, ...pieces: readonly Uint8Array[]): void {
+    this.#varint((id << 3) | WireType.span);
+    this.#varint(pieces.reduce((sum, { length }) => sum + length, 0));
+    for (const piece of pieces) this.#push(piece);
+  }
+
+  #push(piece: Uint8Array): void {
+    if (piece.length < LARGE) {
+      for (const byte of piece) this.#open.push(byte);
+    } else this.#pieces.push(Uint8Array.from(this.#open.splice(0)), piece);
+  }
+
+  #varint(value: number): void {
+    for (const byte of varint(value)) this.#open.push(byte);
+  }
+
+  #all(): readonly Uint8Array[] {
+    return [...this.#pieces, Uint8Array.from(this.#open)];
+  }
+
+  bytes(): Uint8Array {
+    return Buffer.concat(this.#all());
+  }
 }
 
 /** An initializer of float32 whose numbers are asked for when they are written. */
@@ -174,20 +266,15 @@ const RAW_DATA_TAG = 0x4a; // TensorProto.raw_data
  * An ONNX model piece by piece, so that a large one is never in memory as a whole.
  * @param late further initializers; each is read when it is its turn.
  */
-export async function modelPieces(
-  { graph, ...model }: ModelProto,
-  late: readonly LateInitializer[],
-): Promise<Iterable<Uint8Array>> {
-  const around = await encode('ModelProto', model);
-  const fields = await encode('GraphProto', graph);
-  const heads = await Promise.all(
-    late.map(async ({ tensor, bytes }) => {
-      const described = await encode('TensorProto', tensor);
-      const raw = [RAW_DATA_TAG, ...varint(bytes)];
-      const length = described.length + raw.length + bytes;
-      return Uint8Array.of(INITIALIZER_TAG, ...varint(length), ...described, ...raw);
-    }),
-  );
+export function modelPieces({ graph, ...model }: ModelProto, late: readonly LateInitializer[]): Iterable<Uint8Array> {
+  const around = encode('ModelProto', model);
+  const fields = encode('GraphProto', graph);
+  const heads = late.map(({ tensor, bytes }) => {
+    const described = encode('TensorProto', tensor);
+    const raw = [RAW_DATA_TAG, ...varint(bytes)];
+    const length = described.length + raw.length + bytes;
+    return Uint8Array.of(INITIALIZER_TAG, ...varint(length), ...described, ...raw);
+  });
   const length = late.reduce((sum, { bytes }, at) => sum + (heads[at]?.length ?? 0) + bytes, fields.length);
   return (function* () {
     yield around;

@@ -188,17 +188,17 @@ interface LoweredGraph {
  * @param weights values of parameters to store in the model; a parameter without values becomes an input.
  * @param quantization which of them to store as integers. Default: none.
  */
-export async function onnxPieces(
+export function onnxPieces(
   graph: Graph,
   weights: ReadonlyMap<string, Float32Array>,
   quantization: Quantization = NOT_QUANTIZED,
-): Promise<Iterable<Uint8Array>> {
+): Iterable<Uint8Array> {
   const { model, late } = describeModel(graph, { weights, quantization }, FILE_LOWERING);
   return modelPieces(model, late);
 }
 
 /** The graph for one provider, with the weights that are fixed. */
-export async function lowerGraph(graph: Graph, options: CompileOptions, lowering: Lowering): Promise<LoweredGraph> {
+export function lowerGraph(graph: Graph, options: CompileOptions, lowering: Lowering): LoweredGraph {
   const { model, late, shapeInputs } = describeModel(graph, options, lowering);
   const read = late.map(({ tensor, read: values }) => {
     const { buffer, byteOffset, byteLength } = values();
@@ -206,7 +206,7 @@ export async function lowerGraph(graph: Graph, options: CompileOptions, lowering
   });
   const initializer = [...model.graph.initializer, ...read];
   return {
-    model: await encode('ModelProto', { ...model, graph: { ...model.graph, initializer } }),
+    model: encode('ModelProto', { ...model, graph: { ...model.graph, initializer } }),
     shapeInputs,
   };
 }

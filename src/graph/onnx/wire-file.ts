@@ -21,7 +21,7 @@ const WINDOW_BYTES = 1 << 16;
 const MAX_VARINT_BYTES = 10;
 
 /** How protobuf stores a field. */
-const WireType = { varint: 0, eight: 1, span: 2, four: 5 } as const;
+export const WireType = { varint: 0, eight: 1, span: 2, four: 5 } as const;
 
 /** @throws Error, from all methods, for what is not protobuf or is cut off. */
 export class WireFile {
@@ -113,9 +113,14 @@ export class WireFile {
   }
 }
 
-/** A whole number as protobuf writes it: seven bits a byte, the lowest first. */
+/** A whole number as protobuf writes it: seven bits a byte, the lowest first; negative ones in two's complement of 64 bits. */
 export function varint(value: number): number[] {
   const bytes: number[] = [];
+  if (value < 0) {
+    let rest = BigInt.asUintN(64, BigInt(value));
+    for (; rest >= 128n; rest >>= 7n) bytes.push(Number(rest & 127n) + 128);
+    return [...bytes, Number(rest)];
+  }
   for (let rest = value; ; rest = Math.floor(rest / 128)) {
     if (rest < 128) return [...bytes, rest];
     bytes.push((rest % 128) + 128);
