@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ListFilter, ModelType, TrainingJobStatus } from '../contract/index.js';
 import { isVersionConflict, type NewRecord, type Storage, type WriteOptions } from '../storage/index.js';
-import { JOB_INDEX } from './collections.js';
+import { JOB_INDEX } from './account-records.js';
 import type { JobRecord } from './job-record.js';
 
 /** How many ids are read at a time if all of a view are wanted. */

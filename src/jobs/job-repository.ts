@@ -9,8 +9,7 @@ import {
   type WriteOptions,
   withStorageErrors,
 } from '../storage/index.js';
-import { accountKey } from './account-records.js';
-import { JOBS } from './collections.js';
+import { accountKey, JOBS } from './account-records.js';
 import {
   type JobFilter,
   JobIndex,
@@ -21,10 +20,8 @@ import {
   viewsOf,
   viewsWith,
 } from './job-index.js';
-import type { JobRecord } from './job-record.js';
-import { isWaiting } from './job-states.js';
+import { isWaiting, type JobRecord, keepDamaged, parseJob, type StoredJob, toJson } from './job-record.js';
 import { noteWrite } from './job-writes.js';
-import { keepDamaged, parseJob, type StoredJob, toJson } from './stored-job.js';
 
 const DEFAULT_PAGE_LIMIT = 20;
 /** How many jobs are read at a time if all are wanted. */

@@ -8,8 +8,8 @@ import {
   WORTH_A_DEVICE,
 } from '../graph/index.js';
 import { pause } from '../system/index.js';
-import { deviceWarning } from './device-warnings.js';
 import { createLearner, type LoopInput } from './training-loop.js';
+import { deviceWarning } from './training-run.js';
 
 /** What a run computes with. */
 interface ChosenDevice {

@@ -10,10 +10,8 @@ import {
   type Weights,
   withAdapters,
 } from '../engine/index.js';
-import { adaptersOf } from './adapter-tuning.js';
-import type { Backbone } from './backbone.js';
-import type { Tuning } from './hyperparameters.js';
-import { LazyWeights } from './lazy-weights.js';
+import { type Backbone, LazyWeights } from './backbone.js';
+import { adaptersOf, type Tuning } from './hyperparameters.js';
 
 /** What of a run learns, and what stays as the backbone has it. */
 

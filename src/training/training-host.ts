@@ -4,9 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { AbortedError, DeviceError, reviveError, TrainingError, type TrainingStats } from '../contract/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import { ownFile, startThread } from '../system/index.js';
-import type { HostMessage, RunnerMessage } from './messages.js';
-import { endEarlierRunner } from './sole-runner.js';
-import { STOP_SIGNALS } from './stop-signals.js';
+import { endEarlierRunner, type HostMessage, type RunnerMessage, STOP_SIGNALS } from './runner-messages.js';
 import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
 
 /** A started thread or process, as a host sees it. */

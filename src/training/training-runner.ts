@@ -1,10 +1,13 @@
 import { parentPort } from 'node:worker_threads';
 import { describeError, toOrchardError } from '../contract/index.js';
-import type { HostMessage, RunnerMessage } from './messages.js';
-import { announceRunner, endEarlierRunner } from './sole-runner.js';
-import { STOP_SIGNALS } from './stop-signals.js';
-import type { TrainingRunEvent } from './training-events.js';
-import type { TrainingSpec } from './training-run.js';
+import {
+  announceRunner,
+  endEarlierRunner,
+  type HostMessage,
+  type RunnerMessage,
+  STOP_SIGNALS,
+} from './runner-messages.js';
+import type { TrainingRunEvent, TrainingSpec } from './training-run.js';
 
 /** Entry point of the worker thread or child process in which one training run takes place. */
 
