@@ -20,6 +20,7 @@ import {
 import type { DatasetWarning } from '../datasets/index.js';
 import { isVersionConflict, type JsonValue, type Storage, type Version, type Versioned } from '../storage/index.js';
 import { DAMAGED_JOBS, JOBS } from './account-records.js';
+import { timestamp } from './clock.js';
 
 const warningSchema: z.ZodType<DatasetWarning> = z.strictObject({
   kind: z.string(),
@@ -315,14 +316,14 @@ export async function keepDamaged(
 function damagedJob({ app_id, id }: { app_id: string; id: string }, value: JsonValue, message: string): JobRecord {
   const { model_config = UNKNOWN_MODEL } = rest.safeParse(value).data ?? {};
   const request = { dataset_url: 'unknown:', model_config };
-  const created = new Date(timeOf(id)).toISOString().replace('Z', '+00:00');
+  const created = timestamp(createdMs(id));
   const job = newJobRecord(request, { id, app_id, created, seed: 0 });
   if (goneSchema.safeParse(value).success) return { ...job, status: 'DELETED' };
   return { ...job, status: 'ERROR', error: { code: 'storage', message } };
 }
 
 /** When an id was made: the first 48 bits of a UUID of version 7, in milliseconds since 1970. */
-function timeOf(id: string): number {
+export function createdMs(id: string): number {
   return Number.parseInt(id.replace('-', '').slice(0, 12), 16);
 }
 

@@ -20,7 +20,7 @@ import {
   viewsOf,
   viewsWith,
 } from './job-index.js';
-import { isWaiting, type JobRecord, keepDamaged, parseJob, type StoredJob, toJson } from './job-record.js';
+import { createdMs, isWaiting, type JobRecord, keepDamaged, parseJob, type StoredJob, toJson } from './job-record.js';
 import { noteWrite } from './job-writes.js';
 
 const DEFAULT_PAGE_LIMIT = 20;
@@ -34,11 +34,6 @@ const URGENT: WriteOptions = { isUrgent: true };
 
 /** Far longer than the creation of a job takes. */
 const CREATION_MS = 10 * 60_000;
-
-/** When an id was made, in milliseconds since 1970: the first 48 bits of a UUID of version 7. */
-function createdMs(id: string): number {
-  return Number.parseInt(id.slice(0, 13).replace('-', ''), 16);
-}
 
 interface UpdateOptions {
   /** What a missing job is called in the error. Default `training job`. */
