@@ -123,7 +123,7 @@ export interface Tuning {
    */
   readonly adapters?: AdapterTuning;
   /**
-   * What of the backbone stays as it is: `embeddings`, or the embeddings and so many of its layers, from the lowest.
+   * What of the backbone stays as it is: `embeddings`, or a number: the embeddings and that many layers, from the lowest.
    * With `adapters`, everything does, and the layers counted here have no adapters. Default: nothing.
    */
   readonly freeze?: 'embeddings' | number;

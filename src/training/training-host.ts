@@ -33,7 +33,7 @@ interface RunnerExit {
 const STOPPED_TOGETHER_MS = 2000;
 
 /**
- * Trains each run in a runner of its own. A runner is asked to stop and exits by itself: terminating a thread
+ * Trains each run in a runner of its own. A runner is asked to stop and exits on its own: terminating a thread
  * while ONNX Runtime works would crash the whole process.
  */
 function runnerHost(start: (memoryLimit: number | undefined) => Runner, first?: FirstRun): TrainingHost {
@@ -47,6 +47,7 @@ function runnerHost(start: (memoryLimit: number | undefined) => Runner, first?: 
     run: host.run,
     async close() {
       ready?.discard();
+      ready = undefined;
       await host.close();
     },
   };
@@ -85,7 +86,7 @@ async function firesWithin(signal: AbortSignal, ms: number): Promise<boolean> {
   return signal.aborted;
 }
 
-/** The largest heap of a runner in MiB; undefined leaves it to Node.js. Numbers of the runtime lie beside it. */
+/** The largest heap of a runner in MiB; undefined leaves it to Node.js. Numbers of the runtime lie outside of it. */
 function heapLimit(memoryLimit: number | undefined): number | undefined {
   return memoryLimit === undefined ? undefined : Math.max(SMALLEST_HEAP, Math.floor(memoryLimit / 1024 ** 2));
 }
@@ -94,12 +95,12 @@ function heapLimit(memoryLimit: number | undefined): number | undefined {
 const SMALLEST_HEAP = 64;
 
 /**
- * The built entry point of the runner, which lies beside every built file of this package.
+ * The built entry point of the runner, which is in the folder of every built file of this package.
  * @throws InstallationError in a bundle without it.
  */
 function runnerUrl(): URL {
-  const beside = () => new URL(/* webpackIgnore: true */ './training-runner.js', import.meta.url);
-  return ownFile('training-runner.js', beside);
+  const sibling = () => new URL(/* webpackIgnore: true */ './training-runner.js', import.meta.url);
+  return ownFile('training-runner.js', sibling);
 }
 
 /** A host that trains with `train`, and when it is closed waits for the runs in progress. */
@@ -141,7 +142,9 @@ function startChild(memoryLimit: number | undefined): Runner {
         resolve({ reason, wasStopped, hasCrashed: !wasStopped });
       });
     }),
-    discard: () => child.disconnect(),
+    discard() {
+      if (child.connected) child.disconnect();
+    },
   };
 }
 

@@ -15,7 +15,7 @@ import type { TrainingRunEvent, TrainingSpec } from './training-run.js';
 interface Port {
   send(message: RunnerMessage): void;
   listen(listener: (message: HostMessage) => void): void;
-  /** Lets the thread or process end by itself: ending it from outside while a step runs would crash it. */
+  /** Lets the thread or process end on its own: ending it from outside while a step runs would crash it. */
   close(): void;
 }
 
@@ -29,7 +29,7 @@ function openPort(): Port {
     };
   }
   return {
-    // The parent may have died meanwhile: then nobody hears it, and nothing else is wrong.
+    // The parent may have died meanwhile: then the message is lost, and nothing else is wrong.
     send: (message) => process.send?.(message, undefined, undefined, () => undefined),
     listen: (listener) => process.on('message', listener),
     close: () => {
@@ -40,7 +40,7 @@ function openPort(): Port {
 
 const port = openPort();
 const stop = new AbortController();
-// Without its parent, nobody waits for a child process.
+// A child process without its parent has nothing to do.
 process.on('disconnect', () => stop.abort());
 // A signal to the whole group is for the parent to follow, which then says how this run is to stop.
 if (parentPort === null) for (const signal of STOP_SIGNALS) process.on(signal, () => undefined);
