@@ -17,10 +17,10 @@ const entries = {
 };
 
 /** Entries that run in threads or processes of their own; only Orchard itself starts them. */
-const runners = {
-  'training-runner': 'src/training/training-runner.ts',
-  'inference-worker': 'src/inference/inference-worker.ts',
-};
+const worker = { 'inference-worker': 'src/inference/inference-worker.ts' };
+
+/** Of these, one that is a single file: to look for fifty chunks takes a thread longer than to read 1.3 MB. */
+const runner = { 'training-runner': 'src/training/training-runner.ts' };
 
 /** The command; npm links to it. */
 const command = { orchard: 'src/orchard.ts' };
@@ -40,24 +40,33 @@ const external = Object.keys({ ...dependencies, ...peerDependencies })
   .filter((name) => name !== BUNDLED)
   .map((name) => new RegExp(`^${name}(/|$)`));
 
-const bundle = await rolldown({
-  cwd: root,
-  input: { ...entries, ...runners, ...command },
-  external: [/^node:/, ...external],
-  platform: 'node',
-  // Rewrites `await using`, which Node knows from release 24 on.
-  transform: { target: 'node20' },
-  // jsonc-parser's other form loads its parts in a way that bundlers of applications lose.
-  resolve: { mainFields: ['module', 'main'] },
-});
-const { output } = await bundle.write({
-  dir: dist,
-  format: 'esm',
-  // For tests and debuggers in a clone; the package leaves the maps out, so no file names one.
-  sourcemap: 'hidden',
-  chunkFileNames: 'chunk-[name]-[hash].js',
-});
-await bundle.close();
+/** Bundles some entries. @returns the files that were written. */
+async function bundle(input, options) {
+  const build = await rolldown({
+    cwd: root,
+    input,
+    external: [/^node:/, ...external],
+    platform: 'node',
+    // Rewrites `await using`, which Node knows from release 24 on.
+    transform: { target: 'node20' },
+    // jsonc-parser's other form loads its parts in a way that bundlers of applications lose.
+    resolve: { mainFields: ['module', 'main'] },
+  });
+  const { output } = await build.write({
+    dir: dist,
+    format: 'esm',
+    // For tests and debuggers in a clone; the package leaves the maps out, so no file names one.
+    sourcemap: 'hidden',
+    ...options,
+  });
+  await build.close();
+  return output;
+}
+
+const output = [
+  ...(await bundle({ ...entries, ...worker, ...command }, { chunkFileNames: 'chunk-[name]-[hash].js' })),
+  ...(await bundle(runner, { codeSplitting: false })),
+];
 
 // The names of chunks change with what is in them. After the writing, so that no file is missing meanwhile.
 const written = new Set(output.map(({ fileName }) => fileName));

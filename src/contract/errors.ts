@@ -1,5 +1,5 @@
 /**
- * Every way an Orchard call can fail, as one closed union. Each class stands for something that a caller
+ * Every way an Orchard call can fail, as one closed union. Each class is something that a caller
  * would handle differently; `code` is its literal name, `cause` the underlying error.
  */
 

@@ -206,7 +206,7 @@ export function uploadReadingHost(
   { host: given, isolation = 'worker', executor }: Partial<TrainerOptions>,
   storage: Storage,
 ): TrainingHost {
-  const host = given ?? createTrainingHost(isolation, executor);
+  const host = given ?? createTrainingHost(isolation, { executor });
   return {
     async run(spec, options) {
       const url = 'url' in spec.dataset ? spec.dataset.url : '';

@@ -4,8 +4,16 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isOrchardError, StorageError } from '../contract/index.js';
 import type { AccountContext } from './account-context.js';
-import { accountKey, idIn, keysOfAccount } from './account-records.js';
-import { JOB_LEASES, JOBS, OF_A_JOB, OF_AN_ACCOUNT, UPLOADS } from './collections.js';
+import {
+  accountKey,
+  idIn,
+  JOB_LEASES,
+  JOBS,
+  keysOfAccount,
+  OF_A_JOB,
+  OF_AN_ACCOUNT,
+  UPLOADS,
+} from './account-records.js';
 import { deleteModel } from './delete-model.js';
 import { noteWrite } from './job-writes.js';
 import { AccountLease, LEASE_MS } from './one-job-per-account.js';

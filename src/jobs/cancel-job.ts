@@ -1,8 +1,7 @@
 import { TransitionError } from '../contract/index.js';
 import { asStorageError } from '../storage/index.js';
 import type { AccountContext } from './account-context.js';
-import type { JobRecord } from './job-record.js';
-import { canReach, hasEnded, moved } from './job-states.js';
+import { canReach, hasEnded, type JobRecord, moved } from './job-record.js';
 
 /**
  * Cancels a job: first in its record, then in the queue, so that a failure between the two can be made up for. Resolves

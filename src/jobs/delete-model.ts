@@ -1,7 +1,7 @@
 import { isOrchardError } from '../contract/index.js';
 import type { AccountContext } from './account-context.js';
 import { cancelJob } from './cancel-job.js';
-import { hasEnded, moved } from './job-states.js';
+import { hasEnded, moved } from './job-record.js';
 
 export type DeletionContext = Pick<AccountContext, 'app_id' | 'storage' | 'jobs' | 'uses'>;
 

@@ -13,8 +13,8 @@ import {
   type QueuedJob,
   type StopReason,
 } from './job-queue.js';
+import { hasEnded } from './job-record.js';
 import { JobRepository } from './job-repository.js';
-import { hasEnded } from './job-states.js';
 import { AccountLease, HEARTBEAT_MS } from './one-job-per-account.js';
 
 /**

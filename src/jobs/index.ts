@@ -1,9 +1,8 @@
 export type { ErasedAccount } from './account-erasure.js';
-export { JOBS, QUOTA } from './collections.js';
+export { JOBS, QUOTA } from './account-records.js';
 export type { CopiedStorage, CopyStorageOptions } from './copy-storage.js';
 export type { StateEvent, TrainingEvent } from './job-events.js';
 export { viewsOf } from './job-index.js';
-export type { JobInformation } from './job-information.js';
 export {
   type AnyJobHandler,
   type JobHandler,
@@ -16,10 +15,18 @@ export {
   type SharedJobQueue,
   type StopReason,
 } from './job-queue.js';
-export { type BlendFigures, type JobError, type JobRecord, newJobRecord, tuningSchema } from './job-record.js';
+export {
+  type BlendFigures,
+  hasEnded,
+  type JobError,
+  type JobInformation,
+  type JobRecord,
+  moved,
+  newJobRecord,
+  tuningSchema,
+} from './job-record.js';
 export { JobRepository } from './job-repository.js';
 export { JobRunner, type JobRunnerOptions } from './job-runner.js';
-export { hasEnded, moved } from './job-states.js';
 export { ModelUses } from './model-uses.js';
 export {
   copyStorage,

@@ -4,11 +4,9 @@ import type { AccountContext } from './account-context.js';
 import { finishDeletions } from './delete-model.js';
 import type { LastingTrouble } from './job-events.js';
 import type { JobLease, JobOutcome, JobWorker } from './job-queue.js';
-import type { JobRecord } from './job-record.js';
+import { type JobRecord, moved, type StoredJob } from './job-record.js';
 import { JobRun, type JobRunContext } from './job-run.js';
-import { moved } from './job-states.js';
 import { HEARTBEAT_MS } from './one-job-per-account.js';
-import type { StoredJob } from './stored-job.js';
 
 /**
  * How often a trainer that runs no jobs looks for jobs that the queue lacks because their process died before it could

@@ -2,9 +2,8 @@ import { AbortedError, type TrainingJobStatus } from '../contract/index.js';
 import type { Storage } from '../storage/index.js';
 import type { TrainingRunEvent } from '../training/index.js';
 import { type Clock, keepingAlive, timestamp } from './clock.js';
-import type { JobRecord } from './job-record.js';
+import { canReach, hasEnded, type JobRecord } from './job-record.js';
 import type { JobRepository } from './job-repository.js';
-import { canReach, hasEnded } from './job-states.js';
 import { onWrite } from './job-writes.js';
 
 /** The job has entered a state; `at` is ISO 8601. */

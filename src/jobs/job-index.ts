@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ListFilter, ModelType, TrainingJobStatus } from '../contract/index.js';
 import { isVersionConflict, type NewRecord, type Storage, type WriteOptions } from '../storage/index.js';
-import { JOB_INDEX } from './collections.js';
+import { JOB_INDEX } from './account-records.js';
 import type { JobRecord } from './job-record.js';
 
 /** How many ids are read at a time if all of a view are wanted. */
@@ -68,7 +68,7 @@ function byTask(view: string, task: ModelType): string {
  * Which jobs of an account are in which view, so that a listing needn't read the jobs that it leaves out: an empty
  * record `job-index/<app_id>/<view>/<id>` for each, its marker. Every job has the markers of its views. Markers are
  * written before the job and removed after it, so there may be others, of jobs that have left a view since or were
- * never written; a reader of markers must check the jobs.
+ * never written: a reader of markers must check the jobs, and `JobRepository` removes the others that it meets.
  */
 export class JobIndex {
   readonly #storage: Storage;

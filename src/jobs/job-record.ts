@@ -2,16 +2,25 @@ import * as z from 'zod';
 import {
   type DatasetProblem,
   type FieldsOf,
+  InternalError,
+  type ModelConfig,
+  type ModelRecord,
   modelConfigSchema,
   type OrchardError,
   type Topk,
+  type TrainingJobInformation,
+  type TrainingJobStatus,
   type TrainingRequest,
+  TransitionError,
   topkSchema,
   trainingConfigSchema,
   trainingJobStatusSchema,
   trainingStatsSchema,
 } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
+import { isVersionConflict, type JsonValue, type Storage, type Version, type Versioned } from '../storage/index.js';
+import { DAMAGED_JOBS, JOBS } from './account-records.js';
+import { timestamp } from './clock.js';
 
 const warningSchema: z.ZodType<DatasetWarning> = z.strictObject({
   kind: z.string(),
@@ -88,7 +97,7 @@ const blendSchema: z.ZodType<BlendFigures> = z.strictObject({
 } satisfies FieldsOf<BlendFigures>);
 
 /** The record of a training job, which is also its model's record. */
-export const jobRecordSchema = z.strictObject({
+const jobRecordSchema = z.strictObject({
   id: z.uuid(),
   app_id: z.string(),
   status: trainingJobStatusSchema,
@@ -163,4 +172,162 @@ export function toJobError(error: OrchardError): JobError {
     default:
       return { code, message };
   }
+}
+
+/**
+ * Every transition of a training job. A deletion cancels a job that has not ended first, so only ended jobs become
+ * DELETED.
+ */
+const successors: Readonly<Record<TrainingJobStatus, readonly TrainingJobStatus[]>> = {
+  CREATED: ['QUEUED', 'CANCELLED'],
+  QUEUED: ['RUNNING', 'CANCELLED'],
+  RUNNING: ['READY', 'ERROR', 'CANCELLED'],
+  READY: ['DELETED'],
+  ERROR: ['DELETED'],
+  CANCELLED: ['DELETED'],
+  DELETED: [],
+};
+
+const unfinished: readonly TrainingJobStatus[] = ['CREATED', 'QUEUED', 'RUNNING'];
+
+/** True if the job will never run again. */
+export function hasEnded(status: TrainingJobStatus): boolean {
+  return !unfinished.includes(status);
+}
+
+/** True if the job has yet to start. */
+export function isWaiting(status: TrainingJobStatus): boolean {
+  return status === 'CREATED' || status === 'QUEUED';
+}
+
+/** Whether `later` can follow `earlier`, directly or through other states. */
+export function canReach(earlier: TrainingJobStatus, later: TrainingJobStatus): boolean {
+  return successors[earlier].some((next) => next === later || canReach(next, later));
+}
+
+/**
+ * The job in its next state. Nothing else changes a status.
+ * @throws TransitionError if the table has no such transition.
+ */
+export function moved<Job extends { readonly id: string; readonly status: TrainingJobStatus }>(
+  job: Job,
+  to: TrainingJobStatus,
+): Job {
+  if (!successors[job.status].includes(to)) throw new TransitionError(job.id, job.status, to);
+  return { ...job, status: to };
+}
+
+/** The documented training job information, with additions of the library. */
+export interface JobInformation extends TrainingJobInformation {
+  /** Present in the state ERROR. */
+  readonly error?: JobError;
+  /** The dev figures of its encoder and its lexical expert together; present once the training has ended. */
+  readonly blend?: BlendFigures;
+  /** Problems of the dataset that don't prevent training. */
+  readonly warnings: readonly DatasetWarning[];
+}
+
+export function toModelRecord(job: JobRecord): ModelRecord {
+  return {
+    id: job.id,
+    app_id: job.app_id,
+    name: job.model_config.name,
+    training_status: job.status,
+    type: job.model_config.type,
+    modality: 'language',
+    created: job.created,
+  };
+}
+
+export function toJobInformation(job: JobRecord): JobInformation {
+  return {
+    model: toModelRecord(job),
+    training_stats: job.stats,
+    status: job.status,
+    created: job.created,
+    ...(job.error && { error: job.error }),
+    ...(job.blend && { blend: job.blend }),
+    warnings: job.warnings,
+  };
+}
+
+/** What a job's model is called if its damaged record doesn't tell. */
+const UNKNOWN_MODEL: ModelConfig = {
+  name: 'damaged-record',
+  type: 'multiclass-text-classification',
+  family: 'Papaya',
+  size: 'base',
+};
+
+const rest = z.object({ model_config: modelConfigSchema }).partial();
+const goneSchema = z.object({ status: z.literal('DELETED') });
+
+/** A job as it was read, with the version to write against. */
+export interface StoredJob {
+  readonly job: JobRecord;
+  readonly version: Version;
+}
+
+/** A job as its record says. If the record is damaged, the job is an ERROR, and `damage` says what is wrong. */
+interface ParsedJob {
+  readonly job: JobRecord;
+  readonly damage?: string;
+}
+
+/** @param names the account and the id that the key is made of. */
+export function parseJob(names: { app_id: string; id: string }, { value, damage }: Versioned): ParsedJob {
+  const parsed = damage === undefined ? jobRecordSchema.safeParse(value) : undefined;
+  if (parsed?.success) return { job: parsed.data };
+  const record = `${JOBS}/${encodeURIComponent(names.app_id)}/${names.id}`;
+  // Not `damage`, which may name a path of the machine: clients read this message.
+  const reason = damage === undefined ? firstProblem(parsed?.error) : 'it is no record';
+  const message = `record ${record} is damaged (${reason}); what was left of it is kept as damaged-${record}: delete this model, and train it again`;
+  return { job: damagedJob(names, value, message), damage: message };
+}
+
+/**
+ * Drops undefined fields, as JSON has no such value.
+ * @throws InternalError for a job that could not be read back, such as one with a figure that is not finite.
+ */
+export function toJson(job: JobRecord): JsonValue {
+  const checked = jobRecordSchema.safeParse(job);
+  if (!checked.success) {
+    throw new InternalError(`training job ${job.id} can't be recorded: ${firstProblem(checked.error)}`);
+  }
+  return JSON.parse(JSON.stringify(job));
+}
+
+/** Keeps the rest of a damaged record before it is replaced, unless that was done before. */
+export async function keepDamaged(
+  storage: Storage,
+  key: string,
+  { value, damage }: Versioned,
+  message: string,
+): Promise<void> {
+  const kept = { message: damage ?? message, left: value };
+  try {
+    await storage.write(DAMAGED_JOBS, key, kept, undefined, { isUrgent: true });
+  } catch (thrown) {
+    if (!isVersionConflict(thrown)) throw thrown;
+  }
+}
+
+/** An ERROR in place of a job whose record can't be read, with the rest of its data. */
+function damagedJob({ app_id, id }: { app_id: string; id: string }, value: JsonValue, message: string): JobRecord {
+  const { model_config = UNKNOWN_MODEL } = rest.safeParse(value).data ?? {};
+  const request = { dataset_url: 'unknown:', model_config };
+  const created = timestamp(createdMs(id));
+  const job = newJobRecord(request, { id, app_id, created, seed: 0 });
+  if (goneSchema.safeParse(value).success) return { ...job, status: 'DELETED' };
+  return { ...job, status: 'ERROR', error: { code: 'storage', message } };
+}
+
+/** When an id was made: the first 48 bits of a UUID of version 7, in milliseconds since 1970. */
+export function createdMs(id: string): number {
+  return Number.parseInt(id.replace('-', '').slice(0, 12), 16);
+}
+
+function firstProblem(error: z.ZodError | undefined): string {
+  const issue = error?.issues[0];
+  return issue ? `${issue.path.join('.')}: ${issue.message}` : 'it does not fit';
 }

@@ -9,8 +9,7 @@ import {
   type WriteOptions,
   withStorageErrors,
 } from '../storage/index.js';
-import { accountKey } from './account-records.js';
-import { JOBS } from './collections.js';
+import { accountKey, JOBS } from './account-records.js';
 import {
   type JobFilter,
   JobIndex,
@@ -21,10 +20,8 @@ import {
   viewsOf,
   viewsWith,
 } from './job-index.js';
-import type { JobRecord } from './job-record.js';
-import { isWaiting } from './job-states.js';
+import { createdMs, isWaiting, type JobRecord, keepDamaged, parseJob, type StoredJob, toJson } from './job-record.js';
 import { noteWrite } from './job-writes.js';
-import { keepDamaged, parseJob, type StoredJob, toJson } from './stored-job.js';
 
 const DEFAULT_PAGE_LIMIT = 20;
 /** How many jobs are read at a time if all are wanted. */
@@ -34,6 +31,9 @@ const MAX_WRITE_ATTEMPTS = 100;
 
 /** What becomes of a job is recorded even when the medium is full; new ones have to wait. */
 const URGENT: WriteOptions = { isUrgent: true };
+
+/** Far longer than the creation of a job takes. */
+const CREATION_MS = 10 * 60_000;
 
 interface UpdateOptions {
   /** What a missing job is called in the error. Default `training job`. */
@@ -162,12 +162,19 @@ export class JobRepository {
     return count < limit;
   }
 
-  /** The jobs of a view, oldest first. Removes the markers of jobs that left it, if a process died before it did so. */
+  /**
+   * The jobs of a view, oldest first. Removes markers that processes left when they died: of jobs that have left the view,
+   * and of jobs that were never written. As a marker is written before its job, only an old one is known to have none.
+   */
   async *#oldest(view: string): AsyncGenerator<JobRecord, void, undefined> {
     for await (const ids of this.#index.oldest(view)) {
-      for (const job of await this.#findAll(ids)) {
-        if (viewsOf(job, this.#taskOf).includes(view)) yield job;
-        else await this.#index.remove(job.id, [view]).catch(() => undefined);
+      const jobs = new Map((await this.#findAll(ids)).map((job) => [job.id, job]));
+      for (const id of ids) {
+        const job = jobs.get(id);
+        if (job && viewsOf(job, this.#taskOf).includes(view)) yield job;
+        else if (job || createdMs(id) < Date.now() - CREATION_MS) {
+          await this.#index.remove(id, [view]).catch(() => undefined);
+        }
       }
     }
   }

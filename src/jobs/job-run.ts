@@ -14,9 +14,8 @@ import {
 } from '../training/index.js';
 import type { JobEvents } from './job-events.js';
 import type { JobLease, JobOutcome, StopReason } from './job-queue.js';
-import { type BlendFigures, type JobRecord, toJobError } from './job-record.js';
+import { type BlendFigures, hasEnded, type JobRecord, moved, toJobError } from './job-record.js';
 import type { JobRepository } from './job-repository.js';
-import { hasEnded, moved } from './job-states.js';
 import { claimed, isUnavailable, mayDieOfDevice, requireAttempt, withoutAttempt, withRetry } from './retry.js';
 import type { TrainerSettings } from './trainer-options.js';
 

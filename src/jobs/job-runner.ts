@@ -58,7 +58,7 @@ export class JobRunner {
     const { storage } = settings;
     const { clock } = internalsOf(options);
     const loaderOf = backboneLoader(settings);
-    const host = settings.host ?? createTrainingHost(settings.isolation, settings.executor);
+    const host = settings.host ?? createTrainingHost(settings.isolation, settings);
     this.#host = host;
     this.#isOwnHost = settings.host === undefined;
     const run = (app_id: string, lease: JobLease): Promise<JobOutcome> => {

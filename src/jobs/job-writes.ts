@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Storage, withStorageErrors } from '../storage/index.js';
-import { JOBS } from './collections.js';
+import { JOBS } from './account-records.js';
 
 /** Jobs of a storage whose writes are remembered. */
 const MAX_JOBS = 10_000;

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { isVersionConflict, type NewRecord, type Storage, withStorageErrors } from '../storage/index.js';
-import { accountKey } from './account-records.js';
-import { MODEL_USES } from './collections.js';
+import { accountKey, MODEL_USES } from './account-records.js';
 import { JobRepository } from './job-repository.js';
 
 /** A model's use is written at most this often by each process. */

@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import { isVersionConflict, type Storage, type Version, withStorageErrors } from '../storage/index.js';
 import { ownerOf } from '../system/index.js';
-import { accountKey } from './account-records.js';
+import { accountKey, JOB_LEASES } from './account-records.js';
 import type { Clock } from './clock.js';
-import { JOB_LEASES } from './collections.js';
 
 /*
  * Who may run a job. Four rules, each with one place:

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Device, isOrchardError, TrainingError } from '../contract/index.js';
-import type { JobRecord } from './job-record.js';
-import { moved } from './job-states.js';
+import { type JobRecord, moved } from './job-record.js';
 
 /*
  * Retries: a run repeats a call while the storage can't be reached ({@link withRetry}), and a job whose process died is

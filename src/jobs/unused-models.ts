@@ -6,8 +6,7 @@ import type { AccountContext } from './account-context.js';
 import { bytesIn } from './account-erasure.js';
 import { timestamp } from './clock.js';
 import { type DeletionContext, deleteEnded } from './delete-model.js';
-import { toModelRecord } from './job-information.js';
-import type { JobRecord } from './job-record.js';
+import { type JobRecord, toModelRecord } from './job-record.js';
 
 /** A READY model that had no query for some time. */
 export interface UnusedModel {

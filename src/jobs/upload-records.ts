@@ -7,8 +7,7 @@ import {
   type Version,
   withStorageErrors,
 } from '../storage/index.js';
-import { accountKey, accountOf, idIn, recordPages } from './account-records.js';
-import { UPLOADS } from './collections.js';
+import { accountKey, accountOf, idIn, recordPages, UPLOADS } from './account-records.js';
 
 const uploadSchema = z.strictObject({
   /** `arriving` until the zip is there whole, `taken` once a job is made of it. */

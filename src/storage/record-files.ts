@@ -45,7 +45,7 @@ const HASHED = /^~[0-9a-f]{64}$/;
  */
 interface RecordName {
   readonly isFile: boolean;
-  /** The piece of the key that it stands for; undefined for a file whose key is only in its contents. */
+  /** The piece of the key that it is named after; undefined for a file whose key is only in its contents. */
   readonly piece: string | undefined;
 }
 

@@ -25,9 +25,54 @@ import {
   WEIGHTS_FILE,
 } from '../models/index.js';
 import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../text/index.js';
-import { BACKBONE_FILES, VOCABULARY_FILE } from './backbone-files.js';
 import { trainingLanguage } from './hyperparameters.js';
-import { LazyWeights } from './lazy-weights.js';
+
+/** The pieces of a tokenizer, one per line, in folders without a tokenizer.json. */
+const VOCABULARY_FILE = 'vocab.txt';
+
+/** The files that are read from a backbone's folder. */
+const BACKBONE_FILES = [CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, VOCABULARY_FILE] as const;
+
+/** Weights by name that are read, or computed, each time that they are asked for, so that none stays in memory. */
+export class LazyWeights implements ReadonlyMap<string, Float32Array> {
+  readonly #read: ReadonlyMap<string, () => Float32Array>;
+
+  constructor(read: Iterable<readonly [name: string, read: () => Float32Array]>) {
+    this.#read = new Map(read);
+  }
+
+  get size(): number {
+    return this.#read.size;
+  }
+
+  has(name: string): boolean {
+    return this.#read.has(name);
+  }
+
+  get(name: string): Float32Array | undefined {
+    return this.#read.get(name)?.();
+  }
+
+  keys(): MapIterator<string> {
+    return this.#read.keys();
+  }
+
+  *entries(): MapIterator<[string, Float32Array]> {
+    for (const [name, read] of this.#read) yield [name, read()];
+  }
+
+  *values(): MapIterator<Float32Array> {
+    for (const [, values] of this.entries()) yield values;
+  }
+
+  [Symbol.iterator](): MapIterator<[string, Float32Array]> {
+    return this.entries();
+  }
+
+  forEach(visit: (values: Float32Array, name: string, weights: ReadonlyMap<string, Float32Array>) => void): void {
+    for (const [name, values] of this.entries()) visit(values, name, this);
+  }
+}
 
 /**
  * Reads pretrained encoders for training to start from: a folder in Hugging Face's layout becomes weights and

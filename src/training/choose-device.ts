@@ -8,8 +8,8 @@ import {
   WORTH_A_DEVICE,
 } from '../graph/index.js';
 import { pause } from '../system/index.js';
-import { deviceWarning } from './device-warnings.js';
 import { createLearner, type LoopInput } from './training-loop.js';
+import { deviceWarning } from './training-run.js';
 
 /** What a run computes with. */
 interface ChosenDevice {
@@ -26,14 +26,14 @@ interface DeviceChoice {
   readonly threads: number;
   /** The training whose steps are measured. */
   readonly input: Omit<LoopInput, 'executor'>;
-  /** Is told what the user should know. */
+  /** Gets what the user should know. */
   readonly warn: (warning: DatasetWarning) => void;
 }
 
 /** Steps before those that are measured: programs are compiled and memory is laid out in them. */
 const WARM_UP_STEPS = 2;
 const MEASURED_STEPS = 3;
-/** No further step is measured after so many milliseconds. */
+/** No further step is measured after this many milliseconds. */
 const MEASURE_MS = 5000;
 
 /**

@@ -1,3 +1,5 @@
+import type { BackboneSource } from './backbone.js';
+
 /** Which weights a copy has. */
 export type CopiedWeights = 'float32' | 'int8';
 
@@ -9,4 +11,16 @@ export async function convertFolder(directory: string, output: string, weights: 
   // A program that only asks models has no need of what writes them.
   const { writeConvertedFolder } = await import('./write-converted-folder.js');
   await writeConvertedFolder(directory, output, weights);
+}
+
+/**
+ * Writes a folder that answers every text with its vector: the mean of the token states of an encoder, of unit length. It
+ * is loaded and run as models are.
+ * @param source a backbone, or a trained model's folder.
+ * @throws ModelFolderError for a folder that has no encoder, StorageError
+ */
+export async function writeSentenceEncoder(source: BackboneSource, directory: string): Promise<void> {
+  // A program that only asks models has no need of what writes them.
+  const { exportSentenceEncoder } = await import('./write-converted-folder.js');
+  await exportSentenceEncoder(source, directory);
 }

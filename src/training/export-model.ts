@@ -57,7 +57,7 @@ function className({ className: bare, textHead, tokenHead }: Encoder, pooling: O
 const NOTE =
   "The weights and graphs are the encoder's alone. The model's own answers also count its lexical expert: see orchard.blend and README.md.";
 
-/** A config.json with what other libraries go by, beside what the encoder says of itself. */
+/** A config.json with the fields that other libraries read, besides the encoder's own. */
 export function configForOthers(config: ModelFolderConfig, training: FamilyTraining): ModelFolderConfig {
   return { ...config, ...training.transformersClass?.(config), ...(config.orchard.blend && { note: NOTE }) };
 }

@@ -10,10 +10,8 @@ import {
   type Weights,
   withAdapters,
 } from '../engine/index.js';
-import { adaptersOf } from './adapter-tuning.js';
-import type { Backbone } from './backbone.js';
-import type { Tuning } from './hyperparameters.js';
-import { LazyWeights } from './lazy-weights.js';
+import { type Backbone, LazyWeights } from './backbone.js';
+import { adaptersOf, type Tuning } from './hyperparameters.js';
 
 /** What of a run learns, and what stays as the backbone has it. */
 
@@ -65,7 +63,7 @@ const NEEDS_BACKBONE =
 function reasonAgainst(tuning: Tuning, { layers }: Encoder, specs: readonly ParameterSpec[]): string | undefined {
   const { freeze } = tuning;
   if (typeof freeze === 'number' && freeze > layers) {
-    return `tuning.freeze is ${freeze}, but the backbone has ${layers} layers; freeze at most so many`;
+    return `tuning.freeze is ${freeze}, but the backbone has ${layers} layers; freeze at most that many`;
   }
   const adapters = adaptersOf(tuning);
   if (adapters === undefined) return undefined;
@@ -95,7 +93,7 @@ function frozenWeights(
   return { weights: others, ...(stored && offsets.size > 0 && { stored: { file: stored.file, offsets } }) };
 }
 
-/** What a learner is told of it. */
+/** The options of its learner. */
 export function learningOptions({ frozen, tokensPerRun }: FrozenBackbone) {
   return { frozen, ...(tokensPerRun !== undefined && { tokensPerRun }) };
 }

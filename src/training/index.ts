@@ -1,4 +1,3 @@
-export type { AdapterTuning } from './adapter-tuning.js';
 export {
   type Backbone,
   type BackboneSource,
@@ -8,22 +7,30 @@ export {
   readBackbone,
 } from './backbone.js';
 export { checkpointMark } from './checkpoint-mark.js';
-export { type CopiedWeights, convertFolder } from './convert-folder.js';
-export { deviceWarning } from './device-warnings.js';
+export { type CopiedWeights, convertFolder, writeSentenceEncoder } from './convert-folder.js';
 export { frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
-export { type Hyperparameters, resolveHyperparameters, type Tuning, trainingLanguage } from './hyperparameters.js';
-export { writeSentenceEncoder } from './sentence-encoder.js';
-export type {
-  BackboneDownload,
-  BlendNotice,
-  CheckpointNotice,
-  DatasetNotice,
-  DeviceNotice,
-  EpochEnd,
-  TrainingPhase,
-  TrainingPlan,
-  TrainingProgress,
-  TrainingRunEvent,
-} from './training-events.js';
+export {
+  type AdapterTuning,
+  type Hyperparameters,
+  resolveHyperparameters,
+  type Tuning,
+  trainingLanguage,
+} from './hyperparameters.js';
 export { createTrainingHost, type TrainingIsolation } from './training-host.js';
-export type { DatasetSource, TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
+export {
+  type BackboneDownload,
+  type BlendNotice,
+  type CheckpointNotice,
+  type DatasetNotice,
+  type DatasetSource,
+  type DeviceNotice,
+  deviceWarning,
+  type EpochEnd,
+  type TrainingHost,
+  type TrainingPhase,
+  type TrainingPlan,
+  type TrainingProgress,
+  type TrainingRunEvent,
+  type TrainingRunOptions,
+  type TrainingSpec,
+} from './training-run.js';

@@ -29,7 +29,7 @@ const COPIES_OF_ATTENTION = 4;
 /** Copies of a head's outputs in a step (logits, shares, targets and their gradients), and of those on dev. */
 const COPIES_OF_LOGITS = 6;
 const COPIES_OF_DEV_OUTPUTS = 10;
-/** A text in memory, beside its characters, and each of its tokens: five integers, in arrays of their own. */
+/** A text in memory without its characters, and each of its tokens: five integers, in arrays of their own. */
 const BYTES_A_TEXT = 800;
 const BYTES_A_TOKEN = 20;
 /** English has about four characters for each token; other languages and strange texts have fewer. */

@@ -1,7 +1,7 @@
 import type { ExecutionProvider, TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Blend } from '../families/index.js';
-import type { TrainingPhase, TrainingProgress, TrainingRunEvent } from './training-events.js';
+import type { TrainingPhase, TrainingProgress, TrainingRunEvent } from './training-run.js';
 
 /** Least time between two progress events of the same phase. */
 const MIN_INTERVAL_MS = 100;

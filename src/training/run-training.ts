@@ -42,6 +42,163 @@ import { type TokenizedRows, tokenize } from './tokenize.js';
 import { type LoopInput, type TrainedModel, trainModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
 
+/** A crash loses at most this much of a training, and the epoch in progress. */
+const CHECKPOINT_INTERVAL_MS = 30_000;
+/** An epoch may take an hour; a process that dies then should not lose all of it. */
+const CHECKPOINT_WITHIN_EPOCH_MS = 300_000;
+
+/**
+ * One training, from its rows to a model folder in `spec.directory`: reads the rows, prepares the backbone and the tokens,
+ * trains on the chosen device, blends the encoder with its lexical expert, evaluates, and writes the folder.
+ * @param given computes in place of the devices of ONNX Runtime.
+ * @throws the errors of its steps; an AbortedError when the signal fires.
+ */
+export async function runTraining(
+  spec: TrainingSpec,
+  { signal, onEvent }: TrainingRunOptions,
+  given?: GraphExecutor,
+): Promise<TrainingStats> {
+  const work = join(spec.directory, WORK_FOLDER);
+  const progress = new ProgressReporter(onEvent);
+  const family = families[spec.model_config.family];
+  const { task: taskOf } = await family.training();
+  const plain = taskOf(await readRows(spec, family, work, signal, progress));
+
+  progress.entered('prepare');
+  const startsPretrained = spec.training_config.use_pretrained !== false;
+  const backbone = spec.backbone && startsPretrained ? await readBackbone(spec.backbone) : undefined;
+  const frozen = frozenBackbone(spec.id, spec.tuning, plain.head, backbone);
+  const hyperparameters = resolveHyperparameters(
+    spec.model_config,
+    spec.training_config,
+    plain.train.slice(0, plain.examples?.train),
+    spec.tuning,
+    backbone,
+  );
+  progress.planned(hyperparameters.epochs, hyperparameters.batchSize);
+  const estimate = estimateMemory(plain, spec, hyperparameters, backbone?.encoder, frozen);
+  requireMemory(spec.id, estimate, spec.memoryLimit);
+  const { lowercase, language, balanced } = hyperparameters;
+  const task = hyperparameters.augment ? plain.augmented({ seed: spec.seed, lowercase }) : plain;
+  const rows = await tokenize(task, family, hyperparameters, backbone, signal);
+  const warnings = [...task.warnings, ...runWarnings(spec, rows, hyperparameters, backbone)];
+  progress.warned(warnings);
+  const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });
+  const encoder = backbone?.encoder ?? newEncoder(spec.model_config.size, rows.vocabularySize);
+  const cpu = given ?? cpuExecutor(spec.threads);
+  const input: Omit<LoopInput, 'executor'> = {
+    ...rows,
+    task,
+    encoder,
+    ...(backbone && { pretrained: backbone.weights }),
+    ...(frozen && { frozenBackbone: frozen }),
+    hyperparameters,
+    seed: spec.seed,
+    signal,
+    progress,
+    checkpoint: {
+      file: checkpointFile(spec.directory),
+      fingerprint: fingerprintOf(spec, task),
+      intervalMs: spec.checkpointIntervalMs ?? CHECKPOINT_INTERVAL_MS,
+      withinEpochMs: CHECKPOINT_WITHIN_EPOCH_MS,
+    },
+  };
+
+  const noticed: DatasetWarning[] = [];
+  const warn = (warning: DatasetWarning) => {
+    noticed.push(warning);
+    progress.warned([warning]);
+  };
+  const train = (executor: GraphExecutor) => trainModel({ ...input, executor });
+  const { device: asked = 'cpu', threads } = spec;
+  const choice = { device: asked, threads, cpu, input, warn };
+  const { trained, device } = given
+    ? { trained: await train(given), device: undefined }
+    : await trainOnDevice(choice, train);
+
+  progress.entered('export');
+  // 8-bit weights are for the CPU, and so is what is measured of them.
+  const finished = await finishModel({ ...input, executor: cpu }, trained, expert, spec.tuning);
+  const { blend, refusal } = finished;
+  if (refusal) warn(refusal);
+  progress.blended(blend);
+  const run = {
+    hyperparameters,
+    ...(backbone && { backbone }),
+    ...(device && { device }),
+    warnings: [...warnings, ...noticed],
+  };
+  const model = { family, task, encoder, ...rows, ...trained, ...run, ...finished };
+  const evaluation = await explainMistakes({ executor: cpu, signal }, model, configOf(spec, model));
+  await writeModel(spec, { ...model, ...(evaluation && { evaluation }) });
+  await rm(work, { recursive: true, force: true });
+  return trained.stats;
+}
+
+/**
+ * The rows of a run: those of its spec, or of an archive, which is fetched, unpacked under `directory` and read.
+ * @throws ValidationError, DownloadError, DatasetError, TrainingError if it is too large for the memory; AbortedError when the signal fires.
+ */
+async function readRows(
+  spec: TrainingSpec,
+  family: Family,
+  directory: string,
+  signal: AbortSignal,
+  progress: ProgressReporter,
+): Promise<Dataset> {
+  const { dataset, model_config } = spec;
+  if ('rows' in dataset) return dataset.rows;
+  const { read } = await family.rows();
+  if ('folder' in dataset) {
+    progress.entered('read');
+    return read(dataset.folder, model_config.type, signal);
+  }
+  const { fetchArchive } = await import('./fetch-archive.js'); // rows and folders need no network
+  const folder = await fetchArchive(dataset.url, spec, directory, signal, progress);
+  return read(folder, model_config.type, signal);
+}
+
+/** What the user should know of a run, besides the warnings about its dataset. */
+function runWarnings(
+  { model_config, training_config }: TrainingSpec,
+  { train, reading }: Pick<TokenizedRows, 'train' | 'reading'>,
+  { pretrained, maxTokens, language }: Hyperparameters,
+  backbone: Backbone | undefined,
+): DatasetWarning[] {
+  const warnings: DatasetWarning[] = [];
+  const warn = (kind: DatasetWarning['kind'], count: number, message: string) =>
+    warnings.push({ kind, count, message, examples: [] });
+  const truncated = train.filter(({ encoding }) => encoding.truncated > 0).length;
+  if (truncated > 0) {
+    const rest = `longer than ${maxTokens} tokens; the rest of each is not read`;
+    warn('truncated_text', truncated, `${truncated} training texts are ${rest}`);
+  }
+  if (pretrained && backbone === undefined) {
+    const { size } = model_config;
+    const lacking = `there is no backbone for ${language} in size ${size}, so training started from random weights`;
+    const advice =
+      "install orchard-nlp-models, which has english-mini, name a backbone in the trainer's option `backbone`, or set use_pretrained to false if random weights are what you want";
+    warn('no_backbone', 1, `${lacking}; ${advice}`);
+  }
+  const asked = askedLowercase(model_config, training_config);
+  if (backbone && asked !== undefined && asked !== backbone.lowercase && reading.token_types !== 'capitals') {
+    const reads = backbone.lowercase ? 'folds texts to lower case' : 'tells upper from lower case';
+    const message = `preprocessing.lowercase is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the encoder; the lexical expert follows the request`;
+    warn('backbone_lowercase', 1, message);
+  }
+  return warnings;
+}
+
+/** Equal for two runs exactly if one may be resumed from the other's checkpoint. */
+function fingerprintOf(
+  { model_config, training_config, seed, tuning, backbone }: TrainingSpec,
+  task: TrainingTask,
+): string {
+  const rows = [task.train.length, task.dev.length];
+  const start = backbone && namedBackbone(backbone);
+  return JSON.stringify({ model_config, training_config, seed, tuning, rows, start });
+}
+
 /** Largest loss on dev with which a model still answers with 8-bit weights: half a point. */
 const MAX_LOSS = 0.005;
 
@@ -97,53 +254,92 @@ function refusal(reason: string): DatasetWarning {
   };
 }
 
-interface PreparedTask {
+/** The results of a training. */
+interface FinishedModel extends TokenizedRows, TrainedModel, FinishedPrecision {
   readonly family: Family;
   readonly task: TrainingTask;
-}
-
-/**
- * Brings the rows of a run: those of its spec, or of an archive, which is fetched, unpacked under `directory` and read.
- * @throws ValidationError, DownloadError, DatasetError, TrainingError if it is too large for the memory; AbortedError when the signal fires.
- */
-async function prepareTask(
-  spec: TrainingSpec,
-  directory: string,
-  signal: AbortSignal,
-  progress: ProgressReporter,
-): Promise<PreparedTask> {
-  const family = families[spec.model_config.family];
-  const { task } = await family.training();
-  return { family, task: task(await rowsOf(spec, family, directory, signal, progress)) };
-}
-
-async function rowsOf(
-  spec: TrainingSpec,
-  family: Family,
-  directory: string,
-  signal: AbortSignal,
-  progress: ProgressReporter,
-): Promise<Dataset> {
-  const { dataset, model_config } = spec;
-  if ('rows' in dataset) return dataset.rows;
-  const { read } = await family.rows();
-  if ('folder' in dataset) {
-    progress.entered('read');
-    return read(dataset.folder, model_config.type, signal);
-  }
-  const { fetchArchive } = await import('./fetch-archive.js'); // rows and folders need no network
-  const folder = await fetchArchive(dataset.url, spec, directory, signal, progress);
-  return read(folder, model_config.type, signal);
-}
-
-/** The results of a training. */
-interface FinishedModel extends PreparedTask, TokenizedRows, TrainedModel, FinishedPrecision {
   readonly encoder: Encoder;
   readonly hyperparameters: Hyperparameters;
   readonly warnings: readonly DatasetWarning[];
   /** What computed its steps, unless an executor of the application did. */
   readonly device?: ExecutionProvider;
   readonly backbone?: Backbone;
+}
+
+/** How many of the most confident mistakes are explained: each has the encoder read its text once for every word. */
+const EXPLAINED_MISTAKES = 10;
+
+/**
+ * What the model says about dev, with the words that moved it where it was surest of what is wrong. Of families that
+ * answer with labels; the texts are explained as far as the report shows them.
+ * @throws AbortedError when the signal fires.
+ */
+async function explainMistakes(
+  input: Pick<LoopInput, 'executor' | 'signal'>,
+  model: FinishedModel,
+  config: ModelFolderConfig,
+): Promise<ModelEvaluation | undefined> {
+  const { evaluation, family, files, reader } = model;
+  if (evaluation === undefined || evaluation.mistakes.length === 0 || family.answerView !== 'labels') {
+    return evaluation;
+  }
+  const modelFiles = new Map([...files].map(([file, bytes]): [string, ModelFile] => [file, { bytes, file }]));
+  const { explainer } = await family.decoder(config, modelFiles);
+  if (explainer === undefined) return evaluation;
+  const readings: MistakeReading[] = [];
+  for (const mistake of evaluation.mistakes.slice(0, EXPLAINED_MISTAKES)) {
+    readings.push(await readMistake(mistake, explainer, reader, input.signal));
+  }
+  const outputsOf = await outputsOfWindows(
+    input,
+    model,
+    readings.flatMap(({ whole, explained }) => [...whole, ...explained.windows]),
+  );
+  const mistakes: Mistake[] = [];
+  for (const { mistake, whole, explained } of readings) {
+    const label = [...mistake.predicted, ...mistake.expected].find((each) => config.orchard.labels.includes(each));
+    const steps = explained.explain(outputsOf(whole), outputsOf, { label });
+    const [answer] = (await withPauses(steps, input.signal)).explained;
+    mistakes.push({ ...mistake, words: (answer?.words ?? []).map(placed) });
+  }
+  return { ...evaluation, mistakes: [...mistakes, ...evaluation.mistakes.slice(mistakes.length)] };
+}
+
+interface MistakeReading {
+  readonly mistake: Mistake;
+  readonly whole: readonly TextWindow[];
+  readonly explained: ExplainedText;
+}
+
+async function readMistake(
+  mistake: Mistake,
+  explainer: Explainer,
+  reader: TextReader,
+  signal: AbortSignal,
+): Promise<MistakeReading> {
+  const whole = reader.windowsOf(mistake.text, 0);
+  const explained = new ExplainedText(explainer, mistake.text);
+  await withPauses(explained.read(reader, whole, 0), signal);
+  return { mistake, whole, explained };
+}
+
+/** What the encoder gives for windows, in the precision that the model answers in. */
+async function outputsOfWindows(
+  { executor, signal }: Pick<LoopInput, 'executor' | 'signal'>,
+  { task, encoder, weights, quantization }: FinishedModel,
+  windows: readonly TextWindow[],
+): Promise<(some: readonly TextWindow[]) => TextOutputs> {
+  const fixed = { weights, ...(quantization && { quantization }) };
+  const evaluator = await Evaluator.create(executor, task.head, encoder, fixed);
+  const rows = windows.map((window, row) => ({ ...window, row }));
+  const outputs = await evaluator.outputs(rows, {}, signal).finally(() => evaluator.release());
+  const computed = new Map(windows.map((window, row) => [window, outputs[row] ?? []]));
+  return (some) => some.flatMap((window) => computed.get(window) ?? []);
+}
+
+/** A weight to the digits that a colour can tell. */
+function placed({ word, start, weight }: ExplainedWord): WeighedWord {
+  return { start, end: start + word.length, weight: Math.round(weight * 1000) / 1000 };
 }
 
 /** Writes the model folder into the run's directory. @throws ModelFolderError, InternalError */
@@ -236,213 +432,4 @@ function namedWeights({ parameters, weights }: FinishedModel): Map<string, Named
 /** A backbone's name and version, without where its files lie. */
 function namedBackbone({ name, revision }: BackboneSource): NonNullable<TrainingRecord['backbone']> {
   return { name, ...(revision !== undefined && { revision }) };
-}
-
-/** How many of the most confident mistakes are explained: each has the encoder read its text once for every word. */
-const EXPLAINED_MISTAKES = 10;
-
-/**
- * What the model says about dev, with the words that moved it where it was surest of what is wrong. Of families that
- * answer with labels; the texts are explained as far as the report shows them.
- * @throws AbortedError when the signal fires.
- */
-async function explainMistakes(
-  input: Pick<LoopInput, 'executor' | 'signal'>,
-  model: FinishedModel,
-  config: ModelFolderConfig,
-): Promise<ModelEvaluation | undefined> {
-  const { evaluation, family, files, reader } = model;
-  if (evaluation === undefined || evaluation.mistakes.length === 0 || family.answerView !== 'labels') {
-    return evaluation;
-  }
-  const modelFiles = new Map([...files].map(([file, bytes]): [string, ModelFile] => [file, { bytes, file }]));
-  const { explainer } = await family.decoder(config, modelFiles);
-  if (explainer === undefined) return evaluation;
-  const readings: MistakeReading[] = [];
-  for (const mistake of evaluation.mistakes.slice(0, EXPLAINED_MISTAKES)) {
-    readings.push(await readMistake(mistake, explainer, reader, input.signal));
-  }
-  const outputsOf = await outputsOfWindows(
-    input,
-    model,
-    readings.flatMap(({ whole, explained }) => [...whole, ...explained.windows]),
-  );
-  const mistakes: Mistake[] = [];
-  for (const { mistake, whole, explained } of readings) {
-    const label = [...mistake.predicted, ...mistake.expected].find((each) => config.orchard.labels.includes(each));
-    const steps = explained.explain(outputsOf(whole), outputsOf, { label });
-    const [answer] = (await withPauses(steps, input.signal)).explained;
-    mistakes.push({ ...mistake, words: (answer?.words ?? []).map(placed) });
-  }
-  return { ...evaluation, mistakes: [...mistakes, ...evaluation.mistakes.slice(mistakes.length)] };
-}
-
-interface MistakeReading {
-  readonly mistake: Mistake;
-  readonly whole: readonly TextWindow[];
-  readonly explained: ExplainedText;
-}
-
-async function readMistake(
-  mistake: Mistake,
-  explainer: Explainer,
-  reader: TextReader,
-  signal: AbortSignal,
-): Promise<MistakeReading> {
-  const whole = reader.windowsOf(mistake.text, 0);
-  const explained = new ExplainedText(explainer, mistake.text);
-  await withPauses(explained.read(reader, whole, 0), signal);
-  return { mistake, whole, explained };
-}
-
-/** What the encoder gives for windows, in the precision that the model answers in. */
-async function outputsOfWindows(
-  { executor, signal }: Pick<LoopInput, 'executor' | 'signal'>,
-  { task, encoder, weights, quantization }: FinishedModel,
-  windows: readonly TextWindow[],
-): Promise<(some: readonly TextWindow[]) => TextOutputs> {
-  const fixed = { weights, ...(quantization && { quantization }) };
-  const evaluator = await Evaluator.create(executor, task.head, encoder, fixed);
-  const rows = windows.map((window, row) => ({ ...window, row }));
-  const outputs = await evaluator.outputs(rows, {}, signal).finally(() => evaluator.release());
-  const computed = new Map(windows.map((window, row) => [window, outputs[row] ?? []]));
-  return (some) => some.flatMap((window) => computed.get(window) ?? []);
-}
-
-/** A weight to the digits that a colour can tell. */
-function placed({ word, start, weight }: ExplainedWord): WeighedWord {
-  return { start, end: start + word.length, weight: Math.round(weight * 1000) / 1000 };
-}
-
-/** What the user should know of a run, besides the warnings about its dataset. */
-function runWarnings(
-  { model_config, training_config }: TrainingSpec,
-  { train, reading }: Pick<TokenizedRows, 'train' | 'reading'>,
-  { pretrained, maxTokens, language }: Hyperparameters,
-  backbone: Backbone | undefined,
-): DatasetWarning[] {
-  const warnings: DatasetWarning[] = [];
-  const warn = (kind: DatasetWarning['kind'], count: number, message: string) =>
-    warnings.push({ kind, count, message, examples: [] });
-  const truncated = train.filter(({ encoding }) => encoding.truncated > 0).length;
-  if (truncated > 0) {
-    const rest = `longer than ${maxTokens} tokens; the rest of each is not read`;
-    warn('truncated_text', truncated, `${truncated} training texts are ${rest}`);
-  }
-  if (pretrained && backbone === undefined) {
-    const { size } = model_config;
-    const lacking = `there is no backbone for ${language} in size ${size}, so training started from random weights`;
-    const advice =
-      "install orchard-nlp-models, which has english-mini, name a backbone in the trainer's option `backbone`, or set use_pretrained to false if random weights are what you want";
-    warn('no_backbone', 1, `${lacking}; ${advice}`);
-  }
-  const asked = askedLowercase(model_config, training_config);
-  if (backbone && asked !== undefined && asked !== backbone.lowercase && reading.token_types !== 'capitals') {
-    const reads = backbone.lowercase ? 'folds texts to lower case' : 'tells upper from lower case';
-    const message = `preprocessing.lowercase is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the encoder; the lexical expert follows the request`;
-    warn('backbone_lowercase', 1, message);
-  }
-  return warnings;
-}
-
-/** A crash loses at most this much of a training, and the epoch in progress. */
-const CHECKPOINT_INTERVAL_MS = 30_000;
-/** An epoch may take an hour; a process that dies then should not lose all of it. */
-const CHECKPOINT_WITHIN_EPOCH_MS = 300_000;
-
-/**
- * One training job from its dataset's URL to a model folder in `spec.directory`.
- * @param given computes in place of the devices of ONNX Runtime.
- * @throws the errors of its steps; an AbortedError when the signal fires.
- */
-export async function runTraining(
-  spec: TrainingSpec,
-  { signal, onEvent }: TrainingRunOptions,
-  given?: GraphExecutor,
-): Promise<TrainingStats> {
-  const work = join(spec.directory, WORK_FOLDER);
-  const progress = new ProgressReporter(onEvent);
-  const { family, task: plain } = await prepareTask(spec, work, signal, progress);
-  progress.entered('prepare');
-  const backbone = await openBackbone(spec);
-  const frozen = frozenBackbone(spec.id, spec.tuning, plain.head, backbone);
-  const hyperparameters = resolveHyperparameters(
-    spec.model_config,
-    spec.training_config,
-    plain.train.slice(0, plain.examples?.train),
-    spec.tuning,
-    backbone,
-  );
-  progress.planned(hyperparameters.epochs, hyperparameters.batchSize);
-  const estimate = estimateMemory(plain, spec, hyperparameters, backbone?.encoder, frozen);
-  requireMemory(spec.id, estimate, spec.memoryLimit);
-  const { lowercase, language, balanced } = hyperparameters;
-  const task = hyperparameters.augment ? plain.augmented({ seed: spec.seed, lowercase }) : plain;
-  const rows = await tokenize(task, family, hyperparameters, backbone, signal);
-  const warnings = [...task.warnings, ...runWarnings(spec, rows, hyperparameters, backbone)];
-  progress.warned(warnings);
-  const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });
-  const encoder = backbone?.encoder ?? newEncoder(spec.model_config.size, rows.vocabularySize);
-  const cpu = given ?? cpuExecutor(spec.threads);
-  const input: Omit<LoopInput, 'executor'> = {
-    ...rows,
-    task,
-    encoder,
-    ...(backbone && { pretrained: backbone.weights }),
-    ...(frozen && { frozenBackbone: frozen }),
-    hyperparameters,
-    seed: spec.seed,
-    signal,
-    progress,
-    checkpoint: {
-      file: checkpointFile(spec.directory),
-      fingerprint: fingerprintOf(spec, task),
-      intervalMs: spec.checkpointIntervalMs ?? CHECKPOINT_INTERVAL_MS,
-      withinEpochMs: CHECKPOINT_WITHIN_EPOCH_MS,
-    },
-  };
-  const noticed: DatasetWarning[] = [];
-  const warn = (warning: DatasetWarning) => {
-    noticed.push(warning);
-    progress.warned([warning]);
-  };
-  const train = (executor: GraphExecutor) => trainModel({ ...input, executor });
-  const { device: asked = 'cpu', threads } = spec;
-  const choice = { device: asked, threads, cpu, input, warn };
-  const { trained, device } = given
-    ? { trained: await train(given), device: undefined }
-    : await trainOnDevice(choice, train);
-  progress.entered('export');
-  // 8-bit weights are for the CPU, and so is what is measured of them.
-  const finished = await finishModel({ ...input, executor: cpu }, trained, expert, spec.tuning);
-  const { blend, refusal } = finished;
-  if (refusal) warn(refusal);
-  progress.blended(blend);
-  const run = {
-    hyperparameters,
-    ...(backbone && { backbone }),
-    ...(device && { device }),
-    warnings: [...warnings, ...noticed],
-  };
-  const model = { family, task, encoder, ...rows, ...trained, ...run, ...finished };
-  const evaluation = await explainMistakes({ executor: cpu, signal }, model, configOf(spec, model));
-  await writeModel(spec, { ...model, ...(evaluation && { evaluation }) });
-  await rm(work, { recursive: true, force: true });
-  return trained.stats;
-}
-
-/** The backbone that the run starts from; undefined if `use_pretrained` is false, or there is none. */
-async function openBackbone({ backbone, training_config }: TrainingSpec): Promise<Backbone | undefined> {
-  if (backbone === undefined || training_config.use_pretrained === false) return undefined;
-  return readBackbone(backbone);
-}
-
-/** Equal for two runs exactly if one may be resumed from the other's checkpoint. */
-function fingerprintOf(
-  { model_config, training_config, seed, tuning, backbone }: TrainingSpec,
-  task: TrainingTask,
-): string {
-  const rows = [task.train.length, task.dev.length];
-  const start = backbone && namedBackbone(backbone);
-  return JSON.stringify({ model_config, training_config, seed, tuning, rows, start });
 }

@@ -4,17 +4,17 @@ import { fileURLToPath } from 'node:url';
 import { AbortedError, DeviceError, reviveError, TrainingError, type TrainingStats } from '../contract/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import { ownFile, startThread } from '../system/index.js';
-import type { HostMessage, RunnerMessage } from './messages.js';
-import { endEarlierRunner } from './sole-runner.js';
-import { STOP_SIGNALS } from './stop-signals.js';
+import { endEarlierRunner, type HostMessage, type RunnerMessage, STOP_SIGNALS } from './runner-messages.js';
 import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
 
 /** A started thread or process, as a host sees it. */
 interface Runner {
   send(message: HostMessage): void;
   onMessage(listener: (message: RunnerMessage) => void): void;
-  /** Called once, when it has exited. */
-  onExit(listener: (exit: RunnerExit) => void): void;
+  /** Resolves when it has exited. */
+  readonly exited: Promise<RunnerExit>;
+  /** Ends one that was never sent a run. */
+  discard(): void;
 }
 
 /** How a runner came to its end. */
@@ -33,11 +33,24 @@ interface RunnerExit {
 const STOPPED_TOGETHER_MS = 2000;
 
 /**
- * Trains each run in a runner of its own. A runner is asked to stop and exits by itself: terminating a thread
+ * Trains each run in a runner of its own. A runner is asked to stop and exits on its own: terminating a thread
  * while ONNX Runtime works would crash the whole process.
  */
-function runnerHost(start: (spec: TrainingSpec) => Runner): TrainingHost {
-  return trackingHost(async (spec, options) => runIn(start(spec), spec, options));
+function runnerHost(start: (memoryLimit: number | undefined) => Runner, first?: FirstRun): TrainingHost {
+  let ready = first && start(first.memoryLimit);
+  const host = trackingHost(async (spec, options) => {
+    const runner = ready ?? start(spec.memoryLimit);
+    ready = undefined;
+    return runIn(runner, spec, options);
+  });
+  return {
+    run: host.run,
+    async close() {
+      ready?.discard();
+      ready = undefined;
+      await host.close();
+    },
+  };
 }
 
 function runIn(runner: Runner, spec: TrainingSpec, { signal, onEvent }: TrainingRunOptions): Promise<TrainingStats> {
@@ -53,7 +66,7 @@ function runIn(runner: Runner, spec: TrainingSpec, { signal, onEvent }: Training
         onEvent(message.event);
       }
     });
-    runner.onExit(async ({ reason = 'it exited without a result', wasStopped = false, hasCrashed = false }) => {
+    void runner.exited.then(async ({ reason = 'it exited without a result', wasStopped, hasCrashed }) => {
       signal.removeEventListener('abort', abort);
       if (outcome?.type === 'done') return resolve(outcome.stats);
       if (outcome?.type === 'failed') return reject(reviveError(outcome.error));
@@ -73,8 +86,8 @@ async function firesWithin(signal: AbortSignal, ms: number): Promise<boolean> {
   return signal.aborted;
 }
 
-/** The largest heap of a runner in MiB; undefined leaves it to Node.js. Numbers of the runtime lie beside it. */
-function heapLimit({ memoryLimit }: TrainingSpec): number | undefined {
+/** The largest heap of a runner in MiB; undefined leaves it to Node.js. Numbers of the runtime lie outside of it. */
+function heapLimit(memoryLimit: number | undefined): number | undefined {
   return memoryLimit === undefined ? undefined : Math.max(SMALLEST_HEAP, Math.floor(memoryLimit / 1024 ** 2));
 }
 
@@ -82,12 +95,12 @@ function heapLimit({ memoryLimit }: TrainingSpec): number | undefined {
 const SMALLEST_HEAP = 64;
 
 /**
- * The built entry point of the runner, which lies beside every built file of this package.
+ * The built entry point of the runner, which is in the folder of every built file of this package.
  * @throws InstallationError in a bundle without it.
  */
 function runnerUrl(): URL {
-  const beside = () => new URL(/* webpackIgnore: true */ './training-runner.js', import.meta.url);
-  return ownFile('training-runner.js', beside);
+  const sibling = () => new URL(/* webpackIgnore: true */ './training-runner.js', import.meta.url);
+  return ownFile('training-runner.js', sibling);
 }
 
 /** A host that trains with `train`, and when it is closed waits for the runs in progress. */
@@ -111,12 +124,8 @@ function trackingHost(train: TrainingHost['run']): TrainingHost {
  * Trains in a child process: neither a crash of the runtime nor the system's out-of-memory killer can end the
  * caller's. A signal to the group of both processes, as Ctrl-C or systemd sends it, is left to the caller's to follow.
  */
-function childProcessHost(): TrainingHost {
-  return runnerHost(startChild);
-}
-
-function startChild(spec: TrainingSpec): Runner {
-  const heap = heapLimit(spec);
+function startChild(memoryLimit: number | undefined): Runner {
+  const heap = heapLimit(memoryLimit);
   const execArgv = heap === undefined ? [] : [`--max-old-space-size=${heap}`];
   const child = fork(fileURLToPath(runnerUrl()), { serialization: 'advanced', execArgv });
   return {
@@ -124,14 +133,17 @@ function startChild(spec: TrainingSpec): Runner {
       if (child.connected) child.send(message);
     },
     onMessage: (listener) => child.on('message', listener),
-    onExit: (listener) => {
+    exited: new Promise((resolve) => {
       child.once('exit', (code, signal) => {
-        if (code === 0) return listener({});
+        if (code === 0) return resolve({});
         const reason = `its process ended with ${signal ?? `exit code ${code}`}`;
         // The child ignores these signals, but for the moment in which it starts.
         const wasStopped = signal !== null && STOP_SIGNALS.includes(signal);
-        listener({ reason, wasStopped, hasCrashed: !wasStopped });
+        resolve({ reason, wasStopped, hasCrashed: !wasStopped });
       });
+    }),
+    discard() {
+      if (child.connected) child.disconnect();
     },
   };
 }
@@ -140,12 +152,12 @@ function startChild(spec: TrainingSpec): Runner {
  * Trains in a worker thread: the caller's event loop stays free. Where a run fills its heap, it alone ends.
  * @param entry of the worker. Default: the runner's.
  */
-export function workerHost(entry?: URL): TrainingHost {
-  return runnerHost((spec) => startWorker(entry ?? runnerUrl(), spec));
+export function workerHost(entry?: URL, first?: FirstRun): TrainingHost {
+  return runnerHost((memoryLimit) => startWorker(entry ?? runnerUrl(), memoryLimit), first);
 }
 
-function startWorker(entry: URL, spec: TrainingSpec): Runner {
-  const heap = heapLimit(spec);
+function startWorker(entry: URL, memoryLimit: number | undefined): Runner {
+  const heap = heapLimit(memoryLimit);
   const worker = startThread(entry, { ...(heap && { resourceLimits: { maxOldGenerationSizeMb: heap } }) });
   let reason: string | undefined;
   worker.on('error', (error) => {
@@ -154,7 +166,8 @@ function startWorker(entry: URL, spec: TrainingSpec): Runner {
   return {
     send: (message) => worker.postMessage(message),
     onMessage: (listener) => worker.on('message', listener),
-    onExit: (listener) => worker.once('exit', () => listener({ ...(reason !== undefined && { reason }) })),
+    exited: new Promise((resolve) => worker.once('exit', () => resolve({ ...(reason !== undefined && { reason }) }))),
+    discard: () => void worker.terminate(), // it has not loaded ONNX Runtime yet
   };
 }
 
@@ -164,21 +177,24 @@ function startWorker(entry: URL, spec: TrainingSpec): Runner {
  */
 export type TrainingIsolation = 'worker' | 'process' | 'inline';
 
-const hosts: Readonly<Record<TrainingIsolation, (executor?: GraphExecutor) => TrainingHost>> = {
-  worker: () => workerHost(),
-  process: childProcessHost,
-  inline: (executor) =>
-    trackingHost(async (spec, options) => {
-      const { runTraining } = await import('./run-training.js');
-      await endEarlierRunner(spec.directory);
-      return runTraining(spec, options, executor);
-    }),
-};
+/** What is known of a host's first run before its spec is. */
+interface FirstRun {
+  readonly memoryLimit?: number | undefined;
+}
 
-/**
- * @param executor used by `inline` alone, since it can't be sent to a thread or process. Default: ONNX
- *   Runtime.
- */
-export function createTrainingHost(isolation: TrainingIsolation, executor?: GraphExecutor): TrainingHost {
-  return hosts[isolation](executor);
+interface HostOptions {
+  /** Used by `inline` alone, since it can't be sent to a thread or process. Default: ONNX Runtime. */
+  readonly executor?: GraphExecutor | undefined;
+  /** Starts the runner of the first run at once: it loads while the caller reads the rows. Default: with the run. */
+  readonly first?: FirstRun;
+}
+
+export function createTrainingHost(isolation: TrainingIsolation, { executor, first }: HostOptions = {}): TrainingHost {
+  if (isolation === 'worker') return workerHost(undefined, first);
+  if (isolation === 'process') return runnerHost(startChild, first);
+  return trackingHost(async (spec, options) => {
+    const { runTraining } = await import('./run-training.js');
+    await endEarlierRunner(spec.directory);
+    return runTraining(spec, options, executor);
+  });
 }

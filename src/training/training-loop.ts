@@ -25,53 +25,6 @@ import { type Hyperparameters, patienceFor, WARMUP_FRACTION } from './hyperparam
 import type { ProgressReporter } from './progress-reporter.js';
 import { GOES_ON_LATER } from './training-run.js';
 
-/**
- * `training_stats` before the first epoch.
- * @param mainMetric undefined for retrieval, whose metric is topk.
- */
-export function emptyStats(batchSize: number, mainMetric: 'accuracy' | 'f1' | undefined): TrainingStats {
-  return {
-    batch_size: batchSize,
-    ...(mainMetric && { main_eval_metric: mainMetric }),
-    epoch: 0,
-    metrics: {
-      elapsed_time: [],
-      training: { loss: [] },
-      validation: {},
-    },
-  };
-}
-
-/** What one epoch adds to the statistics. */
-interface EpochFigures {
-  readonly elapsedSeconds: number;
-  /** Mean training loss. */
-  readonly loss: number;
-  readonly scores: Scores;
-}
-
-/** The statistics with one more epoch. */
-export function withEpoch(stats: TrainingStats, { elapsedSeconds, loss, scores }: EpochFigures): TrainingStats {
-  const { elapsed_time, training, validation } = stats.metrics;
-  const { accuracy, f1, topk } = scores;
-  const metrics = {
-    elapsed_time: [...elapsed_time, elapsedSeconds],
-    training: { loss: [...training.loss, loss] },
-    validation: {
-      ...(accuracy !== undefined && { accuracy: [...(validation.accuracy ?? []), accuracy] }),
-      ...(f1 !== undefined && { f1: [...(validation.f1 ?? []), f1] }),
-      ...(topk !== undefined && { topk: [...(validation.topk ?? []), topk] }),
-    },
-  };
-  const main = stats.main_eval_metric && metrics.validation[stats.main_eval_metric];
-  return {
-    ...stats,
-    epoch: stats.epoch + 1,
-    ...(main && { best_eval_metric_value: Math.max(...main) }),
-    metrics,
-  };
-}
-
 export interface LoopInput {
   readonly task: TrainingTask;
   /** The task's rows as the encoder reads them. */
@@ -150,13 +103,6 @@ export function createLearner(input: Omit<LoopInput, 'progress' | 'checkpoint'>)
 type EpochSums = Omit<NonNullable<TrainingState['epoch']>, 'batches'>;
 
 const NO_SUMS: EpochSums = { loss: 0, examples: 0, seconds: 0 };
-
-/**
- * Whether two fingerprints say the same; the order of their fields differs between versions of this package.
- */
-function isSameTraining(saved: string, present: string): boolean {
-  return saved === present || isDeepStrictEqual(JSON.parse(saved), JSON.parse(present));
-}
 
 class TrainingLoop {
   readonly #input: LoopInput;
@@ -324,4 +270,58 @@ class TrainingLoop {
     await saveCheckpoint(file, engine.store, { state, best: this.#bestWeights });
     this.#input.progress.saved(this.#stats.epoch);
   }
+}
+
+/**
+ * Whether two fingerprints say the same; the order of their fields differs between versions of this package.
+ */
+function isSameTraining(saved: string, present: string): boolean {
+  return saved === present || isDeepStrictEqual(JSON.parse(saved), JSON.parse(present));
+}
+
+/**
+ * `training_stats` before the first epoch.
+ * @param mainMetric undefined for retrieval, whose metric is topk.
+ */
+export function emptyStats(batchSize: number, mainMetric: 'accuracy' | 'f1' | undefined): TrainingStats {
+  return {
+    batch_size: batchSize,
+    ...(mainMetric && { main_eval_metric: mainMetric }),
+    epoch: 0,
+    metrics: {
+      elapsed_time: [],
+      training: { loss: [] },
+      validation: {},
+    },
+  };
+}
+
+/** What one epoch adds to the statistics. */
+interface EpochFigures {
+  readonly elapsedSeconds: number;
+  /** Mean training loss. */
+  readonly loss: number;
+  readonly scores: Scores;
+}
+
+/** The statistics with one more epoch. */
+export function withEpoch(stats: TrainingStats, { elapsedSeconds, loss, scores }: EpochFigures): TrainingStats {
+  const { elapsed_time, training, validation } = stats.metrics;
+  const { accuracy, f1, topk } = scores;
+  const metrics = {
+    elapsed_time: [...elapsed_time, elapsedSeconds],
+    training: { loss: [...training.loss, loss] },
+    validation: {
+      ...(accuracy !== undefined && { accuracy: [...(validation.accuracy ?? []), accuracy] }),
+      ...(f1 !== undefined && { f1: [...(validation.f1 ?? []), f1] }),
+      ...(topk !== undefined && { topk: [...(validation.topk ?? []), topk] }),
+    },
+  };
+  const main = stats.main_eval_metric && metrics.validation[stats.main_eval_metric];
+  return {
+    ...stats,
+    epoch: stats.epoch + 1,
+    ...(main && { best_eval_metric_value: Math.max(...main) }),
+    metrics,
+  };
 }

@@ -1,10 +1,13 @@
 import { parentPort } from 'node:worker_threads';
 import { describeError, toOrchardError } from '../contract/index.js';
-import type { HostMessage, RunnerMessage } from './messages.js';
-import { announceRunner, endEarlierRunner } from './sole-runner.js';
-import { STOP_SIGNALS } from './stop-signals.js';
-import type { TrainingRunEvent } from './training-events.js';
-import type { TrainingSpec } from './training-run.js';
+import {
+  announceRunner,
+  endEarlierRunner,
+  type HostMessage,
+  type RunnerMessage,
+  STOP_SIGNALS,
+} from './runner-messages.js';
+import type { TrainingRunEvent, TrainingSpec } from './training-run.js';
 
 /** Entry point of the worker thread or child process in which one training run takes place. */
 
@@ -12,7 +15,7 @@ import type { TrainingSpec } from './training-run.js';
 interface Port {
   send(message: RunnerMessage): void;
   listen(listener: (message: HostMessage) => void): void;
-  /** Lets the thread or process end by itself: ending it from outside while a step runs would crash it. */
+  /** Lets the thread or process end on its own: ending it from outside while a step runs would crash it. */
   close(): void;
 }
 
@@ -26,7 +29,7 @@ function openPort(): Port {
     };
   }
   return {
-    // The parent may have died meanwhile: then nobody hears it, and nothing else is wrong.
+    // The parent may have died meanwhile: then the message is lost, and nothing else is wrong.
     send: (message) => process.send?.(message, undefined, undefined, () => undefined),
     listen: (listener) => process.on('message', listener),
     close: () => {
@@ -37,16 +40,19 @@ function openPort(): Port {
 
 const port = openPort();
 const stop = new AbortController();
-// Without its parent, nobody waits for a child process.
+// A child process without its parent has nothing to do.
 process.on('disconnect', () => stop.abort());
 // A signal to the whole group is for the parent to follow, which then says how this run is to stop.
 if (parentPort === null) for (const signal of STOP_SIGNALS) process.on(signal, () => undefined);
 
+// Loaded here: a signal before the lines above would end the process, and what trains takes a while to load.
+const loading = import('./run-training.js');
+loading.catch(() => undefined); // `run` says why
+
 async function run(spec: TrainingSpec): Promise<void> {
   const onEvent = (event: TrainingRunEvent) => port.send({ type: 'event', event });
   try {
-    // Loaded here: a signal before the lines above would end the process, and what trains takes a while to load.
-    const { runTraining } = await import('./run-training.js');
+    const { runTraining } = await loading;
     await endEarlierRunner(spec.directory);
     if (parentPort === null) await announceRunner(spec.directory);
     const stats = await runTraining(spec, { signal: stop.signal, onEvent });

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
+import { v7 as uuidV7 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import { type ListFilter, trainingJobStatuses } from '../../src/contract/index.js';
 import { taskOf } from '../../src/families/index.js';
@@ -96,6 +97,17 @@ describe('a job that has ended', () => {
     await storage.write(INDEX, `${app_id}/open/${idOf(1)}`, null, undefined);
     expect(await jobs.oldestUnfinished()).toBeUndefined();
     expect(await storage.listKeys(INDEX, { prefix: `${app_id}/open/` })).toEqual([]);
+  });
+});
+
+describe('a marker of a job that was never written, as its process died first', () => {
+  it('is removed once no process can be about to write the job', async () => {
+    const storage = memoryStorage();
+    const jobs = new JobRepository(storage, app_id, taskOf);
+    const [old, young] = [uuidV7({ msecs: Date.now() - 11 * 60_000 }), uuidV7()];
+    for (const id of [old, young]) await storage.write(INDEX, `${app_id}/open/${id}`, null, undefined);
+    expect(await jobs.unfinished()).toEqual([]);
+    expect(await storage.listKeys(INDEX, { prefix: `${app_id}/open/` })).toEqual([`${app_id}/open/${young}`]);
   });
 });
 

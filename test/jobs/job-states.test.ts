@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TrainingError } from '../../src/contract/errors.js';
 import { type TrainingJobStatus, trainingJobStatuses } from '../../src/contract/index.js';
 import { Trainer } from '../../src/jobs/index.js';
-import { canReach, hasEnded, moved } from '../../src/jobs/job-states.js';
+import { canReach, hasEnded, moved } from '../../src/jobs/job-record.js';
 import { memoryStorage, type Storage } from '../../src/storage/index.js';
 import { resultOf } from '../support/outcomes.js';
 import { createJob, errorOf, statusOf } from './builders.js';

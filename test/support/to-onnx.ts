@@ -6,5 +6,5 @@ export async function toOnnx(
   weights: ReadonlyMap<string, Float32Array> = new Map(),
   quantization?: Quantization,
 ): Promise<Buffer> {
-  return Buffer.concat([...(await onnxPieces(graph, weights, quantization))]);
+  return Buffer.concat([...onnxPieces(graph, weights, quantization)]);
 }

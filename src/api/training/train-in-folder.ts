@@ -18,6 +18,7 @@ import {
   type DatasetSource,
   deviceWarning,
   loadBackbone,
+  type TrainingHost,
   type TrainingRunEvent,
   type TrainingSpec,
 } from '../../training/index.js';
@@ -41,15 +42,20 @@ export interface TrainedFolder {
 
 /**
  * Runs one training in a temporary folder.
+ * @param host is closed in the end.
  * @throws what the training fails with; AbortedError when the signal fires; what `onProgress` throws, which stops it
  */
-export async function trainInFolder(job: TrainingInput, settings: TrainSettings): Promise<TrainedFolder> {
+export async function trainInFolder(
+  job: TrainingInput,
+  settings: TrainSettings,
+  host = createTrainingHost(settings.isolation),
+): Promise<TrainedFolder> {
   const folder = new TemporaryDirectory();
   const run = new Run(settings);
   const remove = () => folder.remove();
   try {
     const directory = await folder.path();
-    await run.train(job, directory);
+    await run.train(job, directory, host);
     return { directory, warnings: run.warnings, remove };
   } catch (thrown) {
     await remove();
@@ -69,12 +75,11 @@ class Run {
     this.#settings = settings;
   }
 
-  async train(job: TrainingInput, directory: string): Promise<void> {
-    const { signal, isolation, device } = this.#settings;
+  async train(job: TrainingInput, directory: string, host: TrainingHost): Promise<void> {
+    const { signal, device } = this.#settings;
     const stop = () => this.#stop.abort('cancelled');
     signal?.addEventListener('abort', stop, { once: true });
     if (signal?.aborted) stop();
-    const host = createTrainingHost(isolation);
     const options = { signal: this.#stop.signal, onEvent: (event: TrainingRunEvent) => this.#tell(event) };
     try {
       this.#tellState('RUNNING');

@@ -1,6 +1,8 @@
 import { AbortedError } from '../../contract/index.js';
+import { defaultMemoryLimit } from '../../jobs/index.js';
 import { findModel, requireReplaceable } from '../../models/index.js';
 import { TemporaryDirectory } from '../../system/index.js';
+import { createTrainingHost } from '../../training/index.js';
 import type { TrainedModel } from '../model.js';
 import { MODEL_FOLDER } from '../open-model.js';
 import { OpenTrainedModel } from '../trained-model.js';
@@ -17,12 +19,14 @@ export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
   if (signal?.aborted) throw new AbortedError('the training', { cause: signal.reason });
   if (output !== undefined) await requireReplaceable(output, MODEL_FOLDER, 'output');
   const placedBase = base === undefined ? undefined : await findModel(base, { modelLoader, backbones: true, signal });
+  const { isolation, memoryLimit = defaultMemoryLimit() } = settings;
+  const host = createTrainingHost(isolation, { first: { memoryLimit } });
   const work = new TemporaryDirectory();
   try {
     const { dataset, type } = await prepareDataset(settings, await work.path());
     const name = nameOf(settings);
     const model = { name, type: type.type, family: type.family };
-    const trained = await trainInFolder({ dataset, model, base: placedBase }, settings);
+    const trained = await trainInFolder({ dataset, model, base: placedBase }, settings, host);
     const { directory, onClose } = await placed(trained, output);
     const summary = await summaryOf(trained, directory, type, startedAt);
     const opened = await OpenTrainedModel.openTrained({ name, directory }, summary, {
@@ -32,6 +36,7 @@ export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
     });
     return settings.test === undefined ? opened : await judged(opened, settings.test, settings);
   } finally {
+    await host.close();
     await work.remove();
   }
 }

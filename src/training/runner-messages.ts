@@ -1,6 +1,23 @@
 import { join } from 'node:path';
+import type { ErrorDescription, TrainingStats } from '../contract/index.js';
 import { endOwnerOf, ownedName, readTextIfPresent, replaceFile } from '../system/index.js';
 import { WORK_FOLDER } from './checkpoint-mark.js';
+import type { TrainingRunEvent, TrainingSpec } from './training-run.js';
+
+/** What a host sends to its runner, in a worker thread or child process. */
+export type HostMessage =
+  | { readonly type: 'run'; readonly spec: TrainingSpec }
+  /** Stop; the outcome is then an AbortedError. `reason` is that of the host's signal. */
+  | { readonly type: 'abort'; readonly reason: unknown };
+
+/** What the runner sends back: events while it runs, then one outcome. */
+export type RunnerMessage =
+  | { readonly type: 'event'; readonly event: TrainingRunEvent }
+  | { readonly type: 'done'; readonly stats: TrainingStats }
+  | { readonly type: 'failed'; readonly error: ErrorDescription };
+
+/** What terminals and supervisors send to all processes of a group that is to stop. */
+export const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /** Names the child process that trains in a directory. */
 const RUNNER = 'runner';
