@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Account, DownloadError, type TrainingRequest } from '../contract/index.js';
+import { type Account, DownloadError, type TrainingRequest, unwrap } from '../contract/index.js';
 import { describeBytes, fileKind, ZIP } from '../datasets/index.js';
 import {
   hasEnded,
@@ -19,7 +19,7 @@ import {
 import { type Storage, withStorageErrors } from '../storage/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
 import { type BodyLimits, saveBody } from './body.js';
-import { outcomeOf, Refusal } from './refusal.js';
+import { Refusal } from './refusal.js';
 import { hasRows, saveRows } from './row-uploads.js';
 import type { TrainerService } from './services.js';
 
@@ -98,7 +98,7 @@ export class DatasetUploads {
     const created = { ...request, dataset_url: uploadUrl(id) };
     try {
       const trainer = this.#trainer(account);
-      const job = await outcomeOf(trainer.createTrainingJob(created, { ...options, allowFileUrl: true }));
+      const job = await unwrap(trainer.createTrainingJob(created, { ...options, allowFileUrl: true }));
       await this.#records.change(taken, { job: job.id }).catch(() => undefined);
       return job;
     } catch (thrown) {

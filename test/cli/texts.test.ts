@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { type InputFormat, textsOf } from '../../src/cli/input/texts.js';
+import type { InputFormat } from '../../src/cli/parameters.js';
+import { textsOf } from '../../src/cli/text-input.js';
 import { linesOf } from '../../src/datasets/index.js';
 
 /** How texts are read: as they come, in bounded memory, each with its line. */

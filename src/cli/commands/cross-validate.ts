@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import type { CrossValidation, DoubtfulRow } from '../../api/index.js';
+import { unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
-import { command, outcomeOf } from '../command.js';
+import { command } from '../command.js';
 import { evaluationLines } from '../evaluation-lines.js';
 import { alignedLines, grouped, onOneLine } from '../format.js';
 import { argument, integer, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
@@ -36,7 +37,7 @@ metrics over all rows, their mean and deviation over the folds, and the rows who
       },
       onProgress: (event: TrainingEvent) => showTraining(progress, event, `fold ${fold}, `),
     };
-    const validation = interruptible((signal) => outcomeOf(crossValidate({ ...options, signal })));
+    const validation = interruptible((signal) => unwrap(crossValidate({ ...options, signal })));
     const { answers, ...result } = await validation.finally(() => progress.clear());
     if (answersFile !== undefined) {
       await writeFile(answersFile, answers.map((each) => `${JSON.stringify(each)}\n`).join(''));

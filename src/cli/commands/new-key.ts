@@ -1,8 +1,9 @@
+import { APP_ID, tiers } from '../../contract/index.js';
 import { command } from '../command.js';
 import { choice, matching, option, required } from '../parameters.js';
 
 /** An account's name. */
-export const appId = matching(/^[ -~]{1,50}$/, '1 to 50 printable ASCII characters');
+export const appId = matching(APP_ID, '1 to 50 printable ASCII characters');
 
 export const newKeyCommand = command({
   name: 'new-key',
@@ -11,7 +12,7 @@ export const newKeyCommand = command({
   parameters: {
     appId: required(option('--app-id <name>', 'account', appId)),
     keys: required(option('--keys <file>', 'key file; created if it does not exist')),
-    tier: choice('--tier <tier>', 'subscription tier (default: pro)', ['basic', 'pro']),
+    tier: choice('--tier <tier>', 'subscription tier (default: pro)', tiers),
   },
   async run({ settings: { appId: app_id, keys, tier = 'pro' }, output }) {
     const { addToKeyFile, newApiKey } = await import('../../http/index.js');

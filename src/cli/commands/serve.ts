@@ -1,4 +1,4 @@
-import { DEVICES } from '../../contract/index.js';
+import { DEVICES, LOCAL_ACCOUNT } from '../../contract/index.js';
 import type { RunningServer, StoredKey } from '../../http/index.js';
 import { command, type Settings, UsageError } from '../command.js';
 import { choice, DEFAULT_DATA, databaseOption, flag, integer, option, schemaOption } from '../parameters.js';
@@ -130,7 +130,6 @@ async function keysFor(
   const { newApiKey, parseStoredKeys, readKeyFile } = await import('../../http/index.js');
   if (file !== undefined) return readKeyFile(file);
   if (json !== undefined) return parseStoredKeys(json);
-  const { LOCAL_ACCOUNT } = await import('../../contract/index.js');
   const { apiKey, stored } = newApiKey(LOCAL_ACCOUNT);
   warn(`No keys were given; x-api-key for this run: ${apiKey}`);
   return [stored];

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { SearchSpace, Trial, TunedModel } from '../../api/index.js';
-import { StorageError } from '../../contract/index.js';
+import { StorageError, unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
-import { command, outcomeOf, UsageError } from '../command.js';
+import { command, UsageError } from '../command.js';
 import { alignedLines } from '../format.js';
 import { decimal, integer, option, showTraining } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
@@ -38,7 +38,7 @@ every trial.
       },
       onProgress: (event: TrainingEvent) => showTraining(progress, event, `trial ${trial}, `),
     };
-    const tuning = interruptible((signal) => outcomeOf(tune({ ...options, signal })));
+    const tuning = interruptible((signal) => unwrap(tune({ ...options, signal })));
     await using model = await tuning.finally(() => progress.clear());
     await output.result({ ...summaryOf(model), tuning: model.tuning }, [
       ...trialLines(model.tuning),
@@ -50,12 +50,11 @@ every trial.
 /** @throws StorageError if the file can't be read, UsageError if its contents are wrong */
 async function readSpace(path: string): Promise<SearchSpace> {
   const { spaceSchema } = await import('../../api/index.js');
-  const { validate } = await import('../../contract/index.js');
   const json = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw new StorageError(`--space ${path}: ${cause}`, { cause });
   });
   try {
-    return validate(spaceSchema, JSON.parse(json));
+    return spaceSchema.parse(JSON.parse(json));
   } catch (thrown) {
     throw new UsageError(`--space ${path}: ${thrown instanceof Error ? thrown.message : thrown}`);
   }
