@@ -1,7 +1,8 @@
 import { exportedInputs, pooledStates } from '../encoder/index.js';
 import { Graph, onnxPieces } from '../graph/index.js';
 import { type ModelFolderConfig, writeModelFolder } from '../models/index.js';
-import { type BackboneSource, readBackbone } from './backbone.js';
+import { readBackbone } from './backbone.js';
+import type { BackboneSource } from './backbone-files.js';
 
 /** Texts are read up to this many tokens, as passages are by models that rank them (docs/retrieval.md). */
 const MAX_TOKENS = 256;

@@ -1,12 +1,6 @@
 export type { AdapterTuning } from './adapter-tuning.js';
-export {
-  type Backbone,
-  type BackboneSource,
-  backboneLoader,
-  type LoaderOf,
-  loadBackbone,
-  readBackbone,
-} from './backbone.js';
+export { type Backbone, readBackbone } from './backbone.js';
+export { type BackboneSource, backboneLoader, type LoaderOf, loadBackbone } from './backbone-files.js';
 export { checkpointMark } from './checkpoint-mark.js';
 export { type CopiedWeights, convertFolder } from './convert-folder.js';
 export { deviceWarning } from './device-warnings.js';

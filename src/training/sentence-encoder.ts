@@ -1,4 +1,4 @@
-import type { BackboneSource } from './backbone.js';
+import type { BackboneSource } from './backbone-files.js';
 
 /**
  * Writes a folder that answers every text with its vector: the mean of the token states of an encoder, of unit length. It

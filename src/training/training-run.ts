@@ -1,6 +1,6 @@
 import type { Device, ModelConfig, TrainingConfig, TrainingStats } from '../contract/index.js';
 import type { Dataset } from '../families/index.js';
-import type { BackboneSource } from './backbone.js';
+import type { BackboneSource } from './backbone-files.js';
 import type { Tuning } from './hyperparameters.js';
 import type { TrainingRunEvent } from './training-events.js';
 
