@@ -125,3 +125,6 @@ export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 
 /** The default batch size. A training on few rows may choose a smaller one, and reports it. */
 export const DEFAULT_BATCH_SIZE = 32;
+
+/** Share of the rows that dev gets if no dev rows are given. */
+export const DEFAULT_DEV_FRACTION = 0.1;

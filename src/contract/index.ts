@@ -4,6 +4,7 @@ export {
   APP_ID,
   answerViews,
   DEFAULT_BATCH_SIZE,
+  DEFAULT_DEV_FRACTION,
   DEVICES,
   type Device,
   EXECUTION_PROVIDERS,

@@ -115,7 +115,7 @@ describe('orchard predict', () => {
       input: 'Fine.\n',
       terminals: ['stdin', 'stdout', 'stderr'],
     });
-    expect(stderr).toBe('Type a text a line; Ctrl+D ends.\n');
+    expect(stderr).toBe('Type one text per line; press Ctrl+D to end.\n');
   });
 
   it('ends well when nobody reads on, as before | head, and reads no more', async () => {
