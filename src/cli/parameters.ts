@@ -108,7 +108,7 @@ function share(typed: string): number {
 
 export const deviceOption = choice(
   '--device <device>',
-  'where to compute; see orchard devices (default: cpu)',
+  'device to compute on; see orchard devices (default: cpu)',
   DEVICES,
 );
 export const seedOption = option('--seed <number>', 'random seed (default: 0)', integer(0));
@@ -140,7 +140,7 @@ export const textOptions = {
   input: option('-i, --input <file>', 'file of texts; - is standard input'),
   inputFormat: choice(
     '--input-format <format>',
-    'one text per line (text), or a field of each record (default: by the file extension; text for standard input)',
+    'one text per line (text), or one field of each record (default: by the file extension; text for standard input)',
     inputFormats,
   ),
   textColumn: option('--text-column <name>', 'column or field with the text (default: text)'),
@@ -177,7 +177,7 @@ export const trainingParameters = {
   type: choice('-t, --type <type>', 'task of the model (default: inferred from the rows)', modelTypes),
   base: option(
     '-b, --base <model>',
-    'starting point: folder or name of a model or backbone, or owner/name from the Hub (default: the backbone of the language)',
+    'starting point: folder or name of a model or backbone, or owner/name from the Hub (default: the backbone for --language)',
   ),
   name: option(
     '--name <name>',

@@ -7,13 +7,13 @@ import { argument, choice, columnOptions, devFractionOption, option, required, s
 
 const parameters = {
   input: argument('<input>', 'file of rows'),
-  type: required(choice('--type <type>', 'task to train a model for', modelTypes)),
+  type: required(choice('--type <type>', 'task that the dataset is for', modelTypes)),
   output: option('-o, --output <file>', 'zip to write (default: next to the input)'),
   ...columnOptions,
   dev: option('--dev <file>', 'rows to evaluate on, in the same format (default: a tenth of the input is set aside)'),
   devFraction: devFractionOption,
   seed: seedOption,
-  name: option('--name <name>', 'name of the dataset (default: that of the output)'),
+  name: option('--name <name>', 'name of the dataset (default: the name of the output file)'),
   description: option('--description <text>', 'description of the dataset (default: its name)'),
 };
 

@@ -10,7 +10,7 @@ export const embedCommand = command({
   name: 'embed',
   summary: 'print the embedding vector of each text',
   details:
-    'Prints one vector per line, its numbers separated by tabs. Vectors have length 1, so their dot products are cosine similarities.',
+    'Prints one vector per line, with its numbers separated by tabs. Vectors have length 1, so their dot products are cosine similarities.',
   parameters: {
     texts: list('[texts...]', 'texts to embed'),
     ...textOptions,

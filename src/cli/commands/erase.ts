@@ -9,7 +9,7 @@ export const eraseCommand = command({
   summary: 'remove all data of an account of the service, after confirmation',
   details: 'Remove its API keys first.',
   parameters: {
-    app_id: { ...argument('<app_id>', 'account'), parse: (given: unknown) => appId(String(given)) },
+    app_id: { ...argument('<app_id>', 'name of the account'), parse: (given: unknown) => appId(String(given)) },
     ...serviceDataOptions,
     yes: yesOption,
   },

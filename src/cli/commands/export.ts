@@ -9,7 +9,7 @@ const ZIP_ENDING = '.zip';
 
 export const exportCommand = command({
   name: 'export',
-  summary: 'copy a model to a folder or zip, as fp32 for other libraries or as int8',
+  summary: 'copy a model to a folder or zip: fp32 for other libraries, or int8',
   details: `fp32 writes model.safetensors and onnx/model.onnx, which Python libraries and transformers.js load. If a model has only 8-bit
 weights, its fp32 weights are restored from them. int8 writes only the 8-bit graph: a quarter of the size, and enough for Orchard.
 

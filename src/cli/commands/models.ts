@@ -10,12 +10,12 @@ import { interruptible, Progress } from '../terminal.js';
 const name = { ...argument('<name>', 'name of a model or backbone'), suggestions: pretrainedModelNames };
 const directory = option(
   '--directory <folder>',
-  'folder of pulled models; or set ORCHARD_MODELS_DIRECTORY (default: a folder in the cache)',
+  'folder of downloaded models; or set ORCHARD_MODELS_DIRECTORY (default: a folder in the user cache)',
 );
 
 const listCommand = command({
   name: 'list',
-  summary: 'list the models, and which of them are on this machine',
+  summary: 'list all models, and show which are on this machine',
   parameters: { directory },
   async run({ settings, output }) {
     const models = await listed(settings.directory);
@@ -49,10 +49,13 @@ const cardCommand = command({
 
 const pullCommand = command({
   name: 'pull',
-  summary: 'download a model; each file is checked by its SHA-256',
+  summary: 'download a model, and check each file by its SHA-256',
   parameters: {
     name,
-    from: option('--from <place>', 'folder or URL with catalogue/ and backbones/; or set ORCHARD_MODELS_FROM'),
+    from: option(
+      '--from <place>',
+      'folder or URL with catalogue/ and backbones/; or set ORCHARD_MODELS_FROM (default: the installed package)',
+    ),
     directory,
   },
   async run({ settings: { name, from, directory }, terminal, output }) {

@@ -10,7 +10,7 @@ export const newKeyCommand = command({
   summary: 'add an API key for an account to a key file, and print it',
   details: 'The file stores only a hash of the key, so the key is shown only once.',
   parameters: {
-    appId: required(option('--app-id <name>', 'account', appId)),
+    appId: required(option('--app-id <name>', 'name of the account (app_id)', appId)),
     keys: required(option('--keys <file>', 'key file; created if it does not exist')),
     tier: choice('--tier <tier>', 'subscription tier (default: pro)', tiers),
   },

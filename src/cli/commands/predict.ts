@@ -23,17 +23,17 @@ text that can't be read or answered is reported with its line number; the rest c
   orchard predict ./reviews-model --input reviews.csv --text-column review --format csv > answers.csv`,
   parameters: {
     model: modelParameters.model,
-    texts: list('[texts...]', 'texts to answer'),
+    texts: list('[texts...]', 'texts to run the model on'),
     ...textOptions,
     format: choice(
       '-f, --format <format>',
-      'output format: label, score and text separated by tabs (text), JSON Lines, or CSV (csv)',
+      'output format: label, score and text separated by tabs (text), JSON Lines (jsonl), or CSV (csv)',
       answerFormats,
     ),
     top: option('-k, --top <number>', 'number of labels or passages to print per text', integer(1)),
     noneOfThese: flag(
       '--none-of-these',
-      'classification: print - if no label fits, by a threshold that training has fitted',
+      'classification: print - if no label fits, by the threshold found in training',
     ),
     device: modelParameters.device,
     threads: modelParameters.threads,

@@ -16,7 +16,7 @@ const parameters = {
   ),
   textColumn: option('--text-column <name>', 'column or field with the passage (default: text)'),
   top: option('-k, --top <number>', 'number of passages to print per question (default: 3)', integer(1)),
-  model: option('-m, --model <model>', 'folder or name of a model or backbone (default: by the language)'),
+  model: option('-m, --model <model>', 'folder or name of a model or backbone (default: chosen by --language)'),
   language: option('--language <language>', 'language of the passages, such as en or ja (default: en)'),
   save: option('--save <folder>', 'folder to save the index to'),
   device: deviceOption,

@@ -12,8 +12,8 @@ export const tuneCommand = command({
   name: 'tune',
   summary: 'train with many settings and keep the best model',
   details: `Trains with the default settings first, then with random ones. Most of those train for a few epochs only; the best third
-continues (successive halving). All are compared on the same rows, which are set aside. Options such as --learning-rate hold for
-every trial.
+continues (successive halving). All are compared on the same rows, which are set aside. Options such as --learning-rate apply
+to every trial.
 
   orchard tune reviews.csv --minutes 10
   orchard tune reviews.csv --trials 30 --space space.json
@@ -21,7 +21,7 @@ every trial.
   parameters: {
     minutes: option('--minutes <number>', 'time limit, such as 10 or 0.5 (default: none)', decimal),
     trials: option('--trials <number>', 'maximum number of trials (default: 20; with --minutes, no limit)', integer(1)),
-    space: option('--space <file>', 'JSON file with the settings to try (default: around the defaults)'),
+    space: option('--space <file>', 'JSON file with the settings to try (default: values around the default settings)'),
     ...trainParameters,
   },
   async run({ settings: { minutes, trials, space, ...training }, terminal, output }) {

@@ -8,7 +8,7 @@ export const unusedCommand = command({
   name: 'unused',
   summary: 'list or remove models of the service that have not been used for some time',
   parameters: {
-    days: option('--days <number>', 'days without use (default: 30)', integer(1, 36_500)),
+    days: option('--days <number>', 'minimum number of days without use (default: 30)', integer(1, 36_500)),
     remove: flag('--remove', 'remove the models, after confirmation'),
     ...serviceDataOptions,
     yes: yesOption,
