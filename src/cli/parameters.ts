@@ -228,6 +228,7 @@ export const serviceDataOptions = {
   database: databaseOption,
   schema: schemaOption,
 };
+export const yesOption = flag('--yes', 'do not ask for confirmation');
 export const DEFAULT_DATA = './orchard-data';
 
 /** A folder on the command line wins over a database in the environment. */

@@ -3,8 +3,7 @@ import type { CrossValidation, DoubtfulRow } from '../../api/index.js';
 import { unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command } from '../command.js';
-import { evaluationLines } from '../evaluation-lines.js';
-import { alignedLines, grouped, onOneLine } from '../format.js';
+import { alignedLines, evaluationLines, grouped, onOneLine } from '../format.js';
 import { argument, integer, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 

@@ -1,7 +1,7 @@
 import { command } from '../command.js';
-import { confirm, yesOption } from '../confirm.js';
 import { grouped } from '../format.js';
-import { argument, dataPlaceOf, serviceDataOptions } from '../parameters.js';
+import { argument, dataPlaceOf, serviceDataOptions, yesOption } from '../parameters.js';
+import { confirm } from '../terminal.js';
 import { appId } from './new-key.js';
 
 export const eraseCommand = command({

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { unwrap } from '../../contract/index.js';
 import { command } from '../command.js';
-import { evaluationLines } from '../evaluation-lines.js';
+import { evaluationLines } from '../format.js';
 import {
   argument,
   columnOptions,

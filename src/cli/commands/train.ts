@@ -3,8 +3,7 @@ import type { TrainedModel, TrainOptions } from '../../api/index.js';
 import { unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, type Settings } from '../command.js';
-import { evaluationLines } from '../evaluation-lines.js';
-import { grouped } from '../format.js';
+import { evaluationLines, grouped } from '../format.js';
 import { option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, type Output, Progress } from '../terminal.js';
 

@@ -1,8 +1,8 @@
 import type { UnusedModel } from '../../jobs/index.js';
 import { command } from '../command.js';
-import { confirm, yesOption } from '../confirm.js';
 import { alignedLines, grouped } from '../format.js';
-import { dataPlaceOf, flag, integer, option, serviceDataOptions } from '../parameters.js';
+import { dataPlaceOf, flag, integer, option, serviceDataOptions, yesOption } from '../parameters.js';
+import { confirm } from '../terminal.js';
 
 export const unusedCommand = command({
   name: 'unused',

@@ -16,7 +16,6 @@ import { CARD_FILE } from '../../models/index.js';
 import { type BodyLimits, otherType } from '../body.js';
 import { jobStream } from '../jobs.js';
 import { type Route, route } from '../route.js';
-import { hasRows } from '../row-uploads.js';
 import {
   createdSchema,
   explanationSchema,
@@ -26,6 +25,7 @@ import {
   pageModelsSchema,
 } from '../schemas.js';
 import type { PageServices } from '../services.js';
+import { hasRows } from '../uploads.js';
 
 /** What only the page at / asks for. Not in the OpenAPI document. */
 
