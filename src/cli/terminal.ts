@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
 import { ValidationError } from '../contract/index.js';
 import { grouped } from './format.js';
@@ -163,6 +162,7 @@ export async function interruptible<Value>(work: (signal: AbortSignal) => Promis
  */
 export async function confirm({ stdin, stderr }: Terminal, warning: string, expected: string): Promise<void> {
   if (!stdin.isTTY) throw refusal('--yes', `${warning} Add --yes, because there is no terminal to ask on`);
+  const { createInterface } = await import('node:readline/promises'); // help does not need it
   const questions = createInterface({ input: stdin, output: stderr });
   try {
     const answer = await questions.question(`${warning} Type ${expected} to continue: `);

@@ -54,7 +54,7 @@ const MAX_WAITING_UPLOADS = 3;
 /** An upload without a job is removed after this time. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
 /** An upload is removed after this time if the process died while it created the job. */
-const TAKEN_IN_VAIN_MS = 24 * 60 * 60_000;
+const ORPHANED_AFTER_MS = 24 * 60 * 60_000;
 /** How often uploads to remove are looked for. */
 const SWEEP_MS = 60_000;
 
@@ -144,7 +144,7 @@ export class DatasetUploads {
   }
 
   async #isOver({ app_id, upload: { state, job, at } }: StoredUpload, now: number): Promise<boolean> {
-    if (job === null) return now - at > (state === 'taken' ? TAKEN_IN_VAIN_MS : ABANDONED_AFTER_MS);
+    if (job === null) return now - at > (state === 'taken' ? ORPHANED_AFTER_MS : ABANDONED_AFTER_MS);
     const found = await new JobRepository(this.#storage, app_id).find(job);
     return found === undefined || hasEnded(found.status);
   }

@@ -12,7 +12,7 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return found;
 }
 
-/** Reads bytes that come in pieces of so many. */
+/** Reads bytes that come in pieces of a size. */
 async function read(content: string | Buffer, format: InputFormat, piece = 3, column = 'text') {
   const whole = Buffer.from(content);
   const pieces = Array.from({ length: Math.ceil(whole.length / piece) }, (_, at) =>

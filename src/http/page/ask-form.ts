@@ -263,8 +263,8 @@ const LEAST_SHARE = 0.15;
 /** Strongest colour, in per cent: the word must stay readable. */
 const MOST_COLOUR = 45;
 /** How many words the summary names, and the least share of the largest weight that they have. */
-const TOLD = 3;
-const TOLD_SHARE = 0.25;
+const NAMED_WORDS = 3;
+const NAMED_SHARE = 0.25;
 /** More answers are folded away. */
 const SHOWN_ANSWERS = 3;
 
@@ -310,9 +310,9 @@ function answerView(answer: ExplainedAnswer, query: string): HTMLElement {
 function heaviestWords({ words }: ExplainedAnswer): string[] {
   const most = heaviestOf(words);
   return words
-    .filter(({ weight }) => weight > TOLD_SHARE * most)
+    .filter(({ weight }) => weight > NAMED_SHARE * most)
     .toSorted((a, b) => b.weight - a.weight)
-    .slice(0, TOLD)
+    .slice(0, NAMED_WORDS)
     .map(({ word }) => `“${word}”`);
 }
 
