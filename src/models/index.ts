@@ -15,6 +15,7 @@ export { type FoundModel, findModel } from './find-model.js';
 export { readConfig, readFolderFile } from './folder-file.js';
 export { folderModels } from './folder-models.js';
 export { type HubOptions, hubModels } from './hub-models.js';
+export { listedMistakes, MAX_MISTAKE_CHARACTERS, MAX_MISTAKES } from './mistakes.js';
 export { type BlendWeights, type Evidence, type ModelFolderConfig, modelFolderConfig } from './model-config.js';
 export { openModelFolder, writeModelFolder } from './model-folder.js';
 export type { LoadedModel, LoadOptions, ModelLoader, ModelProgress } from './model-loader.js';
@@ -23,9 +24,6 @@ export {
   type CalibrationBin,
   type ClassFigures,
   type Confusion,
-  listedMistakes,
-  MAX_MISTAKE_CHARACTERS,
-  MAX_MISTAKES,
   type Mistake,
   type ModelEvaluation,
   type ModelReport,

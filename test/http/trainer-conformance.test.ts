@@ -138,7 +138,7 @@ describe.each([
       const model_config = { ...aRequest.model_config, preprocessing: { lowercase: false } };
       await createJob(service, { ...aRequest, training_config, model_config });
       const { spec } = await service.host.nextRun();
-      expect(spec).toMatchObject({ training_config, model_config, dataset_url: aRequest.dataset_url });
+      expect(spec).toMatchObject({ training_config, model_config, dataset: { url: aRequest.dataset_url } });
     });
 
     const { dataset_url: _, ...noUrl } = aRequest;
