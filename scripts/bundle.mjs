@@ -40,12 +40,31 @@ const external = Object.keys({ ...dependencies, ...peerDependencies })
   .filter((name) => name !== BUNDLED)
   .map((name) => new RegExp(`^${name}(/|$)`));
 
+const LATE = '?late';
+
+/**
+ * Gives the index of a room that is imported late a module of its own. Without it, all that the room exports would be
+ * one chunk, and whoever imports a name of the index early would load the whole room.
+ */
+const lateRooms = {
+  name: 'late-rooms',
+  async resolveId(source, importer, { kind }) {
+    if (kind !== 'dynamic-import' || !source.endsWith('/index.js')) return undefined;
+    const resolved = await this.resolve(source, importer);
+    return `${resolved.id}${LATE}`;
+  },
+  load(id) {
+    return id.endsWith(LATE) ? `export * from ${JSON.stringify(id.slice(0, -LATE.length))};` : undefined;
+  },
+};
+
 /** Bundles some entries. @returns the files that were written. */
 async function bundle(input, options) {
   const build = await rolldown({
     cwd: root,
     input,
     external: [/^node:/, ...external],
+    plugins: [lateRooms],
     platform: 'node',
     // Rewrites `await using`, which Node knows from release 24 on.
     transform: { target: 'node20' },

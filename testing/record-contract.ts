@@ -3,7 +3,7 @@ import { isVersionConflict, type JsonValue, type Storage } from '../src/storage/
 import { ODD_KEYS, observeDuring, outcomes, range, type StorageChecks, tamperWith } from './storage-check.js';
 
 const CONTENDERS = 12;
-/** So many numbers make a record that one system call doesn't write. */
+/** A record of this many numbers is too large for one system call to write. */
 const LARGE = 20_000;
 
 /** What a storage promises about records, apart from listings. */

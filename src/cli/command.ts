@@ -1,5 +1,3 @@
-import type { ResultAsync } from 'neverthrow';
-import type { OrchardError } from '../contract/index.js';
 import type { Output, Terminal } from './terminal.js';
 
 /** What a command of `orchard` consists of. A new command is a file in commands/ and a line in commands.ts. */
@@ -104,11 +102,4 @@ export function isOption({ usage }: Parameter): boolean {
 /** The command line is wrong: exit code 2. The message says what to type instead. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
-}
-
-/** The value of a call of the library. @throws the error that the call fails with */
-export async function outcomeOf<Value>(call: ResultAsync<Value, OrchardError>): Promise<Value> {
-  const outcome = await call;
-  if (outcome.isErr()) throw outcome.error;
-  return outcome.value;
 }

@@ -1,3 +1,5 @@
+import type { AverageFigures, Evaluation, LabelEvaluation } from '../api/index.js';
+
 /** How results are laid out as text. */
 
 /** 12345 → "12,345" */
@@ -20,4 +22,55 @@ export function alignedLines(
   const aligned = (cell: string, at: number) =>
     at > 0 && numbers === 'right' ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0);
   return rows.map((row) => row.map(aligned).join('  ').trimEnd());
+}
+
+/** An evaluation as text: a table of classes and averages, the metrics with their intervals, confusions. */
+export async function evaluationLines(evaluation: Evaluation): Promise<readonly string[]> {
+  const { evaluationFigures } = await import('../api/index.js');
+  const metrics = alignedLines(
+    evaluationFigures(evaluation).map(({ name, value, interval }) => {
+      const range = interval && `${interval[0].toFixed(4)} to ${interval[1].toFixed(4)} at 95 %`;
+      return [name, value.toFixed(4), range ?? ''];
+    }),
+  );
+  const rows = grouped(evaluation.rows);
+  if (evaluation.kind === 'passages') return [`${rows} questions`, ...metrics];
+  const { classes, micro, macro, weighted } = evaluation;
+  const averages = [
+    { label: 'micro average', ...micro },
+    { label: 'macro average', ...macro },
+    { label: 'weighted average', ...weighted },
+  ];
+  const table = alignedLines(
+    [['', 'precision', 'recall', 'f1', 'support'], ...[...classes, ...averages].map(cellsOf)],
+    'right',
+  );
+  const confusions = evaluation.kind === 'labels' ? confusionLines(evaluation) : [];
+  return [...table, '', `${rows} rows`, ...metrics, ...confusions];
+}
+
+function cellsOf({ label, precision, recall, f1, support }: AverageFigures & { readonly label: string }) {
+  return [label, ...[precision, recall, f1].map((figure) => figure.toFixed(4)), grouped(support)];
+}
+
+/** Pairs of labels that are listed. */
+const MAX_CONFUSIONS = 10;
+
+/** Which label was predicted for which, the most frequent first. */
+function confusionLines({ confusion }: LabelEvaluation): readonly string[] {
+  if (confusion === undefined) return [];
+  const { labels, counts } = confusion;
+  const wrong = counts
+    .flatMap((row, actual) => row.map((count, predicted) => ({ count, actual, predicted })))
+    .filter(({ count, actual, predicted }) => count > 0 && actual !== predicted)
+    .toSorted((a, b) => b.count - a.count);
+  if (wrong.length === 0) return [];
+  const lines = wrong
+    .slice(0, MAX_CONFUSIONS)
+    .map(({ count, actual, predicted }) => [
+      `${grouped(count)} ×`,
+      `${labels[actual]}`,
+      `predicted as ${labels[predicted]}`,
+    ]);
+  return ['', 'confusions:', ...alignedLines(lines)];
 }

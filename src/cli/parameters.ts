@@ -1,11 +1,18 @@
 import type { Model, TrainOptions } from '../api/index.js';
-import { DEVICES, modelSizes, modelTypes, pretrainedModelNames } from '../contract/index.js';
+import {
+  DEVICES,
+  MAX_MODEL_NAME_LENGTH,
+  MODEL_NAME,
+  modelSizes,
+  modelTypes,
+  pretrainedModelNames,
+  unwrap,
+} from '../contract/index.js';
 import type { DataPlace } from '../http/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
-import { outcomeOf, type Parameter, type Settings, UsageError } from './command.js';
-import { type GivenTexts, givenTexts } from './input/given-texts.js';
-import { inputFormats } from './input/texts.js';
-import type { Output, Progress, Terminal } from './terminal.js';
+import { type Parameter, type Settings, UsageError } from './command.js';
+import type { Progress } from './terminal.js';
+import type { GivenTexts, TextOutput, TextSettings } from './text-input.js';
 
 /** Arguments and options: how they are declared and parsed, and those that several commands share. */
 
@@ -70,9 +77,9 @@ function text(typed: string): string {
 }
 
 /** A parser for texts of a pattern. @param expected what to give, for the message */
-export function matching(pattern: RegExp, expected: string): Parse<string> {
+export function matching(pattern: RegExp, expected: string, maxLength = Number.POSITIVE_INFINITY): Parse<string> {
   return (typed) => {
-    if (!pattern.test(typed)) throw new UsageError(`give ${expected}`);
+    if (!pattern.test(text(typed)) || typed.length > maxLength) throw new UsageError(`give ${expected}`);
     return typed;
   };
 }
@@ -101,7 +108,7 @@ function share(typed: string): number {
 
 export const deviceOption = choice(
   '--device <device>',
-  'where to compute; see orchard devices (default: cpu)',
+  'device to compute on; see orchard devices (default: cpu)',
   DEVICES,
 );
 export const seedOption = option('--seed <number>', 'random seed (default: 0)', integer(0));
@@ -121,43 +128,28 @@ export async function openModel(
   signal?: AbortSignal,
 ): Promise<Model> {
   const { loadModel } = await import('../api/index.js');
-  return outcomeOf(loadModel(model, { signal, ...(device && { device }), ...(threads && { threads }) }));
+  return unwrap(loadModel(model, { signal, ...(device && { device }), ...(threads && { threads }) }));
 }
+
+/** How texts are written. */
+export const inputFormats = ['text', 'jsonl', 'csv', 'tsv'] as const;
+export type InputFormat = (typeof inputFormats)[number];
 
 /** Where texts come from, in addition to the command line. */
 export const textOptions = {
   input: option('-i, --input <file>', 'file of texts; - is standard input'),
   inputFormat: choice(
     '--input-format <format>',
-    'one text per line (text), or a field of each record (default: by the file extension; text for standard input)',
+    'one text per line (text), or one field of each record (default: by the file extension; text for standard input)',
     inputFormats,
   ),
   textColumn: option('--text-column <name>', 'column or field with the text (default: text)'),
 };
 
-export function openTexts(
-  settings: Partial<Settings<typeof textOptions>> & { readonly texts?: readonly string[] },
-  terminal: Terminal,
-): Promise<GivenTexts> {
-  const { texts, input, inputFormat, textColumn } = settings;
-  return givenTexts({ texts, input, 'input-format': inputFormat, 'text-column': textColumn }, terminal);
-}
-
-/** The texts one by one. Reports those that can't be read, and ends when the reader of the results has gone. */
-export async function* readTexts(
-  input: GivenTexts,
-  output: Output,
-): AsyncGenerator<{ readonly line: number; readonly text: string }, void, undefined> {
-  output.closed.addEventListener('abort', input.stop);
-  try {
-    for await (const each of input.texts) {
-      if ('text' in each) yield each;
-      else await output.problem(input.name, each.line, each.problem);
-      if (output.closed.aborted) return;
-    }
-  } finally {
-    input.stop();
-  }
+/** @throws UsageError, StorageError */
+export async function openTexts(settings: TextSettings, shown: TextOutput): Promise<GivenTexts> {
+  const { GivenTexts, openTextSource } = await import('./text-input.js');
+  return new GivenTexts(await openTextSource(settings, shown.terminal), shown);
 }
 
 export const devFractionOption = option(
@@ -185,12 +177,12 @@ export const trainingParameters = {
   type: choice('-t, --type <type>', 'task of the model (default: inferred from the rows)', modelTypes),
   base: option(
     '-b, --base <model>',
-    'starting point: folder or name of a model or backbone, or owner/name from the Hub (default: the backbone of the language)',
+    'starting point: folder or name of a model or backbone, or owner/name from the Hub (default: the backbone for --language)',
   ),
   name: option(
     '--name <name>',
     'model name: 1 to 24 of a–z, 0–9 and - (default: from the file name)',
-    matching(/^[a-z0-9-]{1,24}$/, '1 to 24 characters of a–z, 0–9 and -'),
+    matching(MODEL_NAME, '1 to 24 characters of a–z, 0–9 and -', MAX_MODEL_NAME_LENGTH),
   ),
   size: choice('--size <size>', 'size of a model without a backbone (default: mini)', modelSizes),
   language: option('--language <language>', 'language of the texts, such as en or ja (default: en)'),
@@ -236,6 +228,7 @@ export const serviceDataOptions = {
   database: databaseOption,
   schema: schemaOption,
 };
+export const yesOption = flag('--yes', 'do not ask for confirmation');
 export const DEFAULT_DATA = './orchard-data';
 
 /** A folder on the command line wins over a database in the environment. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { ValidationError } from '../contract/index.js';
 import { grouped } from './format.js';
 
 /** What a command reads and writes, and how it is interrupted. */
@@ -152,4 +153,26 @@ export async function interruptible<Value>(work: (signal: AbortSignal) => Promis
   } finally {
     ignore();
   }
+}
+
+/**
+ * Asks on the terminal before something is removed.
+ * @param expected the answer that confirms
+ * @throws ValidationError for another answer, or without a terminal
+ */
+export async function confirm({ stdin, stderr }: Terminal, warning: string, expected: string): Promise<void> {
+  if (!stdin.isTTY) throw refusal('--yes', `${warning} Add --yes, because there is no terminal to ask on`);
+  const { createInterface } = await import('node:readline/promises'); // help does not need it
+  const questions = createInterface({ input: stdin, output: stderr });
+  try {
+    const answer = await questions.question(`${warning} Type ${expected} to continue: `);
+    if (answer !== expected)
+      throw refusal('confirmation', `${JSON.stringify(answer)} does not match; nothing was done`);
+  } finally {
+    questions.close();
+  }
+}
+
+function refusal(where: string, msg: string): ValidationError {
+  return new ValidationError([{ loc: [where], msg, type: 'arguments' }]);
 }

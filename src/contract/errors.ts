@@ -1,3 +1,5 @@
+import type { ResultAsync } from 'neverthrow';
+
 /**
  * Every way an Orchard call can fail, as one closed union. Each class is something that a caller
  * would handle differently; `code` is its literal name, `cause` the underlying error.
@@ -389,6 +391,13 @@ export function toOrchardError(thrown: unknown, doing: string): OrchardError {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   if (isMediumFailure(thrown)) return new StorageError(`${doing}: ${reason}`, { cause: thrown });
   return new InternalError(`${doing}: ${reason}`, { cause: thrown });
+}
+
+/** The value of a call of the library. @throws the error that the call fails with */
+export async function unwrap<Value>(call: ResultAsync<Value, OrchardError>): Promise<Value> {
+  const result = await call;
+  if (result.isErr()) throw result.error;
+  return result.value;
 }
 
 /** True for the error of a system call that the disk failed: full, over quota, read-only, not allowed or broken. */

@@ -1,58 +1,21 @@
 import * as z from 'zod';
+import {
+  type Account,
+  APP_ID,
+  MAX_BATCH_QUERIES,
+  MAX_MEDLEY_MODELS,
+  MAX_MEDLEY_QUERIES,
+  MAX_QUERY_CHARACTERS,
+  tiers,
+} from './constants.js';
 import type { FieldsOf } from './validate.js';
 
-/** Accounts, which own jobs and models, and their tiers (docs/service.md, "Keys, accounts, tiers"). */
-
-/** The subscription of an account. `pro` adds batches, medleys and training for question answering. */
-export type Tier = 'basic' | 'pro';
-
-/** The owner of jobs and models. An account sees only its own. */
-export interface Account {
-  /** 1 to 50 printable ASCII characters. */
-  readonly app_id: string;
-  readonly tier: Tier;
-}
-
 export const accountSchema = z.strictObject({
-  app_id: z.string().regex(/^[ -~]{1,50}$/, 'an app_id has 1 to 50 printable ASCII characters'),
-  tier: z.enum(['basic', 'pro']),
+  app_id: z.string().regex(APP_ID, 'an app_id has 1 to 50 printable ASCII characters'),
+  tier: z.enum(tiers),
 } satisfies FieldsOf<Account>);
 
-/** The default account. */
-export const LOCAL_ACCOUNT: Account = { app_id: 'local', tier: 'pro' };
-
 /** Queries to models: requests, limits and results (docs/service.md, "Asking models"). */
-
-/** Maximum number of queries in a batch (docs/service.md, "Limits"). */
-export const MAX_BATCH_QUERIES = 20;
-/**
- * Maximum length of a query in UTF-16 code units (docs/service.md, "Limits"), about fifty pages. The longest query takes a
- * small encoder seconds, in slices between which other queries run.
- */
-export const MAX_QUERY_CHARACTERS = 100_000;
-/** Maximum number of queries in a medley batch (docs/service.md, "Limits"). */
-export const MAX_MEDLEY_QUERIES = 50;
-/** Maximum number of models of one medley request that run at the same time (docs/service.md, "Limits"). */
-export const MAX_CONCURRENT_MODELS = 2;
-/** Maximum number of models of one medley request: the number of pretrained names, so that the work is bounded. */
-const MAX_MEDLEY_MODELS = 11;
-
-/** The names of the pretrained models in the catalogue (docs/service.md, "Pretrained models"). */
-export const pretrainedModelNames = [
-  'customer-review',
-  'sentiment-classification',
-  'emotion-detection',
-  'toxicity-detection',
-  'news-classification',
-  'financial-customer-support',
-  'financial-sentiment-analysis',
-  'conversational-language-understanding-english',
-  'conversational-language-understanding-japanese',
-  'named-entity-recognition',
-  'research-papers-search',
-] as const;
-/** A pretrained model of the catalogue. Other names work too if the model loader knows them. */
-export type PretrainedModelName = (typeof pretrainedModelNames)[number];
 
 export const pretrainedNameSchema = z.string().min(1, 'the name of the model is empty');
 export const querySchema = z.string().max(MAX_QUERY_CHARACTERS, {
@@ -91,10 +54,6 @@ export const inferenceResultSchema: z.ZodType<InferenceResult> = z.strictObject(
     description: 'Entities: where each entity starts in the query, in UTF-16 code units from 0.',
   }),
 } satisfies FieldsOf<InferenceResult>);
-
-/** How to show results to people: labels by their scores, entities in their text, or passages by rank. */
-export type AnswerView = 'labels' | 'entities' | 'passages';
-export const answerViews = ['labels', 'entities', 'passages'] as const satisfies readonly AnswerView[];
 
 /** The metadata of every inference response (docs/service.md, "Result"). */
 export interface InferenceMetadata {

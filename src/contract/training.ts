@@ -3,13 +3,15 @@ import {
   type FamilyName,
   familyNameOf,
   familyNames,
+  MAX_MODEL_NAME_LENGTH,
+  MODEL_NAME,
   type ModelSize,
   type ModelType,
   modelSizes,
   modelTypes,
   type TrainingJobStatus,
   trainingJobStatuses,
-} from './enumerations.js';
+} from './constants.js';
 import type { FieldsOf } from './validate.js';
 
 export const modelTypeSchema = z.enum(modelTypes);
@@ -21,14 +23,6 @@ export const modelSizeSchema = z.enum(modelSizes);
 export const trainingJobStatusSchema = z.enum(trainingJobStatuses);
 
 /** The training request, with every rule on its fields (docs/service.md, "The training request"). */
-
-/** Maximum length of a model name (docs/service.md, "Limits"). */
-const MAX_MODEL_NAME_LENGTH = 24;
-/** Maximum length of an idempotency key, in UTF-16 code units. Requests with the same key create one job. */
-export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
-
-/** The default batch size. A training on few rows may choose a smaller one, and reports it. */
-export const DEFAULT_BATCH_SIZE = 32;
 
 /** How texts are changed before they are read. */
 export interface Preprocessing {
@@ -62,7 +56,7 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
     .string()
     .min(1, 'the model name is empty; give 1 to 24 of a–z, 0–9 and "-"')
     .max(MAX_MODEL_NAME_LENGTH, `the model name is longer than ${MAX_MODEL_NAME_LENGTH} characters`)
-    .regex(/^[a-z0-9-]*$/, 'the model name may hold only a–z, 0–9 and "-"'),
+    .regex(MODEL_NAME, 'the model name may hold only a–z, 0–9 and "-"'),
   type: modelTypeSchema,
   family: familyNameSchema,
   size: modelSizeSchema,

@@ -1,23 +1,18 @@
 import { ResultAsync } from 'neverthrow';
-import { type ModelType, type OrchardError, toOrchardError, ValidationError } from '../contract/index.js';
 import {
-  type CheckedRows,
-  CONFIG_FILE,
-  type DatasetWarning,
-  type RecordFile,
-  type RowPlaces,
-  type RowTable,
-  readRowFile,
-  singleProblem,
-  type TaggedRow,
-  writeZip,
-} from '../datasets/index.js';
+  DEFAULT_DEV_FRACTION,
+  type ModelType,
+  type OrchardError,
+  toOrchardError,
+  ValidationError,
+} from '../contract/index.js';
+import type { CheckedRows, DatasetWarning, RecordFile, RowPlaces, RowTable, TaggedRow } from '../datasets/index.js';
 import { type ClassificationType, classificationTypes } from './classification/classification-dataset.js';
 import { beginTag, entityTypes, parseTag } from './entities/bio-tags.js';
 import type { FamilyRows } from './family.js';
-import { type CheckedRowSets, type Dataset, DEFAULT_DEV_FRACTION, type RowSets } from './row-sets.js';
+import type { CheckedRowSets, Dataset, RowSets } from './row-sets.js';
 
-/** Makes dataset archives (docs/archives.md) out of rows. */
+/** Makes dataset archives (docs/archives.md) out of rows. Loads what reads and writes files when it is called. */
 
 /** The options that the makers of all archives share. */
 export interface ArchiveOptions<Source> {
@@ -104,6 +99,7 @@ export function createClassificationArchive(
     const isMultilabel = type === 'multilabel-text-classification';
     const read = async (source: RowSource, option: string): Promise<RowTable> => {
       if (!(Symbol.iterator in source)) {
+        const { readRowFile } = await import('../datasets/index.js');
         const { path, format, textColumn: text, labelColumn: label } = source;
         const fitting = ['labels', 'label'] as const;
         return readRowFile(path, { columns: { text, label }, format, isMultilabel, fitting });
@@ -174,9 +170,10 @@ export function createSequenceArchive(
     const { sequenceRows, isSpaced } = await import('./entities/rows.js');
     let respacedWords = 0;
     const read = async (source: SequenceSource, option: string): Promise<RowTable> => {
+      const { readRowFile } = await import('../datasets/index.js');
       const table =
         Symbol.iterator in source
-          ? given({ shape: 'tags', rows: tokensOf(source) }, option)
+          ? await given({ shape: 'tags', rows: tokensOf(source) }, option)
           : await readRowFile(source.path, { format: 'conll' });
       if (table.checked.shape === 'tags') {
         for (const { tokens } of table.checked.rows) respacedWords += tokens.filter(isSpaced).length;
@@ -235,6 +232,7 @@ export function createRetrievalArchive(
         const rows = Array.from(source, ({ question, context: passage }) => ({ question, passage }));
         return given({ shape: 'passage', rows }, option, { passage: 'context' });
       }
+      const { readRowFile } = await import('../datasets/index.js');
       const { path, format, questionColumn: question, contextColumn: passage } = source;
       return readRowFile(path, { columns: { question, passage }, format, fitting: ['passages', 'passage'] });
     };
@@ -271,8 +269,9 @@ function tokensOf(rows: Iterable<SequenceRow>): readonly TaggedRow[] {
 }
 
 /** Rows in memory. @param columns what their fields are called here. @throws DatasetError if there are none */
-function given(checked: CheckedRows, origin: string, columns: RowPlaces['columns'] = {}): RowTable {
+async function given(checked: CheckedRows, origin: string, columns: RowPlaces['columns'] = {}): Promise<RowTable> {
   if (checked.rows.length > 0) return { checked, origin, places: { lines: [], columns } };
+  const { singleProblem } = await import('../datasets/index.js');
   throw singleProblem({ file: origin, found: 'found no rows', expected: 'at least one row' });
 }
 
@@ -295,6 +294,7 @@ async function writeArchive<Made extends Dataset>(
   { name, description = name }: Pick<ArchiveOptions<unknown>, 'name' | 'description'>,
   path: string,
 ): Promise<ArchiveSummary> {
+  const { CONFIG_FILE, writeZip } = await import('../datasets/index.js');
   const files = Object.entries(write(dataset, name)).map(([file, content]) => {
     const value = file === CONFIG_FILE && typeof content === 'object' ? { desc: description, ...content } : content;
     const text = typeof value === 'string' ? value : `${JSON.stringify(value, undefined, 2)}\n`;

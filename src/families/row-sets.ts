@@ -1,11 +1,8 @@
-import type { DatasetProblem } from '../contract/index.js';
+import { type DatasetProblem, DEFAULT_DEV_FRACTION } from '../contract/index.js';
 import { counted, type DatasetLocation, type DatasetWarning, type RowTable, warnAbout } from '../datasets/index.js';
 import { filterWithPauses, isPauseDue, mapWithPauses, pause, Random } from '../system/index.js';
 
 /** What families share in making a dataset of rows: splitting, repeated rows, and rows of train that are in dev too. */
-
-/** Share of the rows that dev gets if no dev rows are given. */
-export const DEFAULT_DEV_FRACTION = 0.1;
 
 /** Rows to make a dataset of, and how. */
 export interface RowSets {

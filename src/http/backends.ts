@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { ValidationError } from '../contract/index.js';
+import { unwrap, ValidationError } from '../contract/index.js';
 import { type CopiedStorage, copyStorage, type SharedJobQueue } from '../jobs/index.js';
 import { Database, databaseFailure, PostgresStorage, QueueOnPostgres, SharedLimits } from '../postgres/index.js';
 import { fileStorage, type Storage } from '../storage/index.js';
 import type { RateLimiter, WrongKeyLimiter } from './admission.js';
 import type { ReadinessCheck } from './probes.js';
 import { type CalendarQuota, calendarQuota, periodOf, type Quota } from './quota.js';
-import { outcomeOf } from './refusal.js';
 import { type OperatorServices, operatorServices } from './services.js';
 
 /** The limits of a service. */
@@ -180,7 +179,7 @@ export async function copyToDatabase({
   const source = folderBackend(data);
   try {
     const { storage: to, queue, close } = await databaseBackend({ database, schema });
-    const copying = outcomeOf(copyStorage({ from: source.storage, to, ...(queue && { queue }) }));
+    const copying = unwrap(copyStorage({ from: source.storage, to, ...(queue && { queue }) }));
     return await copying.finally(close);
   } finally {
     await source.close();

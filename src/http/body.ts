@@ -30,7 +30,7 @@ async function readBytes(request: Request, { maxBodyBytes, bodyTimeoutMs }: Body
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), bodyTimeoutMs);
   // Servers enforce an announced length; reading at once avoids a web stream.
-  const reading = announced === null ? readPieces(request, maxBodyBytes, late.signal) : readWhole(request);
+  const reading = announced === null ? readChunks(request, maxBodyBytes, late.signal) : readWhole(request);
   const bytes = await Promise.race([reading, rejectedBy(late.signal)])
     .catch(() => {
       throw late.signal.aborted ? tooSlow(bodyTimeoutMs) : brokenOff();
@@ -44,16 +44,16 @@ async function readWhole(request: Request): Promise<Uint8Array> {
   return new Uint8Array(await request.arrayBuffer());
 }
 
-/** Reads no more than one piece beyond `maxBytes`. */
-async function readPieces({ body }: Request, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
+/** Reads no more than one chunk beyond `maxBytes`. */
+async function readChunks({ body }: Request, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of body ?? []) {
-    pieces.push(piece);
-    length += piece.byteLength;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    length += chunk.byteLength;
     if (length > maxBytes || signal.aborted) break;
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }
 
 function rejectedBy(signal: AbortSignal): Promise<never> {
@@ -113,15 +113,15 @@ export async function saveBody(
   /** A problem of the body; other failures are those of the file. */
   let refused: Refusal | undefined;
   let length = 0;
-  async function* upToLimit(pieces: AsyncIterable<Uint8Array>) {
+  async function* upToLimit(chunks: AsyncIterable<Uint8Array>) {
     try {
-      for await (const piece of pieces) {
-        length += piece.byteLength;
+      for await (const chunk of chunks) {
+        length += chunk.byteLength;
         if (length > maxBodyBytes) {
           refused = tooLarge(maxBodyBytes, false);
           throw refused;
         }
-        yield piece;
+        yield chunk;
       }
     } catch (thrown) {
       refused ??= late.aborted ? tooSlow(bodyTimeoutMs) : brokenOff();

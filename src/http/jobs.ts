@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type * as z from 'zod';
-import type { OrchardError } from '../contract/index.js';
+import { type OrchardError, unwrap } from '../contract/index.js';
 import type { DatasetWarning, DatasetWarningKind } from '../datasets/index.js';
 import type { JobError, JobInformation, TrainingEvent } from '../jobs/index.js';
-import { outcomeOf, refusalOf } from './refusal.js';
+import { refusalOf } from './refusal.js';
 import type { HandlerEnvironment } from './route.js';
 import type { JobProgress, JobStreamEvent, jobSchema } from './schemas.js';
 import type { TrainerService } from './services.js';
@@ -87,14 +87,14 @@ async function* watched(
   id: string,
   signal: AbortSignal,
 ): AsyncGenerator<JobStreamEvent, void, undefined> {
-  let job = await outcomeOf(trainer.getTrainingJob(id));
+  let job = await unwrap(trainer.getTrainingJob(id));
   for await (const event of trainer.watch(id, { signal })) {
     if (event.type === 'progress') {
       yield { event: 'progress', data: progressOf(event) };
       continue;
     }
     // A state is recorded before its event; other events may come before their records.
-    if (event.type === 'state') job = await outcomeOf(trainer.getTrainingJob(id));
+    if (event.type === 'state') job = await unwrap(trainer.getTrainingJob(id));
     else if (event.type === 'epoch') job = { ...job, training_stats: event.stats };
     else if (event.type === 'warnings') job = { ...job, warnings: [...job.warnings, ...event.warnings] };
     else continue;

@@ -1,4 +1,3 @@
-import type { ResultAsync } from 'neverthrow';
 import { isOrchardError, MAX_LISTED_PROBLEMS, type OrchardError, type ValidationProblem } from '../contract/index.js';
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 502 | 503;
@@ -160,11 +159,4 @@ function retryLater(type: string, problem: string, seconds: number, cause?: unkn
 function unexpected(status: RefusalStatus = 500, cause?: unknown): Refusal {
   const msg = 'the request could not be answered; x-request-id names it in the log';
   return new Refusal(status, [{ loc: [], msg, type: 'server_error' }], { cause });
-}
-
-/** The value of a call of the library. @throws the error that the call fails with */
-export async function outcomeOf<Value>(call: ResultAsync<Value, OrchardError>): Promise<Value> {
-  const outcome = await call;
-  if (outcome.isErr()) throw outcome.error;
-  return outcome.value;
 }

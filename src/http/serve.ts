@@ -50,7 +50,7 @@ class Connections {
   }
 
   #opened(socket: Socket): void {
-    if (this.#open.size >= this.#limits.maxConnections && !this.#makePlace()) {
+    if (this.#open.size >= this.#limits.maxConnections && !this.#makeRoom()) {
       refuseConnection(socket);
       return;
     }
@@ -59,7 +59,7 @@ class Connections {
   }
 
   /** Closes an idle connection, otherwise one that is slow to read its answer. @returns whether there is one */
-  #makePlace(): boolean {
+  #makeRoom(): boolean {
     const open = [...this.#open];
     const idle = open.find(([, { current }]) => current === undefined);
     const [socket] = idle ?? open.find(([{ writableLength }]) => writableLength > 0) ?? [];
@@ -81,21 +81,21 @@ class Connections {
     connection.current = response;
     response.once('close', () => {
       connection.current = undefined;
-      this.#touched(socket, connection);
+      this.#markUsed(socket, connection);
       const next = connection.waiting.shift();
       if (next !== undefined && socket.writable) this.#begin(socket, connection, ...next);
     });
     // Failures are answered by the listener.
-    void this.#answer(incoming, response).then(() => this.#boundUntaken(socket));
+    void this.#answer(incoming, response).then(() => this.#limitUnread(socket));
   }
 
-  #touched(socket: Socket, connection: Connection): void {
+  #markUsed(socket: Socket, connection: Connection): void {
     if (!this.#open.delete(socket)) return;
     this.#open.set(socket, connection);
   }
 
   /** If too much is unread, drops the largest answers, except the latest. */
-  #boundUntaken(latest: Socket): void {
+  #limitUnread(latest: Socket): void {
     if (latest.writableLength === 0) return;
     const others = [...this.#open.keys()]
       .filter((socket) => socket !== latest)

@@ -1,4 +1,10 @@
-import { type Account, type InferenceResponse, type ModelType, pretrainedModelNames } from '../contract/index.js';
+import {
+  type Account,
+  type InferenceResponse,
+  type ModelType,
+  pretrainedModelNames,
+  unwrap,
+} from '../contract/index.js';
 import type { Explanation } from '../families/index.js';
 import { type ExplainOptions, inferenceService, Medley, Predictor, type ServiceOptions } from '../inference/index.js';
 import {
@@ -15,7 +21,6 @@ import {
 } from '../jobs/index.js';
 import { CONFIG_FILE, catalogueModels, type ModelLoader, modelFolderConfig, readFolderFile } from '../models/index.js';
 import type { Storage } from '../storage/index.js';
-import { outcomeOf } from './refusal.js';
 import { DatasetUploads, type UploadLimits, uploadReadingHost } from './uploads.js';
 
 /** The classes of the library behind the service, and what the page and operators need in addition. */
@@ -138,13 +143,13 @@ export function accountServices({
       explain(account, model, query, options) {
         const predictor = predictors.of(account);
         const [, kind, name = model] = /^(pre-trained|model)\/(.+)$/.exec(model) ?? [];
-        return outcomeOf(
+        return unwrap(
           kind === 'model'
             ? predictor.explainCustom(name, query, options)
             : predictor.explainPretrained(name, query, options),
         );
       },
-      report: (account, id) => outcomeOf(trainers.of(account).report(id)),
+      report: (account, id) => unwrap(trainers.of(account).report(id)),
       async modelFolder({ app_id }, id) {
         const ready = new ReadyModels(storage, app_id, { gone: () => undefined });
         try {
@@ -216,11 +221,11 @@ export function operatorServices({
     async eraseAccount(app_id) {
       const erasing =
         trainerOf?.(app_id)?.eraseAccount(app_id) ?? eraseAccount({ storage, app_id, ...(queue && { queue }) });
-      const erased = await outcomeOf(erasing);
+      const erased = await unwrap(erasing);
       await forget?.(app_id);
       return erased;
     },
-    listUnusedModels: (options) => outcomeOf(listUnusedModels({ storage, ...options })),
-    removeUnusedModels: (options) => outcomeOf(removeUnusedModels({ storage, ...options })),
+    listUnusedModels: (options) => unwrap(listUnusedModels({ storage, ...options })),
+    removeUnusedModels: (options) => unwrap(removeUnusedModels({ storage, ...options })),
   };
 }

@@ -23,7 +23,7 @@ interface StaticFile {
 }
 
 /** Bytes written to a connection at a time, which bounds the memory of one that does not read. */
-const PIECE_BYTES = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /** Nothing from other servers, no inline scripts or styles. */
 const strictPolicy = {
@@ -54,9 +54,9 @@ function sending({ read, type, cacheControl = 'no-cache' }: StaticFile): Middlew
   return async (context) => {
     const { bytes, tag } = await content();
     const headers = { 'content-type': type, 'cache-control': cacheControl, etag: tag };
-    if (bytes.byteLength <= PIECE_BYTES) return context.body(bytes, { headers });
+    if (bytes.byteLength <= CHUNK_BYTES) return context.body(bytes, { headers });
     const length = String(bytes.byteLength);
-    return context.body(inPieces(bytes), { headers: { ...headers, 'content-length': length } });
+    return context.body(inChunks(bytes), { headers: { ...headers, 'content-length': length } });
   };
 }
 
@@ -77,13 +77,13 @@ function contentOf(text: string | Uint8Array): Content {
 }
 
 /** The same bytes, read on demand. */
-function inPieces(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
+function inChunks(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
   let sent = 0;
   return new ReadableStream({
     pull(controller) {
-      const piece = bytes.subarray(sent, sent + PIECE_BYTES);
-      sent += piece.byteLength;
-      if (piece.byteLength > 0) controller.enqueue(piece);
+      const chunk = bytes.subarray(sent, sent + CHUNK_BYTES);
+      sent += chunk.byteLength;
+      if (chunk.byteLength > 0) controller.enqueue(chunk);
       if (sent >= bytes.byteLength) controller.close();
     },
   });

@@ -14,6 +14,7 @@ export {
   WEIGHTS_FILE,
 } from './folder-files.js';
 export { type HubOptions, hubModels } from './hub-models.js';
+export { listedMistakes, MAX_MISTAKE_CHARACTERS, MAX_MISTAKES } from './mistakes.js';
 export {
   type BlendWeights,
   type Evidence,
@@ -41,9 +42,6 @@ export {
   type CalibrationBin,
   type ClassFigures,
   type Confusion,
-  listedMistakes,
-  MAX_MISTAKE_CHARACTERS,
-  MAX_MISTAKES,
   type Mistake,
   type ModelEvaluation,
   type ModelReport,

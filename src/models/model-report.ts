@@ -99,11 +99,6 @@ export const trainingRecordSchema = z.object({
 export type RecordedPrecision = NonNullable<z.infer<typeof trainingRecordSchema>['precision']>;
 export type TrainingRecord = z.infer<typeof trainingRecordSchema>;
 
-/** Maximum number of mistakes that are kept. */
-export const MAX_MISTAKES = 50;
-/** Maximum length of texts, entities and passages of mistakes, in characters (code points). */
-export const MAX_MISTAKE_CHARACTERS = 300;
-
 /** The figures of one class. */
 export interface ClassFigures {
   /** A label, or an entity type. */
@@ -200,27 +195,7 @@ export const modelEvaluationSchema = z.strictObject({
   confusion: confusionSchema.exactOptional(),
   calibration: calibrationSchema.exactOptional(),
   retrieval: retrievalSchema.exactOptional(),
-  /** At most {@link MAX_MISTAKES}, the most confident first. */
+  /** At most MAX_MISTAKES, the most confident first. */
   mistakes: z.array(mistakeSchema),
 });
 export type ModelEvaluation = z.infer<typeof modelEvaluationSchema>;
-
-/** The most confident mistakes, with long texts cut. */
-export function listedMistakes(mistakes: readonly Mistake[]): Mistake[] {
-  return [...mistakes]
-    .sort((a, b) => b.score - a.score)
-    .slice(0, MAX_MISTAKES)
-    .map(({ text, expected, predicted, score }) => ({
-      text: cut(text),
-      expected: expected.map(cut),
-      predicted: predicted.map(cut),
-      score,
-    }));
-}
-
-function cut(text: string): string {
-  // A character has at most two UTF-16 code units, so the rest of a long text is irrelevant.
-  const characters = [...text.slice(0, 2 * MAX_MISTAKE_CHARACTERS + 2)];
-  if (characters.length <= MAX_MISTAKE_CHARACTERS) return text;
-  return `${characters.slice(0, MAX_MISTAKE_CHARACTERS - 1).join('')}…`;
-}

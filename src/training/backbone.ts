@@ -1,23 +1,12 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import {
-  isOrchardError,
-  type ModelConfig,
-  ModelFolderError,
-  NotFoundError,
-  type TrainingConfig,
-} from '../contract/index.js';
+import { ModelFolderError } from '../contract/index.js';
 import { type CheckpointWeights, checkpointWeights, type Encoder, readEncoder } from '../encoder/index.js';
-import { familyOfType } from '../families/index.js';
 import { readStoredWeight, restoredWeights, type StoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
-  catalogueBackbones,
   decodeWeights,
-  hubModels,
-  type ModelLoader,
-  type ModelProgress,
   QUANTIZED_ONNX_FILE,
   readFolderFile,
   TOKENIZER_CONFIG_FILE,
@@ -25,13 +14,7 @@ import {
   WEIGHTS_FILE,
 } from '../models/index.js';
 import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../text/index.js';
-import { trainingLanguage } from './hyperparameters.js';
-
-/** The pieces of a tokenizer, one per line, in folders without a tokenizer.json. */
-const VOCABULARY_FILE = 'vocab.txt';
-
-/** The files that are read from a backbone's folder. */
-const BACKBONE_FILES = [CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, VOCABULARY_FILE] as const;
+import { type BackboneSource, VOCABULARY_FILE } from './backbone-files.js';
 
 /** Weights by name that are read, or computed, each time that they are asked for, so that none stays in memory. */
 export class LazyWeights implements ReadonlyMap<string, Float32Array> {
@@ -78,16 +61,6 @@ export class LazyWeights implements ReadonlyMap<string, Float32Array> {
  * Reads pretrained encoders for training to start from: a folder in Hugging Face's layout becomes weights and
  * a tokenizer.
  */
-
-/** Which backbone, and where its files lie. */
-export interface BackboneSource {
-  /** The name that was asked for, such as `owner/name`. */
-  readonly name: string;
-  /** The exact version of its files, such as a commit, if its source keeps several. */
-  readonly revision?: string;
-  /** Absolute path of the folder with its files. */
-  readonly directory: string;
-}
 
 /** A pretrained encoder with the tokenizer that it was trained with. */
 export interface Backbone {
@@ -281,66 +254,4 @@ function adviceOn(file: string): string {
 
 function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
-}
-
-/** The source of a backbone by its name; null if language and size decide. */
-export type LoaderOf = (name: string | null) => ModelLoader;
-
-/** The loader of the options, or the default one. @throws ValidationError for wrong environment variables of the Hub */
-export function backboneLoader({
-  backbone,
-  modelLoader,
-}: {
-  readonly backbone: string | null;
-  readonly modelLoader?: ModelLoader | undefined;
-}): LoaderOf {
-  if (modelLoader !== undefined) return () => modelLoader;
-  const hub = backbone === null ? undefined : hubModels();
-  return (name) => (name === null ? catalogueBackbones() : (hub ?? hubModels()));
-}
-
-interface AskedModel {
-  readonly model_config: Pick<ModelConfig, 'size' | 'type'>;
-  readonly training_config: Pick<TrainingConfig, 'language'>;
-}
-
-/**
- * Brings the backbone's files to the local disk.
- * @param name null for the one of the job's language and size, if there is any: that for its family before that for all.
- * @returns undefined if there is none.
- * @throws what the loader does; a NotFoundError calls it a backbone, whatever the loader calls its models.
- */
-export async function loadBackbone(
-  loaderOf: LoaderOf,
-  name: string | null,
-  job: AskedModel,
-  signal: AbortSignal,
-  onProgress: (progress: ModelProgress) => void,
-): Promise<BackboneSource | undefined> {
-  const loader = loaderOf(name);
-  for (const asked of name === null ? usualNames(job) : [name]) {
-    const load = loader.load(asked, { files: BACKBONE_FILES, signal, onProgress });
-    const loaded = await load.catch(name === null ? absent : refuse);
-    if (loaded === undefined) continue;
-    const { directory, revision } = loaded;
-    return { name: asked, directory, ...(revision !== undefined && { revision }) };
-  }
-  return undefined;
-}
-
-/** The backbones for a job, the best first. */
-function usualNames({ model_config, training_config }: AskedModel): string[] {
-  const general = `${trainingLanguage(training_config)}-${model_config.size}`;
-  const ending = familyOfType(model_config.type).backboneEnding;
-  return ending === undefined ? [general] : [`${general}-${ending}`, general];
-}
-
-/** @throws any error other than that there is no such model. */
-function absent(thrown: unknown): undefined {
-  if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
-}
-
-function refuse(thrown: unknown): never {
-  if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
-  throw new NotFoundError('backbone', thrown.id, thrown.hint);
 }

@@ -1,4 +1,4 @@
-import type { BackboneSource } from './backbone.js';
+import type { BackboneSource } from './backbone-files.js';
 
 /** Which weights a copy has. */
 export type CopiedWeights = 'float32' | 'int8';

@@ -1,11 +1,5 @@
-export {
-  type Backbone,
-  type BackboneSource,
-  backboneLoader,
-  type LoaderOf,
-  loadBackbone,
-  readBackbone,
-} from './backbone.js';
+export { type Backbone, readBackbone } from './backbone.js';
+export { type BackboneSource, backboneLoader, type LoaderOf, loadBackbone } from './backbone-files.js';
 export { checkpointMark } from './checkpoint-mark.js';
 export { type CopiedWeights, convertFolder, writeSentenceEncoder } from './convert-folder.js';
 export { frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';

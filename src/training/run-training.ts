@@ -30,7 +30,8 @@ import {
 } from '../models/index.js';
 import { runtimeVersions, withPauses } from '../system/index.js';
 import type { TextOutputs, TextReader, TextWindow } from '../text/index.js';
-import { type Backbone, type BackboneSource, readBackbone } from './backbone.js';
+import { type Backbone, readBackbone } from './backbone.js';
+import type { BackboneSource } from './backbone-files.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { trainOnDevice } from './choose-device.js';
 import { configForOthers, exportOnnx, modelFolderConfig } from './export-model.js';

@@ -2,7 +2,7 @@ import type { Device, ExecutionProvider, ModelConfig, TrainingConfig, TrainingSt
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Blend, Dataset } from '../families/index.js';
 import type { ModelProgress } from '../models/index.js';
-import type { BackboneSource } from './backbone.js';
+import type { BackboneSource } from './backbone-files.js';
 import type { Tuning } from './hyperparameters.js';
 
 /** What a running job is doing. */

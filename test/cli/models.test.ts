@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { run } from './run-command.js';
 
-/** `orchard models`: what may not be used for money is told, to people and to scripts. */
+/** `orchard models`: names the models that may not be used commercially, for people and for scripts. */
 
 const models = fileURLToPath(new URL('../../models', import.meta.url));
 const BOUND = 'news-classification';

@@ -31,7 +31,7 @@ describe('orchard predict', () => {
     expect(stdout).toMatch(/^positive\t0\.9\d{3}\tWorks perfectly!\nnegative\t0\.\d{4}\tIt broke at once, and nobody/);
   });
 
-  it('answers standard input; a bad line is told with its number and in its place, and the rest goes on', async () => {
+  it('answers standard input; reports a bad line with its number and in its place, and goes on with the rest', async () => {
     const input = Buffer.concat([
       Buffer.from('Works perfectly!\n\n'),
       Buffer.from([0x62, 0xff, 0x0a]),
@@ -115,10 +115,10 @@ describe('orchard predict', () => {
       input: 'Fine.\n',
       terminals: ['stdin', 'stdout', 'stderr'],
     });
-    expect(stderr).toBe('Type a text a line; Ctrl+D ends.\n');
+    expect(stderr).toBe('Type one text per line; press Ctrl+D to end.\n');
   });
 
-  it('ends well when nobody reads on, as before | head, and reads no more', async () => {
+  it('ends with success when the reader has gone, as with | head, and reads no more', async () => {
     const { child, ended, stderr } = start(['predict', model]);
     const poured = pour(child.stdin, 'Works perfectly!\n'.repeat(64), 2 ** 30);
     const [first] = await once(createInterface(child.stdout), 'line');

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { type InputFormat, textsOf } from '../../src/cli/input/texts.js';
+import type { InputFormat } from '../../src/cli/parameters.js';
+import { textsOf } from '../../src/cli/text-input.js';
 import { linesOf } from '../../src/datasets/index.js';
 
 /** How texts are read: as they come, in bounded memory, each with its line. */
@@ -11,7 +12,7 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return found;
 }
 
-/** Reads bytes that come in pieces of so many. */
+/** Reads bytes that come in pieces of a size. */
 async function read(content: string | Buffer, format: InputFormat, piece = 3, column = 'text') {
   const whole = Buffer.from(content);
   const pieces = Array.from({ length: Math.ceil(whole.length / piece) }, (_, at) =>

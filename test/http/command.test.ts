@@ -109,7 +109,7 @@ describe('orchard serve', () => {
     await stopped(child);
   });
 
-  it('keeps to the quota that it is told of, also after a restart', async () => {
+  it('keeps the given quota, also after a restart', async () => {
     const data = temporaryDirectory();
     const id = await aReadyModelIn(fileStorage(data), 'acme');
     const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'basic' });
@@ -177,7 +177,7 @@ describe('orchard serve', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(message) });
   });
 
-  it('without the keys that it is told of says so, and does not start', async () => {
+  it('reports a missing key file, and does not start', async () => {
     const failure = await run('serve', '--keys', '/no/such/file').catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({
       code: 1,

@@ -66,7 +66,7 @@ describe('requests that a connection sends without waiting for answers', () => {
   });
 });
 
-describe('answers that nobody takes', () => {
+describe('answers that no client reads', () => {
   it('hold up no further request of their connection, and end it after a while', async () => {
     const handler = vi.fn<Handler>(async () => new Response(LARGE));
     const { url } = await aServer(handler, { stallTimeoutMs: 200 });
@@ -76,7 +76,7 @@ describe('answers that nobody takes', () => {
     const aborted = new Promise((resolve) => {
       connection.socket.once('close', resolve);
     });
-    // Whoever doesn't read learns of the end by writing.
+    // A client that does not read notices the end when it writes.
     const writing = setInterval(() => connection.write('x'), 20);
     onTestFinished(() => clearInterval(writing));
     await aborted;

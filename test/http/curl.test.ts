@@ -80,7 +80,7 @@ describe.skipIf(!hasCurl)('curl', () => {
     ['no query', 422, [...key, ...json, ...post({})]],
     ['GET', 405, [...key]],
     ['a body of 1.1 MB', 413, [...key, ...json, '--data', '@-']],
-  ])('is told in the documented shape what is wrong with %s', async (_, status, args) => {
+  ])('explains in the documented shape what is wrong with %s', async (_, status, args) => {
     const curl = await aCurl();
     const answer = await curl(`/predictor/language/pre-trained/${MODEL}`, ...args);
     expect(answer).toEqual({

@@ -7,7 +7,7 @@ import { rawConnection } from './raw-connection.js';
 
 /**
  * Whatever bytes a connection brings, and however it takes its answers: each ends within 5 s, every answer is a whole one,
- * refusals have a `detail`, nothing is left to fail by itself, and memory stays within a bound.
+ * refusals have a `detail`, there is no unhandled rejection, and memory stays within a bound.
  * `npm run test:fuzz` makes 20,000 exchanges.
  */
 

@@ -5,7 +5,7 @@ import { aRequest } from '../jobs/request.js';
 import { aService, MODEL, OTHER_MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
 /**
- * Whatever is sent: never a 500, every refusal of the documented shape, and no promise left to fail by itself.
+ * Whatever is sent: never a 500, every refusal in the documented shape, and no unhandled rejection.
  * `npm run test:fuzz` sends 20,000 requests.
  */
 

@@ -70,7 +70,7 @@ const options: ts.CompilerOptions = {
   types: [],
 };
 
-/** Type-checks programs beside generated types. @returns what the compiler has against each, by its name. */
+/** Type-checks programs together with generated types. @returns the compiler's complaints about each, by its name. */
 function complaints(types: string, programs: Readonly<Record<string, string>>): Map<string, string> {
   const sources = Object.entries({ ...programs, service: types });
   const files = new Map(sources.map(([name, text]) => [pathOf(`${name}.ts`), text]));
@@ -126,7 +126,7 @@ describe('types generated from /openapi.json', () => {
 it('the generated client creates a model, waits for it, asks it and deletes it', {
   timeout: 120_000,
 }, async () => {
-  // By a path that the compiler doesn't follow: it can check the program only beside the generated types.
+  // By a path that the compiler doesn't follow: it can check the program only next to the generated types.
   const { createWaitPredictDelete } = await import(pathOf('program.ts'));
   const { losses, ...answers } = await createWaitPredictDelete({ baseUrl, apiKey, datasetUrl });
   expect(losses).toHaveLength(2);

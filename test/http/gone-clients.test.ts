@@ -4,7 +4,7 @@ import { AbortedError } from '../../src/contract/errors.js';
 import { createHandler, type HandlerOptions, type ServeOptions, serve } from '../../src/http/index.js';
 import { rawConnection } from './raw-connection.js';
 
-/** Clients that leave before their answer is there, and a server that stops: nothing is computed for nobody. */
+/** Clients that leave before their answer is ready, and a server that stops: no answer is computed in vain. */
 
 /** Calls that end when they are aborted, and not before. */
 function someCalls() {
@@ -28,7 +28,7 @@ function someCalls() {
     }),
     medley: () => ({ predict: medley, predictBatch: medley, predictPretrainedBatch: single }),
     trainer: () => {
-      throw new Error('nobody asks the trainer here');
+      throw new Error('the trainer is not used here');
     },
   };
   return { seen, services };

@@ -5,7 +5,7 @@ import { aMemoryStorage } from '../jobs/builders.js';
 import { aRequest } from '../jobs/request.js';
 import { anArchive, zipOf } from '../support/archive-builder.js';
 
-/** Datasets made to fail: what a caller is told of them never names a folder or address of the server. */
+/** Datasets made to fail: the answers to them never name a folder or address of the server. */
 
 const account = { app_id: 'acme', tier: 'pro' } as const;
 

@@ -17,7 +17,7 @@ export async function rawConnection(url: string) {
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   return {
     socket,
-    /** Resolves when the connection is over. A socket that nobody reads learns of it when it writes. */
+    /** Resolves when the connection is over. A socket that is not read notices it when it writes. */
     closed,
     write: (bytes: string) => void socket.write(bytes),
     /** Reads until the server has hung up, or there is as much as wanted. */

@@ -27,7 +27,7 @@ describe('the API key', () => {
     },
   );
 
-  it('of nobody is refused', async () => {
+  it('with an unknown key is refused', async () => {
     const { ask } = await aService(catalogue);
     for (const key of ['', 'guess', 'x'.repeat(8000)]) {
       const answer = await ask('POST', PREDICT, { as: null, body, headers: { 'x-api-key': key } });

@@ -41,7 +41,7 @@ describe('what is wrong with a connection', () => {
   it.each([
     ['no HTTP', 'HELLO\r\n\r\n', '400 Bad Request'],
     ['a head of 100 kB', `GET / HTTP/1.1\r\nhost: test\r\nx: ${'a'.repeat(100_000)}\r\n\r\n`, '431 '],
-  ])('such as %s, is told in the documented shape', async (_, bytes, status) => {
+  ])('such as %s, is answered in the documented shape', async (_, bytes, status) => {
     const { url } = await aService(catalogue, { overSocket: true });
     const { statusLine, body } = await exchange(url, bytes);
     expect(statusLine).toContain(`HTTP/1.1 ${status}`);

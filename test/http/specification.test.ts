@@ -9,7 +9,7 @@ import { smallModel } from '../support/small-models.js';
 import { tinyCatalogue } from '../support/tiny-catalogue.js';
 import { aService, MODEL, useCatalogue } from './a-service.js';
 
-/** What the tables of docs/service.md name beside routes: fields, enumerations, limits and results of every kind. */
+/** What the tables of docs/service.md name in addition to routes: fields, enumerations, limits and results of every kind. */
 
 const JOBS = '/trainer/language/training-jobs';
 const MODELS = '/trainer/language/models';

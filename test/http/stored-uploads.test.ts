@@ -10,7 +10,7 @@ import { aRequest } from '../jobs/request.js';
 import { datasetUrl } from '../support/dataset-url.js';
 import { resultOf } from '../support/outcomes.js';
 
-/** Uploads of the page that are kept in the storage, between processes: each service here stands for one. */
+/** Uploads of the page that are kept in the storage, between processes: each service here acts as one. */
 
 const HOUR_MS = 60 * 60_000;
 const zip = new Uint8Array([...Buffer.from('PK\x03\x04'), 1, 2, 3]);
@@ -35,7 +35,7 @@ function aProcess(storage: Storage, uploadLimits: UploadLimits = {}) {
   return { host, services, put, upload, train };
 }
 
-/** Removes from a storage what nobody needs after some time. */
+/** Removes from a storage what is no longer needed after some time. */
 async function sweep(storage: Storage, afterMs = 0): Promise<void> {
   const uploads = new DatasetUploads(storage, () => expect.fail('no trainer is needed'));
   await uploads.sweep(Date.now() + afterMs);
@@ -43,7 +43,7 @@ async function sweep(storage: Storage, afterMs = 0): Promise<void> {
 }
 
 describe('an upload in the storage', () => {
-  it('is trained on by whoever has the job, from the machine’s own copy, and removed when the job has ended', async () => {
+  it('is trained on by the process that has the job, from the machine’s own copy, and removed when the job has ended', async () => {
     const storage = memoryStorage();
     const [first, second] = [aProcess(storage), aProcess(storage)];
     const upload = await first.upload();
@@ -82,7 +82,7 @@ describe('an upload in the storage', () => {
     expect((await aProcess(storage).train(id)).status).toBe(200);
   });
 
-  it('goes when nobody has made a job of it within an hour, whole or not', async () => {
+  it('is removed without a job within an hour, complete or not', async () => {
     const storage = memoryStorage();
     const { upload } = aProcess(storage);
     const waiting = await upload();

@@ -1,19 +1,19 @@
 import { basename, extname } from 'node:path';
-import { modelTypes } from '../../contract/index.js';
+import { modelTypes, unwrap } from '../../contract/index.js';
 import type { DatasetWarning } from '../../datasets/index.js';
-import { command, outcomeOf, type Settings } from '../command.js';
+import { command, type Settings } from '../command.js';
 import { grouped } from '../format.js';
 import { argument, choice, columnOptions, devFractionOption, option, required, seedOption } from '../parameters.js';
 
 const parameters = {
   input: argument('<input>', 'file of rows'),
-  type: required(choice('--type <type>', 'task to train a model for', modelTypes)),
+  type: required(choice('--type <type>', 'task that the dataset is for', modelTypes)),
   output: option('-o, --output <file>', 'zip to write (default: next to the input)'),
   ...columnOptions,
   dev: option('--dev <file>', 'rows to evaluate on, in the same format (default: a tenth of the input is set aside)'),
   devFraction: devFractionOption,
   seed: seedOption,
-  name: option('--name <name>', 'name of the dataset (default: that of the output)'),
+  name: option('--name <name>', 'name of the dataset (default: the name of the output file)'),
   description: option('--description <text>', 'description of the dataset (default: its name)'),
 };
 
@@ -66,7 +66,7 @@ async function write(settings: Settings<typeof parameters>): Promise<Summary> {
     const { textColumn, labelColumn } = settings;
     const rows = sources({ textColumn, labelColumn });
     const created = families.createClassificationArchive({ ...options, ...rows, type: classification }, target);
-    const { labels, respacedTexts, ...summary } = await outcomeOf(created);
+    const { labels, respacedTexts, ...summary } = await unwrap(created);
     const respaced = `tabs and line breaks became spaces in ${grouped(respacedTexts)} texts`;
     return {
       ...summary,
@@ -76,13 +76,13 @@ async function write(settings: Settings<typeof parameters>): Promise<Summary> {
   }
   if (families.sequenceTypes.some((each) => each === type)) {
     const created = families.createSequenceArchive({ ...options, ...sources({}) }, target);
-    const { entityTypes, respacedWords, ...summary } = await outcomeOf(created);
+    const { entityTypes, respacedWords, ...summary } = await unwrap(created);
     const contents = `${entityTypes.length} entity types (${entityTypes.join(', ')})`;
     const respaced = `${grouped(respacedWords)} words with spaces were split or removed`;
     return { ...summary, contents, respaced: respacedWords > 0 ? respaced : undefined };
   }
   const columns = { questionColumn: settings.questionColumn, contextColumn: settings.passageColumn };
   const created = families.createRetrievalArchive({ ...options, ...sources(columns) }, target);
-  const { passages, ...summary } = await outcomeOf(created);
+  const { passages, ...summary } = await unwrap(created);
   return { ...summary, contents: `${grouped(passages)} passages` };
 }

@@ -4,8 +4,8 @@ import { DEFAULT_DATA, databaseOption, required, serviceDataOptions } from '../p
 
 export const copyCommand = command({
   name: 'copy',
-  summary: "copy a service's data folder into an empty database schema, and compare both by hash",
-  details: 'Stop the service of that folder first.',
+  summary: 'copy the data folder of a service into an empty database schema, and compare both by hash',
+  details: 'Stop the service first.',
   parameters: {
     ...serviceDataOptions,
     database: required({ ...databaseOption, variable: 'ORCHARD_DATABASE' }),

@@ -1,23 +1,23 @@
 import { writeFile } from 'node:fs/promises';
 import type { CrossValidation, DoubtfulRow } from '../../api/index.js';
+import { unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
-import { command, outcomeOf } from '../command.js';
-import { evaluationLines } from '../evaluation-lines.js';
-import { alignedLines, grouped, onOneLine } from '../format.js';
+import { command } from '../command.js';
+import { alignedLines, evaluationLines, grouped, onOneLine } from '../format.js';
 import { argument, integer, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 
 export const crossValidateCommand = command({
   name: 'cross-validate',
-  summary: 'evaluate on all rows, each with a model that was not trained on it; list doubtful labels',
+  summary: 'evaluate on all rows, each with a model that was not trained on it; list rows with doubtful labels',
   details: `Divides the rows into folds with equal shares of every label. For each fold, trains a model on the other folds. Prints the
 metrics over all rows, their mean and deviation over the folds, and the rows whose labels are probably wrong.
 
   orchard cross-validate reviews.csv --folds 5 --answers out-of-fold.jsonl`,
   parameters: {
     folds: option('-k, --folds <number>', 'number of folds (default: 5)', integer(2)),
-    repeats: option('--repeats <number>', 'number of repeats, each with other folds (default: 1)', integer(1)),
-    groupColumn: option('--group-column <name>', 'column of a group whose rows stay in one fold'),
+    repeats: option('--repeats <number>', 'number of repeats, each with different folds (default: 1)', integer(1)),
+    groupColumn: option('--group-column <name>', 'column of a group; rows of the same group stay in one fold'),
     answers: option('--answers <file>', 'JSON Lines file to write, with the answer to each row'),
     doubtful: option('--doubtful <number>', 'number of rows with doubtful labels to print (default: 10)', integer(0)),
     ...trainingParameters,
@@ -36,7 +36,7 @@ metrics over all rows, their mean and deviation over the folds, and the rows who
       },
       onProgress: (event: TrainingEvent) => showTraining(progress, event, `fold ${fold}, `),
     };
-    const validation = interruptible((signal) => outcomeOf(crossValidate({ ...options, signal })));
+    const validation = interruptible((signal) => unwrap(crossValidate({ ...options, signal })));
     const { answers, ...result } = await validation.finally(() => progress.clear());
     if (answersFile !== undefined) {
       await writeFile(answersFile, answers.map((each) => `${JSON.stringify(each)}\n`).join(''));

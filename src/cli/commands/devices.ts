@@ -2,7 +2,7 @@ import { command } from '../command.js';
 
 export const devicesCommand = command({
   name: 'devices',
-  summary: 'list the devices of this machine, and test each',
+  summary: 'list the devices that models can run on, and test each',
   parameters: {},
   async run({ output }) {
     const { listDevices } = await import('../../inference/index.js');

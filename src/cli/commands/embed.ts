@@ -1,6 +1,5 @@
-import { command, outcomeOf } from '../command.js';
-import { grouped } from '../format.js';
-import type { InputText } from '../input/texts.js';
+import { unwrap } from '../../contract/index.js';
+import { command } from '../command.js';
 import { deviceOption, list, openTexts, option, textOptions } from '../parameters.js';
 import { Progress } from '../terminal.js';
 
@@ -11,7 +10,7 @@ export const embedCommand = command({
   name: 'embed',
   summary: 'print the embedding vector of each text',
   details:
-    'Prints one vector per line, its numbers separated by tabs. Vectors have length 1, so their dot products are cosine similarities.',
+    'Prints one vector per line, with its numbers separated by tabs. Vectors have length 1, so their dot products are cosine similarities.',
   parameters: {
     texts: list('[texts...]', 'texts to embed'),
     ...textOptions,
@@ -21,37 +20,23 @@ export const embedCommand = command({
   async run({ settings, terminal, output }) {
     const { embed } = await import('../../search/index.js');
     const { model, device } = settings;
-    const input = await openTexts(settings, terminal);
-    output.closed.addEventListener('abort', input.stop);
     const progress = new Progress(terminal, !output.isTerminal);
-    let done = 0;
-    for await (const batch of batchesOf(input.texts)) {
-      const texts = batch.flatMap((each) => ('text' in each ? [each.text] : []));
-      const vectors = texts.length === 0 ? [] : await outcomeOf(embed(texts, { model, device }));
-      progress.clear();
-      let at = 0;
-      for (const each of batch) {
-        if ('text' in each) {
-          const vector = vectors[at] ?? new Float32Array();
-          at += 1;
-          await output.result({ ...each, vector: [...vector] }, vector.join('\t'));
-        } else {
-          const { line, problem: error } = each;
-          await output.problem(input.name, line, error);
-        }
+    using input = await openTexts(settings, { terminal, output, progress });
+    for await (const batch of batchesOf(input.read())) {
+      for (const vector of await unwrap(embed(batch, { model, device }))) {
+        const each = await input.take();
+        await output.result({ ...each, vector: [...vector] }, vector.join('\t'));
       }
-      done += texts.length;
-      progress.show(input.fraction(), `${grouped(done)} texts`);
       if (output.closed.aborted) break;
     }
-    progress.clear();
+    await input.reportProblems();
   },
 });
 
-async function* batchesOf(texts: AsyncIterable<InputText>): AsyncGenerator<readonly InputText[], void, undefined> {
-  let batch: InputText[] = [];
-  for await (const each of texts) {
-    batch.push(each);
+async function* batchesOf(texts: AsyncIterable<string>): AsyncGenerator<readonly string[], void, undefined> {
+  let batch: string[] = [];
+  for await (const text of texts) {
+    batch.push(text);
     if (batch.length < BATCH_SIZE) continue;
     yield batch;
     batch = [];

@@ -1,7 +1,7 @@
 import { command } from '../command.js';
-import { confirm, yesOption } from '../confirm.js';
 import { grouped } from '../format.js';
-import { argument, dataPlaceOf, serviceDataOptions } from '../parameters.js';
+import { argument, dataPlaceOf, serviceDataOptions, yesOption } from '../parameters.js';
+import { confirm } from '../terminal.js';
 import { appId } from './new-key.js';
 
 export const eraseCommand = command({
@@ -9,7 +9,7 @@ export const eraseCommand = command({
   summary: 'remove all data of an account of the service, after confirmation',
   details: 'Remove its API keys first.',
   parameters: {
-    app_id: { ...argument('<app_id>', 'account'), parse: (given: unknown) => appId(String(given)) },
+    app_id: { ...argument('<app_id>', 'name of the account'), parse: (given: unknown) => appId(String(given)) },
     ...serviceDataOptions,
     yes: yesOption,
   },

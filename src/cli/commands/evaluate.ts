@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { command, outcomeOf } from '../command.js';
-import { evaluationLines } from '../evaluation-lines.js';
+import { unwrap } from '../../contract/index.js';
+import { command } from '../command.js';
+import { evaluationLines } from '../format.js';
 import {
   argument,
   columnOptions,
@@ -35,12 +36,12 @@ The intervals are 95 % bootstrap intervals.
     const { model: name, rows, report, resamples, seed } = settings;
     const evaluation = await interruptible(async (signal) => {
       await using model = await openModel(settings, signal);
-      return await outcomeOf(model.evaluate(rows, { columns: columnsOf(settings), signal, resamples, seed }));
+      return await unwrap(model.evaluate(rows, { columns: columnsOf(settings), signal, resamples, seed }));
     });
     if (report !== undefined) {
       const { evaluationReport } = await import('../../api/index.js');
       const title = `${name} on ${basename(rows)}`;
-      await writeFile(report, await outcomeOf(evaluationReport(evaluation, { title })));
+      await writeFile(report, await unwrap(evaluationReport(evaluation, { title })));
       output.note(`report written to ${report}`);
     }
     await output.result(evaluation, await evaluationLines(evaluation));

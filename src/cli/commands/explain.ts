@@ -3,7 +3,7 @@ import type { AnswerExplanation } from '../../api/index.js';
 import type { ExplainedAnswer, ExplainedWord } from '../../families/index.js';
 import { command } from '../command.js';
 import { onOneLine } from '../format.js';
-import { list, modelParameters, openModel, openTexts, option, readTexts, textOptions } from '../parameters.js';
+import { list, modelParameters, openModel, openTexts, option, textOptions } from '../parameters.js';
 
 export const explainCommand = command({
   name: 'explain',
@@ -22,12 +22,12 @@ the answer, red against it.
     threads: modelParameters.threads,
   },
   async run({ settings, terminal, output }) {
-    const input = await openTexts(settings, terminal);
+    using input = await openTexts(settings, { terminal, output });
     const isColoured = output.isTerminal && !terminal.env.NO_COLOR;
     await using model = await openModel(settings);
-    for await (const each of readTexts(input, output)) {
+    for await (const each of input) {
       const explained = await model.explain(each.text, { label: settings.label });
-      if (explained.isErr()) await output.problem(input.name, each.line, explained.error.message);
+      if (explained.isErr()) await input.problem(each.line, explained.error.message);
       else {
         const lines = linesOf(each.text, explained.value, isColoured);
         await output.result({ ...each, ...explained.value }, lines);

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { basename, extname, join, resolve } from 'node:path';
-import { command, outcomeOf, UsageError } from '../command.js';
+import { unwrap } from '../../contract/index.js';
+import { command, UsageError } from '../command.js';
 import { grouped } from '../format.js';
 import { argument, choice, modelParameters } from '../parameters.js';
 
@@ -8,7 +9,7 @@ const ZIP_ENDING = '.zip';
 
 export const exportCommand = command({
   name: 'export',
-  summary: 'copy a model to a folder or zip, as fp32 for other libraries or as int8',
+  summary: 'copy a model to a folder or zip: fp32 for other libraries, or int8',
   details: `fp32 writes model.safetensors and onnx/model.onnx, which Python libraries and transformers.js load. If a model has only 8-bit
 weights, its fp32 weights are restored from them. int8 writes only the 8-bit graph: a quarter of the size, and enough for Orchard.
 
@@ -31,7 +32,7 @@ weights, its fp32 weights are restored from them. int8 writes only the 8-bit gra
     try {
       const folder = isZip ? join(await temporary.path(), 'model') : path;
       const weights = precision === 'fp32' ? 'float32' : 'int8';
-      await outcomeOf(exportModel(directory, folder, { weights }));
+      await unwrap(exportModel(directory, folder, { weights }));
       const files = await filesIn(folder);
       if (isZip) {
         const { writeZip } = await import('../../datasets/index.js');

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NotFoundError, pretrainedModelNames, type UsageTerms } from '../../contract/index.js';
+import { NotFoundError, pretrainedModelNames, type UsageTerms, unwrap } from '../../contract/index.js';
 import type { ListedModel, ModelProgress } from '../../models/index.js';
-import { type Command, command, outcomeOf } from '../command.js';
+import { type Command, command } from '../command.js';
 import { alignedLines, grouped } from '../format.js';
 import { argument, option } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
@@ -10,12 +10,12 @@ import { interruptible, Progress } from '../terminal.js';
 const name = { ...argument('<name>', 'name of a model or backbone'), suggestions: pretrainedModelNames };
 const directory = option(
   '--directory <folder>',
-  'folder of pulled models; or set ORCHARD_MODELS_DIRECTORY (default: a folder in the cache)',
+  'folder of downloaded models; or set ORCHARD_MODELS_DIRECTORY (default: a folder in the user cache)',
 );
 
 const listCommand = command({
   name: 'list',
-  summary: 'list the models, and which of them are on this machine',
+  summary: 'list all models, and show which are on this machine',
   parameters: { directory },
   async run({ settings, output }) {
     const models = await listed(settings.directory);
@@ -49,10 +49,13 @@ const cardCommand = command({
 
 const pullCommand = command({
   name: 'pull',
-  summary: 'download a model; each file is checked by its SHA-256',
+  summary: 'download a model, and check each file by its SHA-256',
   parameters: {
     name,
-    from: option('--from <place>', 'folder or URL with catalogue/ and backbones/; or set ORCHARD_MODELS_FROM'),
+    from: option(
+      '--from <place>',
+      'folder or URL with catalogue/ and backbones/; or set ORCHARD_MODELS_FROM (default: the installed package)',
+    ),
     directory,
   },
   async run({ settings: { name, from, directory }, terminal, output }) {
@@ -64,7 +67,7 @@ const pullCommand = command({
       onProgress: ({ file, receivedBytes, totalBytes }: ModelProgress) =>
         progress.show(totalBytes ? receivedBytes / totalBytes : undefined, `${name} ${file}`),
     };
-    const pulling = interruptible((signal) => outcomeOf(pullModel(name, { ...options, signal })));
+    const pulling = interruptible((signal) => unwrap(pullModel(name, { ...options, signal })));
     const pulled = await pulling.finally(() => progress.clear());
     await output.result(pulled, `${name}: ${grouped(pulled.bytes)} bytes in ${pulled.directory}`);
     if (isRestricted(pulled.licence)) output.warn(`${name}: ${restriction(pulled.licence)}`);
@@ -77,7 +80,7 @@ const verifyCommand = command({
   parameters: { name, directory },
   async run({ settings: { name, directory }, output }) {
     const { verifyModel } = await import('../../models/index.js');
-    const verified = await outcomeOf(verifyModel(name, placeOf(directory)));
+    const verified = await unwrap(verifyModel(name, placeOf(directory)));
     const { problems, bytes } = verified;
     const lines = problems.map(({ file, problem }) => `${name} ${file}: ${problem}`);
     await output.result(verified, lines.length > 0 ? lines : `${name}: complete, ${grouped(bytes)} bytes`);
@@ -98,7 +101,7 @@ function placeOf(directory: string | undefined): { readonly directory?: string }
 
 async function listed(directory: string | undefined): Promise<readonly ListedModel[]> {
   const { listModels } = await import('../../models/index.js');
-  return outcomeOf(listModels(placeOf(directory)));
+  return unwrap(listModels(placeOf(directory)));
 }
 
 function cellsOf({ name, kind, bytes, source, directory, licence }: ListedModel): readonly string[] {

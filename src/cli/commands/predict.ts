@@ -1,7 +1,6 @@
-import { answerFormats, answerWriter } from '../answer-writer.js';
+import type { Answer, EntityAnswer, LabelAnswer, PassageAnswer } from '../../api/index.js';
 import { command } from '../command.js';
-import { grouped } from '../format.js';
-import type { InputText, InputTexts } from '../input/texts.js';
+import { onOneLine } from '../format.js';
 import {
   choice,
   flag,
@@ -15,50 +14,8 @@ import {
 } from '../parameters.js';
 import { Progress } from '../terminal.js';
 
-type Text = Extract<InputText, { readonly text: string }>;
-type Problem = Extract<InputText, { readonly problem: string }>;
-
-/** What was read and has no answer yet, in its order: answers come in that of the texts. */
-class Asked {
-  readonly #source: InputTexts;
-  readonly #waiting: InputText[] = [];
-  #answered = 0;
-
-  constructor(source: InputTexts) {
-    this.#source = source;
-  }
-
-  /** Texts that were answered. */
-  get answered(): number {
-    return this.#answered;
-  }
-
-  /** The texts to answer; problems are kept in their places. */
-  async *texts(): AsyncGenerator<string, void, undefined> {
-    for await (const each of this.#source) {
-      this.#waiting.push(each);
-      if ('text' in each) yield each.text;
-    }
-  }
-
-  /** The problems before the next text. */
-  takeProblems(): readonly Problem[] {
-    const taken: Problem[] = [];
-    for (let first = this.#waiting[0]; first !== undefined && 'problem' in first; first = this.#waiting[0]) {
-      taken.push(first);
-      this.#waiting.shift();
-    }
-    return taken;
-  }
-
-  /** The text that was answered now. */
-  take(): Text {
-    const first = this.#waiting.shift();
-    if (first === undefined || !('text' in first)) throw new Error('an answer without a text');
-    this.#answered += 1;
-    return first;
-  }
-}
+const answerFormats = ['text', 'jsonl', 'csv'] as const;
+type AnswerFormat = (typeof answerFormats)[number];
 
 export const predictCommand = command({
   name: 'predict',
@@ -70,50 +27,142 @@ text that can't be read or answered is reported with its line number; the rest c
   orchard predict ./reviews-model --input reviews.csv --text-column review --format csv > answers.csv`,
   parameters: {
     model: modelParameters.model,
-    texts: list('[texts...]', 'texts to answer'),
+    texts: list('[texts...]', 'texts to run the model on'),
     ...textOptions,
     format: choice(
       '-f, --format <format>',
-      'output format: label, score and text separated by tabs (text), JSON Lines, or CSV (csv)',
+      'output format: label, score and text separated by tabs (text), JSON Lines (jsonl), or CSV (csv)',
       answerFormats,
     ),
     top: option('-k, --top <number>', 'number of labels or passages to print per text', integer(1)),
     noneOfThese: flag(
       '--none-of-these',
-      'classification: print - if no label fits, by a threshold that training has fitted',
+      'classification: print - if no label fits, by the threshold found in training',
     ),
     device: modelParameters.device,
     threads: modelParameters.threads,
   },
   async run({ settings, terminal, output }) {
     const { format = output.isJson ? 'jsonl' : 'text', top, noneOfThese } = settings;
-    const input = await openTexts(settings, terminal);
-    output.closed.addEventListener('abort', input.stop);
     const progress = new Progress(terminal, !output.isTerminal);
-    try {
-      await using model = await openModel(settings);
-      const writer = answerWriter(format, model.kind, top);
-      const asked = new Asked(input.texts);
-      const failed = ({ line }: { readonly line: number }, message: string) => {
-        progress.clear();
-        return output.problem(input.name, line, message, format === 'jsonl');
-      };
-      const reportProblems = async () => {
-        for (const each of asked.takeProblems()) await failed(each, each.problem);
-      };
-      if (writer.header !== undefined) await output.line(writer.header);
-      for await (const result of model.predict(asked.texts(), { noneOfThese })) {
-        await reportProblems();
-        const text = asked.take();
-        if (result.isErr()) await failed(text, result.error.message);
-        else await output.line(writer.lines({ ...text, answer: result.value }));
-        progress.show(input.fraction(), `${grouped(asked.answered)} texts`);
-        if (output.closed.aborted) break;
-      }
-      await reportProblems();
-    } finally {
-      progress.clear();
-      input.stop();
+    using input = await openTexts(settings, { terminal, output, progress, isJson: format === 'jsonl' });
+    await using model = await openModel(settings);
+    const writer = answerWriter(format, model.kind, top);
+    if (writer.header !== undefined) await output.line(writer.header);
+    for await (const result of model.predict(input.read(), { noneOfThese })) {
+      const text = await input.take();
+      if (result.isErr()) await input.problem(text.line, result.error.message);
+      else await output.line(writer.lines({ ...text, answer: result.value }));
+      if (output.closed.aborted) break;
     }
+    await input.reportProblems();
   },
 });
+
+/** A text with its answer. */
+interface AnsweredText {
+  readonly line: number;
+  readonly text: string;
+  readonly answer: Answer;
+}
+
+/** Writes the answers of one model. */
+interface AnswerWriter {
+  /** Written before the first answer; undefined for none. */
+  readonly header: string | undefined;
+  /** One line or several, without the last line break. */
+  lines(answered: AnsweredText): string;
+}
+
+/** @param top maximum number of labels or passages per answer; default: what a reader needs first */
+function answerWriter(format: AnswerFormat, kind: Answer['kind'], top: number | undefined): AnswerWriter {
+  if (format === 'jsonl') {
+    return {
+      header: undefined,
+      lines: ({ line, text, answer }) => JSON.stringify({ line, text, ...cut(answer, top) }),
+    };
+  }
+  if (format === 'csv') {
+    const lines = (answered: AnsweredText) => csvRows(answered, top).map(csvLine).join('\n');
+    return { header: csvLine(CSV_HEADERS[kind]), lines };
+  }
+  return { header: undefined, lines: ({ text, answer }) => plain(text, answer, top) };
+}
+
+/** Default number of passages per question. */
+const SHOWN_PASSAGES = 3;
+
+function cut(answer: Answer, top: number | undefined): Answer {
+  if (top === undefined) return answer;
+  if (answer.kind === 'labels') return { ...answer, scores: answer.scores.slice(0, top) };
+  if (answer.kind === 'passages') return { ...answer, passages: answer.passages.slice(0, top) };
+  return answer;
+}
+
+function plain(text: string, answer: Answer, top: number | undefined): string {
+  if (answer.kind === 'entities') return onOneLine(marked(text, answer));
+  if (answer.kind === 'passages') return passageLines(answer, top ?? SHOWN_PASSAGES);
+  const cells = chosen(answer, top).flatMap(({ label, score }) => [label, score.toFixed(4)]);
+  return [...cells, onOneLine(text)].join('\t');
+}
+
+/** The labels that apply, or the best `top`. If none applies, {@link NO_LABEL} with the best score. */
+function chosen({ labels, scores, noneOfThese = false }: LabelAnswer, top: number | undefined): LabelAnswer['scores'] {
+  const none = [{ label: NO_LABEL, score: scores[0]?.score ?? 0 }];
+  if (noneOfThese) return none;
+  if (top !== undefined) return scores.slice(0, top);
+  const applying = scores.filter(({ label }) => labels.includes(label));
+  return applying.length > 0 ? applying : none;
+}
+
+/** Written if no label applies. */
+const NO_LABEL = '-';
+
+/** "Ada saw Paris" → "[Ada PER] saw [Paris LOC]" */
+function marked(text: string, { entities }: EntityAnswer): string {
+  let done = 0;
+  const pieces = entities.flatMap(({ start, end, type }) => {
+    const before = text.slice(done, start);
+    done = end;
+    return [before, `[${text.slice(start, end)} ${type}]`];
+  });
+  return [...pieces, text.slice(done)].join('');
+}
+
+function passageLines({ passages }: PassageAnswer, top: number): string {
+  return passages
+    .slice(0, top)
+    .map(({ text, score }) => `${score.toFixed(4)}\t${onOneLine(text)}`)
+    .join('\n');
+}
+
+const CSV_HEADERS: Readonly<Record<Answer['kind'], readonly string[]>> = {
+  labels: ['line', 'text', 'label', 'score'],
+  entities: ['line', 'text', 'type', 'entity', 'start', 'end', 'score'],
+  passages: ['line', 'text', 'rank', 'passage', 'score'],
+};
+
+function csvRows({ line, text, answer }: AnsweredText, top: number | undefined): (string | number)[][] {
+  if (answer.kind === 'labels') return chosen(answer, top).map(({ label, score }) => [line, text, label, score]);
+  if (answer.kind === 'passages') {
+    const passages = answer.passages.slice(0, top ?? SHOWN_PASSAGES);
+    return passages.map((passage, index) => [line, text, index + 1, passage.text, passage.score]);
+  }
+  if (answer.entities.length === 0) return [[line, text, '', '', '', '', '']];
+  return answer.entities.map(({ type, text: entity, start, end, score }) => [
+    line,
+    text,
+    type,
+    entity,
+    start,
+    end,
+    score,
+  ]);
+}
+
+/** A row of CSV (RFC 4180), without a line break. */
+function csvLine(cells: readonly (string | number)[]): string {
+  return cells
+    .map((cell) => (/[",\r\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : cell))
+    .join(',');
+}

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
+import { unwrap } from '../../contract/index.js';
 import type { SearchIndex } from '../../search/index.js';
-import { command, outcomeOf, type Settings, UsageError } from '../command.js';
+import { command, type Settings, UsageError } from '../command.js';
 import { grouped, onOneLine } from '../format.js';
-import { inputFormats } from '../input/texts.js';
-import { argument, choice, deviceOption, integer, list, openTexts, option, readTexts } from '../parameters.js';
+import { argument, choice, deviceOption, inputFormats, integer, list, openTexts, option } from '../parameters.js';
 import { interruptible, type Output, type Terminal } from '../terminal.js';
 
 const parameters = {
@@ -16,7 +16,7 @@ const parameters = {
   ),
   textColumn: option('--text-column <name>', 'column or field with the passage (default: text)'),
   top: option('-k, --top <number>', 'number of passages to print per question (default: 3)', integer(1)),
-  model: option('-m, --model <model>', 'folder or name of a model or backbone (default: by the language)'),
+  model: option('-m, --model <model>', 'folder or name of a model or backbone (default: chosen by --language)'),
   language: option('--language <language>', 'language of the passages, such as en or ja (default: en)'),
   save: option('--save <folder>', 'folder to save the index to'),
   device: deviceOption,
@@ -35,12 +35,12 @@ export const searchCommand = command({
     const { questions, save, top = 3 } = settings;
     await using index = await interruptible((signal) => indexOf(settings, { terminal, output, signal }));
     if (save !== undefined) {
-      await outcomeOf(index.save(save));
+      await unwrap(index.save(save));
       output.note(`${grouped(index.size)} passages saved to ${save}`);
       if (questions.length === 0) return;
     }
-    const input = await openTexts({ texts: questions }, terminal);
-    for await (const each of readTexts(input, output)) await answer(index, each, top, output);
+    using input = await openTexts({ texts: questions }, { terminal, output });
+    for await (const each of input) await answer(index, each, top, output);
   },
 });
 
@@ -50,7 +50,7 @@ async function answer(
   top: number,
   output: Output,
 ): Promise<void> {
-  const passages = await outcomeOf(index.search(question, { k: top }));
+  const passages = await unwrap(index.search(question, { k: top }));
   const lines = passages.map(({ score, passage }) => `${score.toFixed(4)}\t${onOneLine(passage)}`);
   await output.result({ line, question, passages }, line > 1 ? ['', ...lines] : lines);
 }
@@ -66,14 +66,15 @@ async function indexOf(
   if (entry?.isDirectory()) {
     for (const [name, value] of Object.entries({ model, language }))
       if (value !== undefined) throw new UsageError(`--${name}: the saved index already has one; omit the option`);
-    return outcomeOf(openSearch(path, { device, signal }));
+    return unwrap(openSearch(path, { device, signal }));
   }
   const { inputFormat, textColumn } = settings;
-  const input = await openTexts({ input: path, inputFormat, textColumn }, terminal);
+  const { openTextSource } = await import('../text-input.js');
+  const { entries, name } = await openTextSource({ input: path, inputFormat, textColumn }, terminal);
   const passages: string[] = [];
-  for await (const each of input.texts) {
+  for await (const each of entries) {
     if ('text' in each) passages.push(each.text);
-    else output.warn(`${input.name} ${grouped(each.line)}: ${each.problem}`);
+    else output.warn(`${name} ${grouped(each.line)}: ${each.problem}`);
   }
-  return outcomeOf(search(passages, { model, device, language, signal }));
+  return unwrap(search(passages, { model, device, language, signal }));
 }

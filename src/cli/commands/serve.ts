@@ -1,4 +1,4 @@
-import { DEVICES } from '../../contract/index.js';
+import { DEVICES, LOCAL_ACCOUNT } from '../../contract/index.js';
 import type { RunningServer, StoredKey } from '../../http/index.js';
 import { command, type Settings, UsageError } from '../command.js';
 import { choice, DEFAULT_DATA, databaseOption, flag, integer, option, schemaOption } from '../parameters.js';
@@ -13,7 +13,7 @@ const parameters = {
   database: {
     ...databaseOption,
     description:
-      'PostgreSQL database for jobs and models instead of a folder, postgres://…; set ORCHARD_DATABASE instead to hide it from other users of the machine',
+      'PostgreSQL database for jobs and models instead of a folder, postgres://…; or set ORCHARD_DATABASE, which other users of the machine cannot see',
     variable: 'ORCHARD_DATABASE',
   },
   schema: schemaOption,
@@ -22,17 +22,24 @@ const parameters = {
     'trainer',
     'all',
   ]),
-  jobs: option('--jobs <number>', 'with a database: jobs to train here at a time (default: 1)', integer(1)),
+  jobs: option(
+    '--jobs <number>',
+    'with a database: maximum jobs that train in this process at a time (default: 1)',
+    integer(1),
+  ),
   // Storage and queue each hold a connection to listen; with fewer than 5, work that needs two would wait for itself.
   connections: option(
     '--connections <number>',
     'with a database: maximum connections of this process to it (default: 11)',
     integer(5),
   ),
-  keys: option('--keys <file>', 'API keys, as new-key writes them; or set ORCHARD_KEYS to their JSON'),
+  keys: option(
+    '--keys <file>',
+    'key file, as orchard new-key writes it; or set ORCHARD_KEYS to its JSON (default: one new key, printed)',
+  ),
   operatorKeys: option(
     '--operator-keys <file>',
-    'keys of new-key for /operator: erase accounts, remove unused models (default: off)',
+    'key file for /operator, which erases accounts and removes unused models (default: off)',
   ),
   requestsPerMinute: option(
     '--requests-per-minute <number>',
@@ -53,18 +60,25 @@ const parameters = {
     'wrong API keys per minute after which a client address is blocked (default: 10)',
     integer(1),
   ),
-  trustProxy: flag('--trust-proxy', 'take the client address from x-forwarded-for; only behind a proxy that sets it'),
+  trustProxy: flag(
+    '--trust-proxy',
+    'read the client address from x-forwarded-for; use only behind a proxy that sets it',
+  ),
   allowPrivateAddresses: flag(
     '--allow-private-addresses',
     'allow dataset_url to point to this machine and its network',
   ),
   isolation: choice(
     '--isolation <kind>',
-    'run trainings in a thread (worker) or in a separate process that can fail safely (process, the default)',
+    'train in a thread (worker), or in a process whose crash does not stop the service (process, the default)',
     ['worker', 'process'],
   ),
   device: {
-    ...choice('--device <device>', 'where to compute; see orchard devices (cpu); or set ORCHARD_DEVICE', DEVICES),
+    ...choice(
+      '--device <device>',
+      'device to compute on; see orchard devices; or set ORCHARD_DEVICE (default: cpu)',
+      DEVICES,
+    ),
     variable: 'ORCHARD_DEVICE',
   },
   workers: option('--workers <number>', 'number of inference threads (default: 2)', integer(1)),
@@ -87,7 +101,7 @@ const needDatabase = {
 export const serveCommand = command({
   name: 'serve',
   summary: 'serve models over HTTP',
-  details: 'Standard output has one JSON line per request. See docs/http.md for all options.',
+  details: 'Writes one line of JSON per request to standard output. See docs/http.md for more about each option.',
   parameters,
   async run({ settings, terminal, output }) {
     const { readKeyFile, startService } = await import('../../http/index.js');
@@ -130,7 +144,6 @@ async function keysFor(
   const { newApiKey, parseStoredKeys, readKeyFile } = await import('../../http/index.js');
   if (file !== undefined) return readKeyFile(file);
   if (json !== undefined) return parseStoredKeys(json);
-  const { LOCAL_ACCOUNT } = await import('../../contract/index.js');
   const { apiKey, stored } = newApiKey(LOCAL_ACCOUNT);
   warn(`No keys were given; x-api-key for this run: ${apiKey}`);
   return [stored];

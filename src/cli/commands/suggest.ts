@@ -1,5 +1,6 @@
-import { command, outcomeOf } from '../command.js';
-import { grouped, onOneLine } from '../format.js';
+import { unwrap } from '../../contract/index.js';
+import { command } from '../command.js';
+import { onOneLine } from '../format.js';
 import {
   integer,
   list,
@@ -7,7 +8,6 @@ import {
   openModel,
   openTexts,
   option,
-  readTexts,
   seedOption,
   textOptions,
 } from '../parameters.js';
@@ -32,21 +32,19 @@ uncertain first.
   async run({ settings, terminal, output }) {
     const { suggestTexts } = await import('../../api/index.js');
     const { count, seed } = settings;
-    const input = await openTexts(settings, terminal);
-    const progress = new Progress(terminal);
+    using input = await openTexts(settings, { terminal, output, progress: new Progress(terminal) });
     const lines: number[] = [];
     async function* texts() {
-      for await (const { line, text } of readTexts(input, output)) {
+      for await (const { line, text } of input) {
         lines.push(line);
         yield text;
-        progress.show(input.fraction(), `${grouped(lines.length)} texts`);
       }
     }
     const suggesting = interruptible(async (signal) => {
       await using model = await openModel(settings, signal);
-      return await outcomeOf(suggestTexts(model, texts(), { count, seed, signal }));
+      return await unwrap(suggestTexts(model, texts(), { count, seed, signal }));
     });
-    for (const { index, ...rest } of await suggesting.finally(() => progress.clear())) {
+    for (const { index, ...rest } of await suggesting) {
       const line = lines[index] ?? 0;
       const { uncertainty, text } = rest;
       await output.result({ line, ...rest }, `${uncertainty.toFixed(4)}\t${line}\t${onOneLine(text)}`);

@@ -1,9 +1,9 @@
 import { basename, extname, resolve } from 'node:path';
 import type { TrainedModel, TrainOptions } from '../../api/index.js';
+import { unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
-import { command, outcomeOf, type Settings } from '../command.js';
-import { evaluationLines } from '../evaluation-lines.js';
-import { grouped } from '../format.js';
+import { command, type Settings } from '../command.js';
+import { evaluationLines, grouped } from '../format.js';
 import { option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, type Output, Progress } from '../terminal.js';
 
@@ -30,7 +30,7 @@ too, as a zip, a folder or a URL. A tenth of the rows is set aside for evaluatio
     const options = outputOptions(settings);
     const progress = new Progress(terminal);
     const onProgress = (event: TrainingEvent) => showTraining(progress, event);
-    const training = interruptible((signal) => outcomeOf(train({ ...options, signal, onProgress })));
+    const training = interruptible((signal) => unwrap(train({ ...options, signal, onProgress })));
     await using model = await training.finally(() => progress.clear());
     await output.result(summaryOf(model), await linesOf(model, options.output, output));
   },

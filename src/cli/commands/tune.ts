@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { SearchSpace, Trial, TunedModel } from '../../api/index.js';
-import { StorageError } from '../../contract/index.js';
+import { StorageError, unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
-import { command, outcomeOf, UsageError } from '../command.js';
+import { command, UsageError } from '../command.js';
 import { alignedLines } from '../format.js';
 import { decimal, integer, option, showTraining } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
@@ -12,8 +12,8 @@ export const tuneCommand = command({
   name: 'tune',
   summary: 'train with many settings and keep the best model',
   details: `Trains with the default settings first, then with random ones. Most of those train for a few epochs only; the best third
-continues (successive halving). All are compared on the same rows, which are set aside. Options such as --learning-rate hold for
-every trial.
+continues (successive halving). All are compared on the same rows, which are set aside. Options such as --learning-rate apply
+to every trial.
 
   orchard tune reviews.csv --minutes 10
   orchard tune reviews.csv --trials 30 --space space.json
@@ -21,7 +21,7 @@ every trial.
   parameters: {
     minutes: option('--minutes <number>', 'time limit, such as 10 or 0.5 (default: none)', decimal),
     trials: option('--trials <number>', 'maximum number of trials (default: 20; with --minutes, no limit)', integer(1)),
-    space: option('--space <file>', 'JSON file with the settings to try (default: around the defaults)'),
+    space: option('--space <file>', 'JSON file with the settings to try (default: values around the default settings)'),
     ...trainParameters,
   },
   async run({ settings: { minutes, trials, space, ...training }, terminal, output }) {
@@ -38,7 +38,7 @@ every trial.
       },
       onProgress: (event: TrainingEvent) => showTraining(progress, event, `trial ${trial}, `),
     };
-    const tuning = interruptible((signal) => outcomeOf(tune({ ...options, signal })));
+    const tuning = interruptible((signal) => unwrap(tune({ ...options, signal })));
     await using model = await tuning.finally(() => progress.clear());
     await output.result({ ...summaryOf(model), tuning: model.tuning }, [
       ...trialLines(model.tuning),
@@ -50,12 +50,11 @@ every trial.
 /** @throws StorageError if the file can't be read, UsageError if its contents are wrong */
 async function readSpace(path: string): Promise<SearchSpace> {
   const { spaceSchema } = await import('../../api/index.js');
-  const { validate } = await import('../../contract/index.js');
   const json = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw new StorageError(`--space ${path}: ${cause}`, { cause });
   });
   try {
-    return validate(spaceSchema, JSON.parse(json));
+    return spaceSchema.parse(JSON.parse(json));
   } catch (thrown) {
     throw new UsageError(`--space ${path}: ${thrown instanceof Error ? thrown.message : thrown}`);
   }

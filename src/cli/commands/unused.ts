@@ -1,14 +1,14 @@
 import type { UnusedModel } from '../../jobs/index.js';
 import { command } from '../command.js';
-import { confirm, yesOption } from '../confirm.js';
 import { alignedLines, grouped } from '../format.js';
-import { dataPlaceOf, flag, integer, option, serviceDataOptions } from '../parameters.js';
+import { dataPlaceOf, flag, integer, option, serviceDataOptions, yesOption } from '../parameters.js';
+import { confirm } from '../terminal.js';
 
 export const unusedCommand = command({
   name: 'unused',
   summary: 'list or remove models of the service that have not been used for some time',
   parameters: {
-    days: option('--days <number>', 'days without use (default: 30)', integer(1, 36_500)),
+    days: option('--days <number>', 'minimum number of days without use (default: 30)', integer(1, 36_500)),
     remove: flag('--remove', 'remove the models, after confirmation'),
     ...serviceDataOptions,
     yes: yesOption,

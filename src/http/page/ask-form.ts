@@ -1,7 +1,7 @@
-import type { AnswerView, ModelRecord } from '../../contract/index.js';
-import { explanationSummary, explanationView, views } from './answer-view.js';
-import { announce, byId, element, shownProblem, shownTime, whileBusy } from './elements.js';
-import type { Service } from './service.js';
+import type { AnswerView, InferenceResult, ModelRecord } from '../../contract/index.js';
+import { announce, byId, element, shownProblem, shownTime, table, whileBusy } from './elements.js';
+import { entitySegments } from './entity-segments.js';
+import type { Explanation, Service } from './service.js';
 
 /** Sends the text to the chosen model, and shows the answer. */
 export function startAskForm(service: Service, models: ModelChoice): void {
@@ -149,4 +149,195 @@ const ofModels: Readonly<Record<string, readonly string[]>> = {
 /** @param model its path below /predictor/language. */
 function exampleQueries(model: string): readonly string[] {
   return ofModels[model.replace('pre-trained/', '')] ?? [];
+}
+
+/** More labels are folded away. */
+const SHOWN_LABELS = 10;
+/** Number of entity styles in the stylesheet. */
+const ENTITY_STYLES = 6;
+
+interface View {
+  shown(result: InferenceResult, query: string): HTMLElement;
+  /** For screen readers. */
+  summary(result: InferenceResult): string;
+}
+
+/** Labels as bars, entities in their text, passages by rank. */
+const views: Readonly<Record<AnswerView, View>> = {
+  labels: {
+    shown: bars,
+    summary: ({ labels: [best = 'nothing'], scores: [score = 0] }) => `The answer is ${best}, ${percent(score)}.`,
+  },
+  entities: {
+    shown: entities,
+    summary: ({ labels, tokens = [] }) => {
+      const found = tokens.map((token, at) => `${token}, ${labels[at]}`).join('; ');
+      return found === '' ? 'No entities found.' : `${tokens.length} found: ${found}.`;
+    },
+  },
+  passages: {
+    shown: passages,
+    summary: ({ labels }) => `${labels.length} passages found. The first: ${labels[0] ?? 'nothing'}`,
+  },
+};
+
+function bars({ labels, scores }: InferenceResult): HTMLElement {
+  const rows = labels.map((label, at) => bar(label, scores[at] ?? 0));
+  const shown = element('ol', { className: 'bars' }, ...rows.slice(0, SHOWN_LABELS));
+  if (rows.length <= SHOWN_LABELS) return shown;
+  const rest = element('ol', { className: 'bars', start: SHOWN_LABELS + 1 }, ...rows.slice(SHOWN_LABELS));
+  const summary = element('summary', {}, `${rows.length - SHOWN_LABELS} more`);
+  return element('div', {}, shown, element('details', {}, summary, rest));
+}
+
+function bar(label: string, score: number): HTMLElement {
+  const filled = element('span', { className: 'filled' });
+  filled.style.inlineSize = `${score * 100}%`;
+  const track = element('span', { className: 'track', ariaHidden: 'true' }, filled);
+  const row = [element('span', { className: 'label' }, label), track, element('span', {}, percent(score))];
+  return element('li', {}, ...row);
+}
+
+function entities(result: InferenceResult, query: string): HTMLElement {
+  const kinds = [...new Set(result.labels)];
+  const pieces = entitySegments(query, result).map(({ text, label, score }) => {
+    if (label === undefined) return text;
+    const style = `entity style-${kinds.indexOf(label) % ENTITY_STYLES}`;
+    const name = element('span', { className: 'kind' }, label);
+    const title = `${label}, ${percent(score ?? 0)}`;
+    return element('mark', { className: style, title }, text, ' ', name);
+  });
+  const text = element('p', { className: 'entities' }, ...pieces);
+  if (kinds.length === 0) return element('div', {}, text, element('p', {}, 'No entities found.'));
+  return element('div', {}, text, entityTable(result));
+}
+
+function entityTable({ tokens = [], labels, scores }: InferenceResult): HTMLElement {
+  return table(
+    { columns: ['Entity', 'Type', 'Score'] },
+    tokens.map((token, at) => [[token], labels[at] ?? '', { number: percent(scores[at] ?? 0) }]),
+  );
+}
+
+function passages({ labels, scores }: InferenceResult): HTMLElement {
+  const items = labels.map((passage, at) =>
+    element(
+      'li',
+      {},
+      passageView(passage),
+      element('p', { className: 'note' }, `score ${(scores[at] ?? 0).toFixed(3)}`),
+    ),
+  );
+  return element('ol', { className: 'passages' }, ...items);
+}
+
+/** Shows the first sentences of a long passage, and the whole on demand. */
+function passageView(passage: string): HTMLElement {
+  const text = shortened(passage);
+  if (text === passage) return element('p', {}, passage);
+  const summary = element('summary', {}, 'The whole passage');
+  return element('div', {}, element('p', {}, text), element('details', {}, summary, element('p', {}, passage)));
+}
+
+/** UTF-16 code units of a passage before it is folded. */
+const SHOWN_CHARACTERS = 280;
+
+/** The first sentences, or the first words of a long one. */
+function shortened(passage: string): string {
+  if (passage.length <= SHOWN_CHARACTERS * 1.2) return passage;
+  const start = passage.slice(0, SHOWN_CHARACTERS);
+  const sentence = Math.max(...['. ', '? ', '! ', '。'].map((end) => start.lastIndexOf(end)));
+  if (sentence > SHOWN_CHARACTERS / 3) return `${start.slice(0, sentence + 1)} …`;
+  return `${start.slice(0, Math.max(start.lastIndexOf(' '), SHOWN_CHARACTERS / 2)).trimEnd()} …`;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)}\u00a0%`;
+}
+
+type ExplainedAnswer = Explanation['explained'][number];
+type ExplainedWord = ExplainedAnswer['words'][number];
+
+/** Words with less than this share of the largest weight stay uncoloured. */
+const LEAST_SHARE = 0.15;
+/** Strongest colour, in per cent: the word must stay readable. */
+const MOST_COLOUR = 45;
+/** How many words the summary names, and the least share of the largest weight that they have. */
+const NAMED_WORDS = 3;
+const NAMED_SHARE = 0.25;
+/** More answers are folded away. */
+const SHOWN_ANSWERS = 3;
+
+/** Which words influenced each answer: the text, with its words coloured by their weights. */
+function explanationView({ explained }: Explanation, query: string): HTMLElement {
+  const legend = element(
+    'p',
+    { className: 'note' },
+    element('mark', { className: 'for' }, 'Green'),
+    ' counts towards the answer, ',
+    element('mark', { className: 'against' }, 'orange'),
+    ' against it; paler means less.',
+  );
+  if (explained.length === 0) return element('p', { className: 'note' }, 'There is no answer to explain.');
+  const [first, rest] = [explained.slice(0, SHOWN_ANSWERS), explained.slice(SHOWN_ANSWERS)];
+  const shown = first.map((answer) => answerView(answer, query));
+  if (rest.length === 0) return element('div', {}, ...shown, legend);
+  const summary = element('summary', {}, `${rest.length} more`);
+  const others = element('details', {}, summary, ...rest.map((answer) => answerView(answer, query)));
+  return element('div', {}, ...shown, legend, others);
+}
+
+/** For screen readers. */
+function explanationSummary({ explained: [first] }: Explanation): string {
+  if (first === undefined) return 'There is no answer to explain.';
+  const heaviest = heaviestWords(first);
+  if (heaviest.length === 0) return 'No word counts towards the answer.';
+  return `What counts most towards the answer: ${heaviest.join(', ')}.`;
+}
+
+function answerView(answer: ExplainedAnswer, query: string): HTMLElement {
+  const name = element('strong', {}, cut(answer.answer));
+  const heaviest = heaviestWords(answer);
+  const summary = heaviest.length === 0 ? 'no word counts towards it' : `mostly ${heaviest.join(', ')}`;
+  return element(
+    'div',
+    { className: 'explained' },
+    element('p', {}, name, `: ${summary}.`),
+    element('p', { className: 'words', dir: 'auto' }, ...colouredWords(answer.words, query)),
+  );
+}
+
+function heaviestWords({ words }: ExplainedAnswer): string[] {
+  const most = heaviestOf(words);
+  return words
+    .filter(({ weight }) => weight > NAMED_SHARE * most)
+    .toSorted((a, b) => b.weight - a.weight)
+    .slice(0, NAMED_WORDS)
+    .map(({ word }) => `“${word}”`);
+}
+
+function colouredWords(words: readonly ExplainedWord[], query: string): (Node | string)[] {
+  const most = heaviestOf(words);
+  const pieces: (Node | string)[] = [];
+  let end = 0;
+  for (const { word, start, weight } of words) {
+    const share = most === 0 ? 0 : Math.abs(weight) / most;
+    if (share < LEAST_SHARE) continue;
+    pieces.push(query.slice(end, start));
+    end = start + word.length;
+    const title = `${weight > 0 ? '+' : '−'}${Math.abs(weight).toFixed(2)}`;
+    const mark = element('mark', { className: weight > 0 ? 'for' : 'against', title }, word);
+    mark.style.setProperty('--strength', `${Math.round(share * MOST_COLOUR)}%`);
+    pieces.push(mark);
+  }
+  return [...pieces, query.slice(end)];
+}
+
+function heaviestOf(words: readonly ExplainedWord[]): number {
+  return words.reduce((most, { weight }) => Math.max(most, Math.abs(weight)), 0);
+}
+
+/** Passages are long, and are shown above. */
+function cut(answer: string): string {
+  return answer.length > 80 ? `${answer.slice(0, 79).trimEnd()}…` : answer;
 }

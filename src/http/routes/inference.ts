@@ -4,8 +4,8 @@ import {
   medleyBatchRequestSchema,
   medleyRequestSchema,
   querySchema,
+  unwrap,
 } from '../../contract/index.js';
-import { outcomeOf } from '../refusal.js';
 import { type Failure, type Route, route } from '../route.js';
 import {
   inferenceCallsOf,
@@ -48,7 +48,7 @@ export const inferenceRoutes: readonly Route[] = [
     output: oneResultSchema,
     failures: pretrainedFailures,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      outcomeOf(predictor(account).predictPretrained(path.model_name, body.query, { signal })),
+      unwrap(predictor(account).predictPretrained(path.model_name, body.query, { signal })),
   }),
   route({
     ...one,
@@ -60,7 +60,7 @@ export const inferenceRoutes: readonly Route[] = [
     output: oneResultSchema,
     failures: customFailures,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      outcomeOf(predictor(account).predictCustom(path.model_id, body.query, { signal })),
+      unwrap(predictor(account).predictCustom(path.model_id, body.query, { signal })),
   }),
   route({
     ...batch,
@@ -72,7 +72,7 @@ export const inferenceRoutes: readonly Route[] = [
     output: resultListSchema,
     failures: pretrainedFailures,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      outcomeOf(predictor(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
+      unwrap(predictor(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
   }),
   route({
     ...batch,
@@ -84,7 +84,7 @@ export const inferenceRoutes: readonly Route[] = [
     output: resultListSchema,
     failures: customFailures,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      outcomeOf(predictor(account).predictCustomBatch(path.model_id, body.queries, { signal })),
+      unwrap(predictor(account).predictCustomBatch(path.model_id, body.queries, { signal })),
   }),
   route({
     ...one,
@@ -96,7 +96,7 @@ export const inferenceRoutes: readonly Route[] = [
     input: z.object({ query: noQuery, body: medleyRequestSchema }),
     output: medleyResultSchema,
     failures: pretrainedFailures,
-    answer: ({ medley }, { account, signal }, { body }) => outcomeOf(medley(account).predict(body, { signal })),
+    answer: ({ medley }, { account, signal }, { body }) => unwrap(medley(account).predict(body, { signal })),
   }),
   route({
     ...batch,
@@ -107,7 +107,7 @@ export const inferenceRoutes: readonly Route[] = [
     input: z.object({ query: noQuery, body: medleyBatchRequestSchema }),
     output: medleyResultListsSchema,
     failures: pretrainedFailures,
-    answer: ({ medley }, { account, signal }, { body }) => outcomeOf(medley(account).predictBatch(body, { signal })),
+    answer: ({ medley }, { account, signal }, { body }) => unwrap(medley(account).predictBatch(body, { signal })),
   }),
   route({
     ...batch,
@@ -119,6 +119,6 @@ export const inferenceRoutes: readonly Route[] = [
     output: resultListSchema,
     failures: pretrainedFailures,
     answer: ({ medley }, { account, signal }, { path, body }) =>
-      outcomeOf(medley(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
+      unwrap(medley(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
   }),
 ];

@@ -9,14 +9,13 @@ import {
   querySchema,
   trainableModelSchema,
   trainingConfigSchema,
+  unwrap,
 } from '../../contract/index.js';
 import { familyOfType } from '../../families/index.js';
 import { CARD_FILE } from '../../models/index.js';
 import { type BodyLimits, otherType } from '../body.js';
 import { jobStream } from '../jobs.js';
-import { outcomeOf } from '../refusal.js';
 import { type Route, route } from '../route.js';
-import { hasRows } from '../row-uploads.js';
 import {
   createdSchema,
   explanationSchema,
@@ -26,6 +25,7 @@ import {
   pageModelsSchema,
 } from '../schemas.js';
 import type { PageServices } from '../services.js';
+import { hasRows } from '../uploads.js';
 
 /** What only the page at / asks for. Not in the OpenAPI document. */
 
@@ -108,7 +108,7 @@ export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD
       summary: 'What happens to a training job, as server-sent events',
       input: oneModel,
       answer: async ({ trainer }, { account, context }, { path: { model_id } }) => {
-        await outcomeOf(trainer(account).getTrainingJob(model_id)); // a 404 instead of a stream that fails at once
+        await unwrap(trainer(account).getTrainingJob(model_id)); // a 404 instead of a stream that fails at once
         return jobStream(context, trainer(account), model_id);
       },
     }),

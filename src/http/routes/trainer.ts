@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { listFilterSchema, trainingRequestSchema } from '../../contract/index.js';
+import { listFilterSchema, trainingRequestSchema, unwrap } from '../../contract/index.js';
 import { jobAnswer } from '../jobs.js';
-import { outcomeOf } from '../refusal.js';
 import { type Route, route } from '../route.js';
 import {
   createdSchema,
@@ -28,7 +27,7 @@ export function trainerRoutes(): readonly Route[] {
       summary: 'Custom models, newest first',
       input: list,
       output: modelListSchema,
-      answer: ({ trainer }, { account }, { query }) => outcomeOf(trainer(account).listModels(query)),
+      answer: ({ trainer }, { account }, { query }) => unwrap(trainer(account).listModels(query)),
     }),
     route({
       method: 'GET',
@@ -40,7 +39,7 @@ export function trainerRoutes(): readonly Route[] {
       output: modelAnswerSchema,
       failures: ['not_found'],
       answer: async ({ trainer }, { account }, { path }) => ({
-        data: await outcomeOf(trainer(account).getModel(path.model_id)),
+        data: await unwrap(trainer(account).getModel(path.model_id)),
       }),
     }),
     route({
@@ -53,7 +52,7 @@ export function trainerRoutes(): readonly Route[] {
       output: detailSchema,
       failures: ['not_found'],
       answer: async ({ trainer }, { account }, { path }) => {
-        await outcomeOf(trainer(account).deleteModel(path.model_id));
+        await unwrap(trainer(account).deleteModel(path.model_id));
         return done('model.deleted', `model ${path.model_id} is deleted`);
       },
     }),
@@ -66,7 +65,7 @@ export function trainerRoutes(): readonly Route[] {
       input: list,
       output: jobListSchema,
       answer: async ({ trainer }, { account }, { query }) => {
-        const { data, pagination } = await outcomeOf(trainer(account).listTrainingJobs(query));
+        const { data, pagination } = await unwrap(trainer(account).listTrainingJobs(query));
         return { data: data.map(jobAnswer), pagination };
       },
     }),
@@ -84,7 +83,7 @@ export function trainerRoutes(): readonly Route[] {
       output: createdSchema,
       failures: ['tier', 'queue_full'],
       answer: ({ trainer }, { account, signal }, { header: { 'idempotency-key': key }, body }) =>
-        outcomeOf(
+        unwrap(
           trainer(account).createTrainingJob(body, {
             signal,
             ...(key !== undefined && { idempotencyKey: key }),
@@ -101,7 +100,7 @@ export function trainerRoutes(): readonly Route[] {
       output: jobAnswerSchema,
       failures: ['not_found'],
       answer: async ({ trainer }, { account }, { path }) => ({
-        data: jobAnswer(await outcomeOf(trainer(account).getTrainingJob(path.model_id))),
+        data: jobAnswer(await unwrap(trainer(account).getTrainingJob(path.model_id))),
       }),
     }),
     route({
@@ -114,7 +113,7 @@ export function trainerRoutes(): readonly Route[] {
       output: detailSchema,
       failures: ['not_found', 'transition'],
       answer: async ({ trainer }, { account }, { path }) => {
-        await outcomeOf(trainer(account).cancelTrainingJob(path.model_id));
+        await unwrap(trainer(account).cancelTrainingJob(path.model_id));
         return done('training_job.cancelled', `training job ${path.model_id} is cancelled`);
       },
     }),

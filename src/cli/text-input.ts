@@ -1,0 +1,285 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { MAX_QUERY_CHARACTERS, StorageError } from '../contract/index.js';
+import { type BrokenLine, CsvReader, linesOf, type TextLine } from '../datasets/index.js';
+import { UsageError } from './command.js';
+import { grouped } from './format.js';
+import type { InputFormat } from './parameters.js';
+import type { Output, Progress, Terminal } from './terminal.js';
+
+/** The texts that a command works on: how they are read, and reported if they can't be. Loaded when a command runs. */
+
+/** A text with the line on which it begins. */
+interface GivenText {
+  readonly line: number;
+  readonly text: string;
+}
+
+/** A text that was given, or why there is none. */
+export type InputText = GivenText | { readonly line: number; readonly problem: string };
+
+type InputTexts = AsyncGenerator<InputText, void, undefined>;
+
+/** What the user says of the texts to read. */
+export interface TextSettings {
+  /** Typed on the command line. */
+  readonly texts?: readonly string[] | undefined;
+  /** A file, or - for standard input. */
+  readonly input?: string | undefined;
+  readonly inputFormat?: InputFormat | undefined;
+  readonly textColumn?: string | undefined;
+}
+
+/** Where problems and progress are shown. */
+export interface TextOutput {
+  readonly terminal: Terminal;
+  readonly output: Output;
+  readonly progress?: Progress;
+  /** Whether a line of JSON replaces the result of a text that has none. Default: as the output. */
+  readonly isJson?: boolean;
+}
+
+/** Where texts come from. */
+interface TextSource {
+  readonly entries: InputTexts;
+  /** What the lines are of, for messages. */
+  readonly name: string;
+  /** Share of the bytes that were read, 0 to 1; undefined if their number is unknown. */
+  readonly fraction?: () => number | undefined;
+  /** Ends the reading. */
+  readonly stop?: () => void;
+}
+
+/**
+ * Texts in their order. What can't be read is reported in its place: before the next text, even if texts are read ahead
+ * of their results.
+ */
+export class GivenTexts {
+  readonly #source: TextSource;
+  readonly #shown: TextOutput;
+  /** What was read and not yet taken. */
+  readonly #waiting: InputText[] = [];
+  #taken = 0;
+
+  constructor(source: TextSource, shown: TextOutput) {
+    this.#source = source;
+    this.#shown = shown;
+    shown.output.closed.addEventListener('abort', () => this[Symbol.dispose]());
+  }
+
+  /** Reads the texts; take each when its result is known. Ends when the reader of the results has gone. */
+  async *read(): AsyncGenerator<string, void, undefined> {
+    for await (const each of this.#source.entries) {
+      this.#waiting.push(each);
+      if (this.#shown.output.closed.aborted) return;
+      if ('text' in each) yield each.text;
+    }
+  }
+
+  /** The next text that was read. Reports what could not be read before it. */
+  async take(): Promise<GivenText> {
+    await this.reportProblems();
+    const first = this.#waiting.shift();
+    if (first === undefined || !('text' in first)) throw new Error('a result without a text');
+    this.#taken += 1;
+    this.#shown.progress?.show(this.#source.fraction?.(), `${grouped(this.#taken)} texts`);
+    return first;
+  }
+
+  /** Reports what could not be read, up to the next text. */
+  async reportProblems(): Promise<void> {
+    for (let first = this.#waiting[0]; first !== undefined && 'problem' in first; first = this.#waiting[0]) {
+      this.#waiting.shift();
+      await this.problem(first.line, first.problem);
+    }
+  }
+
+  /** Reports that the text of a line has no result. */
+  async problem(line: number, message: string): Promise<void> {
+    const { output, progress, isJson } = this.#shown;
+    progress?.clear();
+    await output.problem(this.#source.name, line, message, isJson);
+  }
+
+  /** The texts one by one, for results that are known before the next text is read. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<GivenText, void, undefined> {
+    for await (const _ of this.read()) yield await this.take();
+    await this.reportProblems();
+  }
+
+  [Symbol.dispose](): void {
+    this.#source.stop?.();
+    this.#shown.progress?.clear();
+  }
+}
+
+/**
+ * The texts on the command line, else of a file, else of standard input.
+ * @throws UsageError for both of the first; StorageError if the file does not exist
+ */
+export async function openTextSource(
+  { texts = [], input, inputFormat: format, textColumn: column = 'text' }: TextSettings,
+  { stdin, stderr }: Terminal,
+): Promise<TextSource> {
+  if (texts.length > 0) {
+    if (input !== undefined) throw new UsageError('give texts or --input, not both');
+    return { entries: withinLimits(typed(texts)), name: 'text' };
+  }
+  if (input === undefined || input === '-') {
+    if (stdin.isTTY) stderr.write('Type one text per line; press Ctrl+D to end.\n');
+    const entries = textsOf({ bytes: stdin, format: format ?? 'text', column });
+    return { entries: withinLimits(entries), name: 'standard input line', stop: () => void stdin.destroy() };
+  }
+  const { bytes, size } = await opened(input);
+  return {
+    entries: withinLimits(textsOf({ bytes, format: format ?? formatOfFile(input), column })),
+    name: `${input} line`,
+    fraction: () => (size === 0 ? undefined : Math.min(1, bytes.bytesRead / size)),
+    stop: () => void bytes.destroy(),
+  };
+}
+
+/** Makes a text that is too long for any model a problem of its line. */
+async function* withinLimits(texts: InputTexts): InputTexts {
+  const most = MAX_QUERY_CHARACTERS.toLocaleString('en-US');
+  for await (const each of texts) {
+    const isLong = 'text' in each && each.text.length > MAX_QUERY_CHARACTERS;
+    yield isLong ? { line: each.line, problem: `longer than ${most} UTF-16 code units` } : each;
+  }
+}
+
+async function* typed(texts: readonly string[]): InputTexts {
+  for (const [index, text] of texts.entries()) yield { line: index + 1, text };
+}
+
+async function opened(path: string) {
+  try {
+    const entry = await stat(path);
+    if (entry.isDirectory()) throw new Error('EISDIR: it is a folder');
+    const bytes = createReadStream(path);
+    await new Promise((resolve, reject) => bytes.once('open', resolve).once('error', reject));
+    return { bytes, size: entry.size };
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new StorageError(`the input ${path}: ${reason}`, { cause });
+  }
+}
+
+const BY_ENDING: Readonly<Record<string, InputFormat>> = {
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.json': 'jsonl',
+  '.csv': 'csv',
+  '.tsv': 'tsv',
+};
+
+/** By the ending of the file's name; text for others. */
+function formatOfFile(path: string): InputFormat {
+  return BY_ENDING[extname(path).toLowerCase()] ?? 'text';
+}
+
+/** How a stream of texts is read. */
+interface TextStream {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly format: InputFormat;
+  /** Of a table or of JSON objects: the field that has the text. */
+  readonly column: string;
+}
+
+/**
+ * Reads texts in bounded memory. Blank lines are skipped. What can't be read is a problem in its place, and the next
+ * lines go on; a table whose header lacks the column is one problem, and nothing else.
+ */
+export async function* textsOf({ bytes, format, column }: TextStream): InputTexts {
+  const reader = readers[format](column);
+  for await (const lines of linesOf(bytes)) {
+    for (const line of lines) {
+      const text = 'problem' in line ? brokenLine(line) : reader.read(line);
+      if (text !== undefined) yield text;
+      if (reader.hasEnded?.()) return;
+    }
+  }
+  const last = reader.end?.();
+  if (last !== undefined) yield last;
+}
+
+interface LineReader {
+  /** @returns undefined for a blank line, and inside a record of several lines. */
+  read(line: TextLine): InputText | undefined;
+  /** What is wrong at the end. */
+  end?(): InputText | undefined;
+  /** Whether nothing that follows can be read. */
+  hasEnded?(): boolean;
+}
+
+const readers: Readonly<Record<InputFormat, (column: string) => LineReader>> = {
+  text: () => ({ read: ({ number: line, text }) => (text.trim() === '' ? undefined : { line, text }) }),
+  jsonl: (column) => ({
+    read: ({ number: line, text }) => (text.trim() === '' ? undefined : { line, ...textIn(text, column) }),
+  }),
+  csv: (column) => {
+    const csv = new CsvReader();
+    const cells = new CellReader(column);
+    const textIn = (record: ReturnType<CsvReader['add']>) => {
+      if (record === undefined) return undefined;
+      return 'found' in record ? { line: record.line, problem: record.found } : cells.read(record);
+    };
+    return {
+      read: (line) => textIn(csv.add(line)),
+      end: () => textIn(csv.end()),
+      hasEnded: () => cells.lacksColumn,
+    };
+  },
+  tsv: (column) => {
+    const cells = new CellReader(column);
+    return {
+      read: ({ number: line, text }) =>
+        text.trim() === '' ? undefined : cells.read({ line, cells: text.split('\t') }),
+      hasEnded: () => cells.lacksColumn,
+    };
+  },
+};
+
+/** Takes one column of a table. */
+class CellReader {
+  readonly #column: string;
+  #header: readonly string[] | undefined;
+  lacksColumn = false;
+
+  constructor(column: string) {
+    this.#column = column;
+  }
+
+  read({ line, cells }: { readonly line: number; readonly cells: readonly string[] }): InputText | undefined {
+    if (this.#header === undefined) {
+      this.#header = cells;
+      this.lacksColumn = !cells.includes(this.#column);
+      if (!this.lacksColumn) return undefined;
+      const names = cells.map((name) => JSON.stringify(name)).join(', ');
+      return { line, problem: `no column ${JSON.stringify(this.#column)}, but ${names}; give --text-column` };
+    }
+    const text = cells[this.#header.indexOf(this.#column)];
+    if (text !== undefined && cells.length === this.#header.length) return { line, text };
+    return { line, problem: `${cells.length} columns; the header has ${this.#header.length}` };
+  }
+}
+
+function brokenLine({ number: line, problem: { found, expected } }: BrokenLine): InputText {
+  return { line, problem: `${found}; expected ${expected}` };
+}
+
+/** Of a line of JSON: a string, or an object with one. */
+function textIn(json: string, column: string): { readonly text: string } | { readonly problem: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (thrown) {
+    return { problem: `not JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}` };
+  }
+  if (typeof value === 'string') return { text: value };
+  const fields = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  const text: unknown = new Map(Object.entries(fields)).get(column);
+  if (typeof text === 'string') return { text };
+  return { problem: `no string ${JSON.stringify(column)}; give --text-column if it has another name` };
+}

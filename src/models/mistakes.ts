@@ -1,0 +1,28 @@
+import type { Mistake } from './model-report.js';
+
+/** Which mistakes evaluation.json lists. Without zod, because inference threads load it with the decoders. */
+
+/** Maximum number of mistakes that are kept. */
+export const MAX_MISTAKES = 50;
+/** Maximum length of texts, entities and passages of mistakes, in characters (code points). */
+export const MAX_MISTAKE_CHARACTERS = 300;
+
+/** The most confident mistakes, with long texts cut. */
+export function listedMistakes(mistakes: readonly Mistake[]): Mistake[] {
+  return [...mistakes]
+    .sort((a, b) => b.score - a.score)
+    .slice(0, MAX_MISTAKES)
+    .map(({ text, expected, predicted, score }) => ({
+      text: cut(text),
+      expected: expected.map(cut),
+      predicted: predicted.map(cut),
+      score,
+    }));
+}
+
+function cut(text: string): string {
+  // A character has at most two UTF-16 code units, so the rest of a long text is irrelevant.
+  const characters = [...text.slice(0, 2 * MAX_MISTAKE_CHARACTERS + 2)];
+  if (characters.length <= MAX_MISTAKE_CHARACTERS) return text;
+  return `${characters.slice(0, MAX_MISTAKE_CHARACTERS - 1).join('')}…`;
+}

@@ -1,0 +1,93 @@
+import { isOrchardError, type ModelConfig, NotFoundError, type TrainingConfig } from '../contract/index.js';
+import { familyOfType } from '../families/index.js';
+import {
+  CONFIG_FILE,
+  catalogueBackbones,
+  hubModels,
+  type ModelLoader,
+  type ModelProgress,
+  TOKENIZER_CONFIG_FILE,
+  TOKENIZER_FILE,
+  WEIGHTS_FILE,
+} from '../models/index.js';
+import { trainingLanguage } from './hyperparameters.js';
+
+/** Finds the files of a backbone; backbone.ts reads them, which needs tokenizers and architectures. */
+
+/** The pieces of a tokenizer, one per line, in folders without a tokenizer.json. */
+export const VOCABULARY_FILE = 'vocab.txt';
+
+/** The files that are read from a backbone's folder. */
+const BACKBONE_FILES = [CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, VOCABULARY_FILE] as const;
+
+/** Which backbone, and where its files lie. */
+export interface BackboneSource {
+  /** The name that was asked for, such as `owner/name`. */
+  readonly name: string;
+  /** The exact version of its files, such as a commit, if its source keeps several. */
+  readonly revision?: string;
+  /** Absolute path of the folder with its files. */
+  readonly directory: string;
+}
+
+/** The source of a backbone by its name; null if language and size decide. */
+export type LoaderOf = (name: string | null) => ModelLoader;
+
+/** The loader of the options, or the default one. @throws ValidationError for wrong environment variables of the Hub */
+export function backboneLoader({
+  backbone,
+  modelLoader,
+}: {
+  readonly backbone: string | null;
+  readonly modelLoader?: ModelLoader | undefined;
+}): LoaderOf {
+  if (modelLoader !== undefined) return () => modelLoader;
+  const hub = backbone === null ? undefined : hubModels();
+  return (name) => (name === null ? catalogueBackbones() : (hub ?? hubModels()));
+}
+
+interface AskedModel {
+  readonly model_config: Pick<ModelConfig, 'size' | 'type'>;
+  readonly training_config: Pick<TrainingConfig, 'language'>;
+}
+
+/**
+ * Brings the backbone's files to the local disk.
+ * @param name null for the one of the job's language and size, if there is any: that for its family before that for all.
+ * @returns undefined if there is none.
+ * @throws what the loader does; a NotFoundError calls it a backbone, whatever the loader calls its models.
+ */
+export async function loadBackbone(
+  loaderOf: LoaderOf,
+  name: string | null,
+  job: AskedModel,
+  signal: AbortSignal,
+  onProgress: (progress: ModelProgress) => void,
+): Promise<BackboneSource | undefined> {
+  const loader = loaderOf(name);
+  for (const asked of name === null ? usualNames(job) : [name]) {
+    const load = loader.load(asked, { files: BACKBONE_FILES, signal, onProgress });
+    const loaded = await load.catch(name === null ? absent : refuse);
+    if (loaded === undefined) continue;
+    const { directory, revision } = loaded;
+    return { name: asked, directory, ...(revision !== undefined && { revision }) };
+  }
+  return undefined;
+}
+
+/** The backbones for a job, the best first. */
+function usualNames({ model_config, training_config }: AskedModel): string[] {
+  const general = `${trainingLanguage(training_config)}-${model_config.size}`;
+  const ending = familyOfType(model_config.type).backboneEnding;
+  return ending === undefined ? [general] : [`${general}-${ending}`, general];
+}
+
+/** @throws any error other than that there is no such model. */
+function absent(thrown: unknown): undefined {
+  if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
+}
+
+function refuse(thrown: unknown): never {
+  if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
+  throw new NotFoundError('backbone', thrown.id, thrown.hint);
+}
