@@ -50,6 +50,6 @@ export {
   type TrainingRow,
 } from './rows.js';
 export { byIndex, checkIndices } from './string-indices.js';
-export { CsvReader, type RecordFile, readTable } from './tables.js';
+export { type RecordFile, readTable, recordsOf } from './tables.js';
 export { type BrokenLine, linesOf, readLines, readText, type TextLine } from './text-lines.js';
 export { type UnzipOptions, unzip, writeZip } from './zip.js';

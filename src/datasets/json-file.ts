@@ -253,7 +253,7 @@ interface Place {
  * read again for it.
  * @param near where the part that can't be read begins.
  */
-function syntaxError(text: string, near: Place): Place & { readonly found: string } {
+export function syntaxError(text: string, near: Place): Place & { readonly found: string } {
   const unread = { ...near, found: "found text that isn't JSON" };
   if (text.length > MAX_JSON_ENTRY) return unread;
   let first: (Place & { readonly found: string }) | undefined;
@@ -305,7 +305,7 @@ function findRepeatedKeys(
 }
 
 /** @returns true if the nesting is deeper than the parser's stack. */
-function visitJson(text: string, visitor: Parameters<typeof visit>[1]): boolean {
+export function visitJson(text: string, visitor: Parameters<typeof visit>[1]): boolean {
   try {
     visit(text, visitor, { disallowComments: true });
     return false;

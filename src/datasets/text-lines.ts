@@ -108,28 +108,30 @@ class PendingLine {
  * @param name the file's path inside the archive, for problems.
  * @throws AbortedError soon after the signal fires.
  */
-export async function readLines(
+export async function* fileLines(
   path: string,
   name: string,
   problems: ProblemList,
   signal?: AbortSignal,
-): Promise<TextLine[]> {
-  const lines: TextLine[] = [];
+): AsyncGenerator<readonly TextLine[], void, undefined> {
   try {
     for await (const some of linesOf(createReadStream(path, { signal }))) {
-      for (const line of some) {
-        if (line.number > MAX_LINES) {
-          problems.add(tooLarge(name, `more than ${count(MAX_LINES)} lines`, 'a smaller dataset'));
-          return lines;
-        }
-        if ('text' in line) lines.push(line);
-        else problems.add({ file: name, line: line.number, ...line.problem });
+      if ((some.at(-1)?.number ?? 0) > MAX_LINES) {
+        return problems.add(tooLarge(name, `more than ${count(MAX_LINES)} lines`, 'a smaller dataset'));
       }
+      for (const line of some) if ('problem' in line) problems.add({ file: name, line: line.number, ...line.problem });
+      yield some.filter((line) => 'text' in line);
       if (isPauseDue()) await pause(signal);
     }
   } catch (thrown) {
     problems.add(unreadable(name, thrown, signal));
   }
+}
+
+/** All of {@link fileLines}. */
+export async function readLines(...file: Parameters<typeof fileLines>): Promise<TextLine[]> {
+  const lines: TextLine[] = [];
+  for await (const some of fileLines(...file)) for (const line of some) lines.push(line);
   return lines;
 }
 
