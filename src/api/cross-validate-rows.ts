@@ -7,6 +7,7 @@ import {
   ProblemList,
   quoted,
   type RowTable,
+  readRows,
   readTable,
   someOf,
   type TrainingRow,
@@ -27,9 +28,7 @@ import { answersTo, type Evaluation, type Example, examplesFor, examplesOf, type
 import { evaluationFigures } from './evaluation-report.js';
 import { assignFolds, type FoldUnit, unitsOf } from './folds.js';
 import { type BootstrapOptions, judge } from './judge.js';
-import { MULTILABEL } from './multilabel.js';
 import { OpenModel } from './open-model.js';
-import { readRows } from './rows/read-rows.js';
 import { type FoundType, typeOfRows } from './training/model-type.js';
 import { checkedRows, nameOf } from './training/prepare-dataset.js';
 import { trainInFolder } from './training/train-in-folder.js';
@@ -111,7 +110,7 @@ async function readTypedRows({ training }: CrossValidateSettings): Promise<{ tab
   const { source, columns, signal, type: given, passages } = training;
   if (source.kind === 'url') throw invalid(['url'], 'give rows, or the path of a file of rows');
   const rows = source.kind === 'rows' ? source.rows : source.path;
-  const isMultilabel = given === undefined ? undefined : given === MULTILABEL;
+  const isMultilabel = given === undefined ? undefined : given === 'multilabel-text-classification';
   const table = await readRows(rows, { option: source.kind, columns, isMultilabel, signal });
   const type = typeOfRows(table, given);
   if (passages !== undefined && type.type !== 'question-answering') {
@@ -195,7 +194,7 @@ async function runRepeats(validation: Validation): Promise<Results> {
     const row = judged.kind === 'passages' ? (firstRowOf.get(example.text) ?? 0) : at;
     return { row, example, answers: given[row] ?? [] };
   });
-  const doubtful = doubtfulRows(answered, judged.type === MULTILABEL);
+  const doubtful = doubtfulRows(answered, judged.type === 'multilabel-text-classification');
   return { folds, figures: figuresOverFolds(folds), evaluations, answers, doubtful };
 }
 

@@ -53,7 +53,7 @@ import type { Model } from './model.js';
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
 /** What an open model consists of. */
-export interface OpenParts extends FoundModel, Pick<OpenOptions, 'onClose'> {
+interface OpenParts extends FoundModel, Pick<OpenOptions, 'onClose'> {
   readonly config: ModelFolderConfig;
   readonly family: Family;
   readonly service: InferenceService;
@@ -74,7 +74,7 @@ export class OpenModel implements Model {
   readonly #onClose: OpenOptions['onClose'];
   #closing: Promise<void> | undefined;
 
-  protected constructor({ name, directory, config, family, service, onClose }: OpenParts) {
+  private constructor({ name, directory, config, family, service, onClose }: OpenParts) {
     this.name = name;
     this.directory = directory;
     this.type = config.orchard.type;
@@ -90,14 +90,10 @@ export class OpenModel implements Model {
 
   /** @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
   static async open(placed: FoundModel, options: OpenOptions): Promise<OpenModel> {
-    return new OpenModel(await OpenModel.parts(placed, options));
-  }
-
-  protected static async parts(placed: FoundModel, options: OpenOptions): Promise<OpenParts> {
     const config = await readConfig(placed.directory);
     const family = familyOfModel(config, join(placed.directory, CONFIG_FILE));
     const service = await serviceFor(placed, options);
-    return { ...placed, config, family, service, onClose: options.onClose };
+    return new OpenModel({ ...placed, config, family, service, onClose: options.onClose });
   }
 
   predict(text: string, options?: CallOptions): ResultAsync<Answer, OrchardError>;

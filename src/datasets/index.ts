@@ -26,7 +26,7 @@ export {
   someOf,
   warnAbout,
 } from './problems.js';
-export { type Columns, columnsSchema, isRowFile, readRowFile } from './row-file.js';
+export { type Columns, columnsSchema, isRowFile, readRowFile, readRows } from './row-file.js';
 export {
   type CheckedRows,
   type EntityRange,
@@ -44,7 +44,6 @@ export {
   type Rows,
   type RowsOrPath,
   type RowTable,
-  readRowsInMemory,
   rowShapes,
   type TaggedRow,
   type TrainingRow,

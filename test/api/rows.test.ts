@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readRows } from '../../src/api/rows/read-rows.js';
 import { typeOfRows } from '../../src/api/training/model-type.js';
 import { typeOfArchive } from '../../src/api/training/prepare-dataset.js';
 import type { DatasetError, ValidationError } from '../../src/contract/errors.js';
+import { readRows } from '../../src/datasets/index.js';
 import { sentenceWithEntities, taggedSentence } from '../../src/families/entities/tagged-sentence.js';
 
 /** Rows as they come, and the type of model that they are for. */

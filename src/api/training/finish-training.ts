@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
-import type { RowsOrPath } from '../../datasets/index.js';
-import { moveInto, type RecordedPart, readModelReport, writeFolder } from '../../models/index.js';
-import { MODEL_FOLDER } from '../open-model.js';
-import type { OpenTrainedModel } from '../trained-model.js';
+import { type FoundModel, moveInto, type RecordedPart, readModelReport, writeFolder } from '../../models/index.js';
+import type { TrainedModel } from '../model.js';
+import { MODEL_FOLDER, OpenModel } from '../open-model.js';
 import type { FoundType } from './model-type.js';
 import type { TrainedFolder } from './train-in-folder.js';
 import type { TrainSettings } from './train-options.js';
@@ -56,15 +55,18 @@ function figuresOf({ accuracy, f1, topk }: Partial<RecordedPart> = {}) {
   };
 }
 
-/** Judges a model on its test rows; one that can't be is closed. @throws as `evaluate` fails */
-export async function judged<Opened extends OpenTrainedModel>(
-  model: Opened,
-  test: RowsOrPath,
-  { columns, signal }: TrainSettings,
-): Promise<Opened> {
+/** Opens a model that was just trained; with `test` rows, it is judged on them. @throws as `evaluate` fails */
+export async function openTrained(
+  placed: FoundModel,
+  summary: TrainingSummary,
+  onClose: () => Promise<void>,
+  { device, test, columns, signal }: TrainSettings,
+): Promise<TrainedModel> {
+  const model = await OpenModel.open(placed, { service: { device }, onClose, signal });
+  if (test === undefined) return Object.assign(model, { training: summary });
   const options = { signal, ...(typeof test === 'string' && { columns }) };
   const evaluation = await model.evaluate(test, options);
-  if (evaluation.isOk()) return model.judgedBy(evaluation.value);
+  if (evaluation.isOk()) return Object.assign(model, { training: { ...summary, test: evaluation.value } });
   await model.close();
   throw evaluation.error;
 }

@@ -21,14 +21,13 @@ import {
   readArchiveConfig,
   readJsonFile,
   readLines,
+  readRows,
   splitFilesSchema,
   unzip,
   ZIP,
 } from '../../datasets/index.js';
 import { type CheckedRowSets, families, type RowSets } from '../../families/index.js';
 import type { DatasetSource } from '../../training/index.js';
-import { MULTILABEL } from '../multilabel.js';
-import { readRows } from '../rows/read-rows.js';
 import { type FoundType, found, shapesFor, typeOfRows } from './model-type.js';
 import type { TrainSettings } from './train-options.js';
 
@@ -153,14 +152,14 @@ function missingFile(path: string): DatasetError {
 async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise<PreparedDataset> {
   const { columns, signal, devFraction, seed, passages, dev: given } = settings;
   const columnsOf = (source: RowsOrPath) => (typeof source === 'string' ? columns : undefined);
-  const isMultilabel = settings.type === undefined ? undefined : settings.type === MULTILABEL;
+  const isMultilabel = settings.type === undefined ? undefined : settings.type === 'multilabel-text-classification';
   const option = typeof rows === 'string' ? 'path' : 'rows';
   const train = await readRows(rows, { option, columns: columnsOf(rows), isMultilabel, signal });
   const type = typeOfRows(train, settings.type);
   if (passages !== undefined && type.type !== 'question-answering') {
     throw invalid(['passages'], `passages are for question-answering, not for ${type.type}`);
   }
-  const reading = { option: 'dev', isMultilabel: type.type === MULTILABEL, signal };
+  const reading = { option: 'dev', isMultilabel: type.type === 'multilabel-text-classification', signal };
   const dev = given === undefined ? undefined : await readRows(given, { ...reading, columns: columnsOf(given) });
   if (dev) requireFitting(dev.checked, type);
   const { dataset, leftOut } = await checkedRows({ train, dev, devFraction, seed, passages }, type, signal);

@@ -3,8 +3,7 @@ import { findModel, requireReplaceable } from '../../models/index.js';
 import { TemporaryDirectory } from '../../system/index.js';
 import type { TrainedModel } from '../model.js';
 import { MODEL_FOLDER } from '../open-model.js';
-import { OpenTrainedModel } from '../trained-model.js';
-import { judged, placed, summaryOf } from './finish-training.js';
+import { openTrained, placed, summaryOf } from './finish-training.js';
 import { nameOf, prepareDataset } from './prepare-dataset.js';
 import { trainInFolder } from './train-in-folder.js';
 import { type TrainOptions, trainSettings } from './train-options.js';
@@ -13,7 +12,7 @@ import { type TrainOptions, trainSettings } from './train-options.js';
 export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
   const startedAt = performance.now();
   const settings = trainSettings(options);
-  const { output, base, modelLoader, signal, device } = settings;
+  const { output, base, modelLoader, signal } = settings;
   if (signal?.aborted) throw new AbortedError('the training', { cause: signal.reason });
   if (output !== undefined) await requireReplaceable(output, MODEL_FOLDER, 'output');
   const placedBase = base === undefined ? undefined : await findModel(base, { modelLoader, backbones: true, signal });
@@ -25,12 +24,7 @@ export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
     const trained = await trainInFolder({ dataset, model, base: placedBase }, settings);
     const { directory, onClose } = await placed(trained, output);
     const summary = await summaryOf(trained, directory, type, startedAt);
-    const opened = await OpenTrainedModel.openTrained({ name, directory }, summary, {
-      service: { device },
-      onClose,
-      signal,
-    });
-    return settings.test === undefined ? opened : await judged(opened, settings.test, settings);
+    return await openTrained({ name, directory }, summary, onClose, settings);
   } finally {
     await work.remove();
   }
