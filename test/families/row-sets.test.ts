@@ -7,7 +7,7 @@ import { familyOfType } from '../../src/families/index.js';
 
 async function checked(type: ModelType, given: readonly TrainingRow[]) {
   const rows = await familyOfType(type).rows();
-  return rows.check({ train: await readRows(given, 'rows') }, type);
+  return rows.check({ train: await readRows(given, { option: 'rows' }) }, type);
 }
 
 describe('rows in memory', () => {
