@@ -16,9 +16,9 @@ import {
   spaceSchema,
   type TrialSettings,
 } from './search-space.js';
-import { openTrained, placed, summaryOf } from './training/finish-training.js';
 import { nameOf, type PreparedDataset, prepareDataset } from './training/prepare-dataset.js';
 import { type TrainedFolder, trainInFolder } from './training/train-in-folder.js';
+import { openTrained, placed, summaryOf } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 import type { Trial, TrialRun, TuneOptions, TuningSummary } from './tune.js';
 

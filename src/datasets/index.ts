@@ -1,18 +1,22 @@
 export {
   type ArchiveConfig,
+  type ArchiveFile,
+  type ArchiveFolder,
   archiveConfigSchema,
+  archiveFile,
+  CONFIG_FILE,
   findConfiguredFile,
   findDataFile,
   LABEL_FILE,
+  openArchive,
   readArchiveConfig,
   readLabelIds,
   splitFilesSchema,
-} from './archive-config.js';
-export { type ArchiveFile, type ArchiveFolder, archiveFile, CONFIG_FILE, openArchive } from './archive-folder.js';
+} from './archive.js';
 export { MAX_LABELS, MAX_PASSAGES, MAX_TAGS } from './archive-limits.js';
 export { type FetchDatasetOptions, fetchDataset } from './fetch-dataset.js';
 export { fileKind, ZIP } from './file-kind.js';
-export { jsonValue, readJsonFile } from './json-file.js';
+export { byIndex, checkIndices, jsonValue, readJsonFile } from './json-file.js';
 export {
   counted,
   type DatasetLocation,
@@ -48,7 +52,6 @@ export {
   type TaggedRow,
   type TrainingRow,
 } from './rows.js';
-export { byIndex, checkIndices } from './string-indices.js';
 export { type RecordFile, readTable, recordsOf } from './tables.js';
 export { type BrokenLine, linesOf, readLines, readText, type TextLine } from './text-lines.js';
 export { type UnzipOptions, unzip, writeZip } from './zip.js';

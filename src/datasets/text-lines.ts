@@ -4,8 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { AbortedError, type DatasetProblem } from '../contract/index.js';
 import { isPauseDue, pause } from '../system/index.js';
 import { MAX_LINE_BYTES, MAX_LINES, MAX_TEXT_BYTES } from './archive-limits.js';
-import { fileFailure } from './file-failure.js';
-import { count, counted, describeBytes, type ProblemList } from './problems.js';
+import { count, counted, describeBytes, fileFailure, type ProblemList } from './problems.js';
 
 /** Reads text as strict UTF-8, so that a wrong encoding is reported and never trained on. */
 

@@ -8,9 +8,8 @@ import type { Entry, ZipFile } from 'yauzl';
 import { AbortedError, type DatasetError, isOrchardError, StorageError } from '../contract/index.js';
 import { deleteUnseen, move } from '../system/index.js';
 import { DEFAULT_MAX_ARCHIVE_ENTRIES, DEFAULT_MAX_UNZIPPED_BYTES, isClutter } from './archive-limits.js';
-import { fileFailure } from './file-failure.js';
 import { fileKind, ZIP } from './file-kind.js';
-import { count, describeBytes, quoted, singleProblem } from './problems.js';
+import { count, describeBytes, fileFailure, quoted, singleProblem } from './problems.js';
 
 /** Unpacks an untrusted zip: nothing is written outside the directory, and sizes are limited. */
 

@@ -22,8 +22,7 @@ import {
   type RetrievalExperts,
   VECTORS_FILE,
 } from './passages.js';
-import { meanOfRows, unitVector } from './unit-vector.js';
-import { VectorIndex } from './vector-index.js';
+import { meanOfRows, unitVector, VectorIndex } from './vector-index.js';
 
 /** The number of passages in a result (docs/service.md, "Result"). */
 const PASSAGES = 10;

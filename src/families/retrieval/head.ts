@@ -9,7 +9,7 @@ import type { PairLoss } from '../../engine/index.js';
 import { Graph, type Tensor, type TensorData } from '../../graph/index.js';
 import type { Bm25Index } from '../../lexical/index.js';
 import { isPauseDue, pause } from '../../system/index.js';
-import { foldText } from '../dataset-text.js';
+import { foldText } from '../row-sets.js';
 import type { Question } from './retrieval-dataset.js';
 
 /** None: a bare encoder, as sentence-transformers stores it. */

@@ -26,12 +26,13 @@ import {
   warnAbout,
 } from '../../datasets/index.js';
 import { isPauseDue, mapWithPauses, pause } from '../../system/index.js';
-import { findTextProblem, foldText } from '../dataset-text.js';
 import type { FamilyRows } from '../family.js';
 import {
   type CheckedRowSets,
   comparisonWarnings,
   distinctRows,
+  findTextProblem,
+  foldText,
   leftOutWarning,
   type RowComparison,
   type RowSets,
