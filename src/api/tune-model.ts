@@ -18,7 +18,7 @@ import {
 } from './search-space.js';
 import { nameOf, type PreparedDataset, prepareDataset } from './training/prepare-dataset.js';
 import { type TrainedFolder, trainInFolder } from './training/train-in-folder.js';
-import { openTrained, placed, summaryOf } from './training/train-model.js';
+import { openTrained } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 import type { Trial, TrialRun, TuneOptions, TuningSummary } from './tune.js';
 
@@ -49,11 +49,9 @@ export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
     const dataset = await prepareDataset(training, await work.path(), { isReadOften: true });
     requireUseful(settings.space, dataset);
     const { trained, run, tuning } = await new Search({ settings, dataset, bases, startedAt }).run();
-    const { directory, onClose } = await placed(trained, output);
-    const summary = await summaryOf(trained, directory, dataset.type, startedAt);
-    const name = nameOf(training);
-    const model = await openTrained({ name, directory }, { ...summary, seconds: run.seconds }, onClose, training);
-    return Object.assign(model, { tuning: { ...tuning, seconds: summary.seconds } });
+    const seconds = (performance.now() - startedAt) / 1000;
+    const model = await openTrained(trained, dataset.type, run.seconds, training);
+    return Object.assign(model, { tuning: { ...tuning, seconds } });
   } finally {
     await work.remove();
   }

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { AbortedError } from '../../contract/index.js';
 import {
-  type FoundModel,
   findModel,
   moveInto,
   type RecordedPart,
@@ -17,71 +16,7 @@ import { nameOf, prepareDataset } from './prepare-dataset.js';
 import { type TrainedFolder, trainInFolder } from './train-in-folder.js';
 import { type TrainOptions, type TrainSettings, trainSettings } from './train-options.js';
 
-/** What happens to the folder of a trained model. */
-
-/** Where a model is, and what removes it unless `output` was given. */
-interface PlacedFolder {
-  readonly directory: string;
-  readonly onClose: () => Promise<void>;
-}
-
-/** Where the model is from now on: in the folder that was asked for, else where it was trained. */
-export async function placed({ directory, remove }: TrainedFolder, output: string | undefined): Promise<PlacedFolder> {
-  if (output === undefined) return { directory, onClose: remove };
-  try {
-    await writeFolder(output, MODEL_FOLDER, (made) => moveInto(directory, made));
-  } finally {
-    await remove();
-  }
-  return { directory: resolve(output), onClose: async () => {} };
-}
-
-/** How the model in a folder was trained. @param startedAt of `performance.now`, when the whole began */
-export async function summaryOf(
-  { warnings }: Pick<TrainedFolder, 'warnings'>,
-  directory: string,
-  { type, typeIs, reason }: FoundType,
-  startedAt: number,
-): Promise<TrainingSummary> {
-  const { training } = await readModelReport(directory);
-  return {
-    type,
-    typeIs,
-    reason,
-    train: training.dataset?.train_rows ?? 0,
-    dev: training.dataset?.dev_rows ?? 0,
-    ...figuresOf(training.parts?.blend),
-    ...(training.parts && { parts: training.parts }),
-    warnings,
-    seconds: (performance.now() - startedAt) / 1000,
-  };
-}
-
-function figuresOf({ accuracy, f1, topk }: Partial<RecordedPart> = {}) {
-  return {
-    ...(accuracy !== undefined && { accuracy }),
-    ...(f1 !== undefined && { f1 }),
-    ...(topk !== undefined && { topk }),
-  };
-}
-
-/** Opens a model that was just trained; with `test` rows, it is judged on them. @throws as `evaluate` fails */
-export async function openTrained(
-  placed: FoundModel,
-  summary: TrainingSummary,
-  onClose: () => Promise<void>,
-  { device, test, columns, signal }: TrainSettings,
-): Promise<TrainedModel> {
-  const model = await OpenModel.open(placed, { service: { device }, onClose, signal });
-  if (test === undefined) return Object.assign(model, { training: summary });
-  const options = { signal, ...(typeof test === 'string' && { columns }) };
-  const evaluation = await model.evaluate(test, options);
-  if (evaluation.isOk()) return Object.assign(model, { training: { ...summary, test: evaluation.value } });
-  await model.close();
-  throw evaluation.error;
-}
-
-/** Prepares the data, runs the job, and opens the model. @throws as `train` fails */
+/** Prepares the data, trains, and opens the model. @throws as `train` fails */
 export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
   const startedAt = performance.now();
   const settings = trainSettings(options);
@@ -92,13 +27,47 @@ export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
   const work = new TemporaryDirectory();
   try {
     const { dataset, type } = await prepareDataset(settings, await work.path());
-    const name = nameOf(settings);
-    const model = { name, type: type.type, family: type.family };
+    const model = { name: nameOf(settings), type: type.type, family: type.family };
     const trained = await trainInFolder({ dataset, model, base: placedBase }, settings);
-    const { directory, onClose } = await placed(trained, output);
-    const summary = await summaryOf(trained, directory, type, startedAt);
-    return await openTrained({ name, directory }, summary, onClose, settings);
+    return await openTrained(trained, type, (performance.now() - startedAt) / 1000, settings);
   } finally {
     await work.remove();
   }
+}
+
+/**
+ * Moves a trained model to `output`, opens it and, if `test` rows were given, evaluates it on them. Without `output`, the
+ * model stays in its temporary folder until it is closed.
+ * @param seconds how long it took, for the summary.
+ */
+export async function openTrained(
+  { directory: trainedIn, remove, warnings }: TrainedFolder,
+  { type, typeIs, reason }: FoundType,
+  seconds: number,
+  settings: TrainSettings,
+): Promise<TrainedModel> {
+  const { output, device, test, columns, signal } = settings;
+  if (output !== undefined) {
+    await writeFolder(output, MODEL_FOLDER, (made) => moveInto(trainedIn, made)).finally(remove);
+  }
+  const directory = output === undefined ? trainedIn : resolve(output);
+  const { dataset, parts } = (await readModelReport(directory)).training;
+  const { accuracy, f1, topk }: Partial<RecordedPart> = parts?.blend ?? {};
+  const training: TrainingSummary = {
+    ...{ type, typeIs, reason, warnings, seconds },
+    train: dataset?.train_rows ?? 0,
+    dev: dataset?.dev_rows ?? 0,
+    ...(accuracy !== undefined && { accuracy }),
+    ...(f1 !== undefined && { f1 }),
+    ...(topk !== undefined && { topk }),
+    ...(parts && { parts }),
+  };
+  const onClose = output === undefined ? remove : undefined;
+  const placed = { name: nameOf(settings), directory };
+  const model = await OpenModel.open(placed, { service: { device }, signal, ...(onClose && { onClose }) });
+  if (test === undefined) return Object.assign(model, { training });
+  const evaluation = await model.evaluate(test, { signal, ...(typeof test === 'string' && { columns }) });
+  if (evaluation.isOk()) return Object.assign(model, { training: { ...training, test: evaluation.value } });
+  await model.close();
+  throw evaluation.error;
 }

@@ -27,16 +27,14 @@ import type { FamilyRows } from '../family.js';
 import {
   type CheckedRowSets,
   comparisonWarnings,
-  type DistinctRows,
-  distinctRows,
   findTextProblem,
   foldText,
-  leftOutWarning,
   type RowComparison,
   type RowSets,
+  requireValid,
+  type SplitRules,
   type Splits,
-  splitDev,
-  tooFewToSplit,
+  splitRowSets,
 } from '../row-sets.js';
 import {
   type ClassificationDataset,
@@ -285,33 +283,29 @@ async function checkRowSets(
 ): Promise<CheckedRowSets<ClassificationDataset>> {
   const kind = classificationKind(type);
   const problems = new ProblemList();
-  const written = writtenRows(sets.train);
-  const writtenDev = sets.dev && writtenRows(sets.dev);
-  const labels = sets.classes ?? namesIn([...written, ...(writtenDev ?? [])]);
-  const checked = (table: RowTable, rows: readonly WrittenRow[]): DistinctRows<LocatedRow> => {
-    const columns = {
-      text: `${placeOfField(table, 0, 'text').column}`,
-      label: `${placeOfField(table, 0, table.checked.shape === 'labels' ? 'labels' : 'label').column}`,
-    };
-    const rules = { kind, columns, notation: nameNotation(labels) };
-    const valid = rows.flatMap((row) => checkRow(row, rules, problems) ?? []);
-    return distinctRows(valid, ({ text, labelIds }) => `${text}\t${labelIds.join()}`);
-  };
-  const train = checked(sets.train, written);
-  const dev = sets.dev && checked(sets.dev, writtenDev ?? []);
-  if (problems.total > 0) throw problems.toError();
-
-  // Rows whose texts differ only in case or spacing stay together.
-  const keysOf = ({ text, labelIds }: LocatedRow) => ({ text: foldText(text), labels: labelIds });
-  const splits = dev ? { train: train.kept, dev: dev.kept } : splitDev(train.kept, keysOf, sets);
   const { origin } = sets.train;
-  checkLabelCount(kind, labels, origin, problems);
-  checkTrainable(kind, labels, splits.train, origin, problems);
-  if (splits.dev.length === 0) {
-    problems.add(tooFewToSplit(origin, 'text', 'at least two texts of one label, or rows for dev'));
-  }
-  if (problems.total > 0) throw problems.toError();
-  return { dataset: await datasetOf(kind, labels, splits, signal), leftOut: leftOutWarning(train, dev) };
+  const labels = sets.classes ?? namesIn([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenRows));
+  const notation = nameNotation(labels);
+  const rules: SplitRules<LocatedRow> = {
+    noun: 'text',
+    needed: 'at least two texts of one label, or rows for dev',
+    check: (table) => {
+      const columns = {
+        text: `${placeOfField(table, 0, 'text').column}`,
+        label: `${placeOfField(table, 0, table.checked.shape === 'labels' ? 'labels' : 'label').column}`,
+      };
+      return writtenRows(table).flatMap((row) => checkRow(row, { kind, columns, notation }, problems) ?? []);
+    },
+    keyOf: ({ text, labelIds }) => `${text}\t${labelIds.join()}`,
+    // Rows whose texts differ only in case or spacing stay together.
+    splitKeysOf: ({ text, labelIds }) => ({ text: foldText(text), labels: labelIds }),
+    checkTrainable: (train) => {
+      checkLabelCount(kind, labels, origin, problems);
+      checkTrainable(kind, labels, train, origin, problems);
+    },
+  };
+  const { leftOut, ...splits } = await splitRowSets(sets, rules, problems);
+  return { dataset: await datasetOf(kind, labels, splits, signal), leftOut };
 }
 
 function writtenRows(table: RowTable): readonly WrittenRow[] {
@@ -342,10 +336,7 @@ function namesIn(rows: readonly WrittenRow[]): readonly string[] {
  */
 async function readArchive(directory: string, type: ModelType, signal?: AbortSignal): Promise<ClassificationDataset> {
   const kind = classificationKind(type);
-  const problems = new ProblemList();
-  const dataset = await readDataset(openArchive(directory), kind, problems, signal);
-  if (dataset === undefined || problems.total > 0) throw problems.toError();
-  return dataset;
+  return requireValid((problems) => readDataset(openArchive(directory), kind, problems, signal));
 }
 
 async function readDataset(
