@@ -187,6 +187,7 @@ async function tableRows(
 ): Promise<FileRows> {
   const file = basename(path);
   const table = await readTable({ path, ...(format !== 'conll' && { format }) }, problems);
+  if (table.columns.length === 0 && problems.total > 0) throw problems.toError();
   const find = (field: Field) => {
     const given = field === 'text' || field === 'label' || field === 'question' || field === 'passage';
     const asked = given ? columns?.[field] : undefined;
