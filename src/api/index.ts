@@ -39,6 +39,5 @@ export type { Model, SummaryParts, TrainedModel, TrainingSummary, TunedModel } f
 export { type LoadModelOptions, loadModel } from './open-model.js';
 export { type NumberRange, type SearchSpace, spaceSchema, type TrialSettings } from './search-space.js';
 export { type SuggestedText, type SuggestOptions, suggestTexts } from './suggest-texts.js';
-export { train } from './train.js';
-export type { TrainOptions } from './training/train-options.js';
+export { type TrainOptions, train } from './train.js';
 export { type Trial, type TrialRun, type TrialStatus, type TuneOptions, type TuningSummary, tune } from './tune.js';

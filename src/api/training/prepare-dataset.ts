@@ -149,16 +149,23 @@ function missingFile(path: string): DatasetError {
   return new DatasetError([{ file: path, found: 'found no such file or folder', expected }]);
 }
 
-async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise<PreparedDataset> {
-  const { columns, signal, devFraction, seed, passages, dev: given } = settings;
-  const columnsOf = (source: RowsOrPath) => (typeof source === 'string' ? columns : undefined);
-  const isMultilabel = settings.type === undefined ? undefined : settings.type === 'multilabel-text-classification';
+/** Reads and checks the rows to train on, and finds their type. @throws as {@link prepareDataset} */
+export async function readTypedRows(rows: RowsOrPath, settings: TrainSettings) {
+  const { columns, passages, signal, type: given } = settings;
+  const isMultilabel = given === undefined ? undefined : given === 'multilabel-text-classification';
   const option = typeof rows === 'string' ? 'path' : 'rows';
-  const train = await readRows(rows, { option, columns: columnsOf(rows), isMultilabel, signal });
-  const type = typeOfRows(train, settings.type);
+  const table = await readRows(rows, { option, columns, isMultilabel, signal });
+  const type = typeOfRows(table, given);
   if (passages !== undefined && type.type !== 'question-answering') {
     throw invalid(['passages'], `passages are for question-answering, not for ${type.type}`);
   }
+  return { table, type };
+}
+
+async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise<PreparedDataset> {
+  const { columns, signal, devFraction, seed, passages, dev: given } = settings;
+  const columnsOf = (source: RowsOrPath) => (typeof source === 'string' ? columns : undefined);
+  const { table: train, type } = await readTypedRows(rows, { ...settings, columns: columnsOf(rows) });
   const reading = { option: 'dev', isMultilabel: type.type === 'multilabel-text-classification', signal };
   const dev = given === undefined ? undefined : await readRows(given, { ...reading, columns: columnsOf(given) });
   if (dev) requireFitting(dev.checked, type);

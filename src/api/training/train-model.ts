@@ -11,10 +11,11 @@ import {
 import { TemporaryDirectory } from '../../system/index.js';
 import type { TrainedModel, TrainingSummary } from '../model.js';
 import { MODEL_FOLDER, OpenModel } from '../open-model.js';
+import type { TrainOptions } from '../train.js';
 import type { FoundType } from './model-type.js';
 import { nameOf, prepareDataset } from './prepare-dataset.js';
 import { type TrainedFolder, trainInFolder } from './train-in-folder.js';
-import { type TrainOptions, type TrainSettings, trainSettings } from './train-options.js';
+import { type TrainSettings, trainSettings } from './train-options.js';
 
 /** Prepares the data, trains, and opens the model. @throws as `train` fails */
 export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
