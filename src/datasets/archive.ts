@@ -16,9 +16,7 @@ const THE_ARCHIVE = 'the archive';
 /** A dataset on disk: the folder with config.json, or with the file that marks it instead. */
 export interface ArchiveFolder {
   readonly path: string;
-  /**
-   * The paths of all regular files in it, relative to the folder, with "/", sorted. Links are not followed.
-   */
+  /** The paths of all regular files in it, relative to the folder, with "/", sorted. Links are not followed. */
   readonly files: readonly string[];
 }
 
@@ -148,10 +146,7 @@ export function findDataFile(archive: ArchiveFolder, config: ArchiveConfig, name
   return undefined;
 }
 
-/**
- * As {@link findDataFile}, for the name that a field of config.json gives; adds a problem if there is no such
- * file.
- */
+/** As {@link findDataFile}, for the name that a field of config.json gives; adds a problem if there is no such file. */
 export function findConfiguredFile(
   archive: ArchiveFolder,
   config: ArchiveConfig,

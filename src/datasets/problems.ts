@@ -1,9 +1,6 @@
 import { DatasetError, type DatasetProblem, MAX_LISTED_PROBLEMS } from '../contract/index.js';
 
-/**
- * Collects what is wrong with a dataset: keeps the first {@link MAX_LISTED_PROBLEMS} problems, counts the
- * others.
- */
+/** Collects what is wrong with a dataset: keeps the first {@link MAX_LISTED_PROBLEMS} problems, counts the others. */
 export class ProblemList {
   readonly #listed: DatasetProblem[] = [];
   #total = 0;
@@ -63,9 +60,7 @@ export function describeBytes(bytes: number): string {
   return `${bytes} bytes`;
 }
 
-/**
- * What a job may warn about. No warning stops a training. Registered families may have kinds of their own.
- */
+/** What a job may warn about. No warning stops a training. Registered families may have kinds of their own. */
 export type DatasetWarningKind =
   | 'duplicate_row'
   | 'conflicting_labels'

@@ -92,9 +92,7 @@ async function unpackEntries(zip: ZipFile, directory: string, options: NamedOpti
 }
 
 const FILE_TYPE_BITS = 0o170000;
-/**
- * Unix file types that may be unpacked: none given, a regular file, a directory. Links and devices are not.
- */
+/** Unix file types that may be unpacked: none given, a regular file, a directory. Links and devices are not. */
 const PLAIN_FILE_TYPES = [0, 0o100000, 0o040000];
 
 function checkEntry(entry: Entry, name: string): void {
@@ -165,9 +163,7 @@ function damaged(file: string, thrown: unknown): DatasetError {
   return singleProblem({ file, found, expected: 'a whole zip archive' }, thrown);
 }
 
-/**
- * The file system's error codes for an entry whose path can't be a file: the archive's fault, not the disk's.
- */
+/** The file system's error codes for an entry whose path can't be a file: the archive's fault, not the disk's. */
 const PATH_ERRORS = ['EEXIST', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'EINVAL'];
 
 /** True if the file system failed; its errors carry the name of the system call. */

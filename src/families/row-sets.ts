@@ -209,9 +209,7 @@ export function findTextProblem(text: string): { found: string; expected: string
   return undefined;
 }
 
-/**
- * A text without differences in case and spacing, which most tokenizers drop too, so that equal texts match.
- */
+/** A text without differences in case and spacing, which most tokenizers drop too, so that equal texts match. */
 export function foldText(text: string): string {
   return text.trim().replace(/\s+/g, ' ').toLowerCase();
 }

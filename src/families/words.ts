@@ -94,9 +94,7 @@ const MARK = '[\\p{P}$+<=>^`|~]';
 const singleMarks = new RegExp(`${MARK}|(?:(?!${MARK}).)+`, 'gsu');
 
 const mark = /[\p{P}`]/u;
-/**
- * A mark, or several of the same, at the start, unless it belongs to what follows (@user, #tag, -5, .5, 's).
- */
+/** A mark, or several of the same, at the start, unless it belongs to what follows (@user, #tag, -5, .5, 's). */
 const leadingMarks = /^(?![@#][\p{L}\p{N}_]|-?\.?\p{N}|['’](?:s|m|d|re|ve|ll)$)([\p{P}`])\1*/iu;
 /** The end of John's, it’s, we'll, which is a word of its own in corpora that follow the Penn Treebank. */
 const clitic = /(?<=[\p{L}\p{N}])['’](?:s|m|d|re|ve|ll)$/iu;
@@ -142,14 +140,9 @@ function endLength(text: string): number {
 const SENTENCES_TO_LOOK_AT = 2000;
 /** Scripts without spaces decide only where they make up this share of the words. */
 const MIN_UNSPACED_SHARE = 0.1;
-/**
- * Even where characters were tagged one by one, a few words have several: numbers, names in brackets, slips.
- */
+/** Even where characters were tagged one by one, a few words have several: numbers, names in brackets, slips. */
 const MAX_WHOLE_UNSPACED_SHARE = 0.05;
-/**
- * If every mark is a word, mixed words are this rare compared with lone marks that usually stand within
- * words.
- */
+/** If every mark is a word, mixed words are this rare compared with lone marks that usually stand within words. */
 const MAX_MIXED_SHARE = 0.1;
 
 const innerMark = /^[-–/&'’]$/u;

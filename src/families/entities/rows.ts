@@ -301,9 +301,8 @@ const text = z.string('a string').default('');
 const sequenceConfigSchema = archiveConfigSchema.extend({ DATASET_NAME: text, DATA_DIR: text });
 
 /**
- * Reads the unpacked archive of a sequence labelling and checks every rule of docs/archives.md. All problems
- * are found in one pass, except that sentences can't be checked without label_id.json, or with an invalid
- * config.json.
+ * Reads the unpacked archive of a sequence labelling and checks every rule of docs/archives.md. All problems are found
+ * in one pass, except that sentences can't be checked without label_id.json, or with an invalid config.json.
  * @throws DatasetError with every problem; TypeError for a model type of another family.
  */
 async function readArchive(directory: string, type: ModelType, signal?: AbortSignal): Promise<SequenceDataset> {

@@ -69,9 +69,7 @@ interface OpenedPassages extends RetrievalExperts {
   readonly passages: readonly string[];
 }
 
-/**
- * The passages and both experts on them. Ids are positions in all three, so all must have the same length.
- */
+/** The passages and both experts on them. Ids are positions in all three, so all must have the same length. */
 function openPassages(files: ModelFiles): OpenedPassages {
   const passages = decodePassages(fileOf(files, PASSAGES_FILE));
   const vectorFile = fileOf(files, VECTORS_FILE);

@@ -67,8 +67,7 @@ function passageIdsOf(passages: readonly string[]): PassageIds {
 
 /**
  * @param passageIds undefined if the passages couldn't be read; then no context is looked up.
- * @returns the question with its passage's id, or undefined, after adding a problem unless `passageIds` is
- * undefined.
+ * @returns the question with its passage's id, or undefined, after adding a problem unless `passageIds` is undefined.
  */
 function checkQuestion(
   written: WrittenQuestion,
@@ -202,9 +201,8 @@ const EXPECTED_ENTRY = 'an object with question and context, both strings';
 const entrySchema = z.looseObject({ question: z.string('a string'), context: z.string('a string') });
 
 /**
- * Reads the unpacked archive of a question answering and checks every rule of docs/archives.md. All problems
- * are found in one pass, except that questions can't be found without config.json, nor their passages without
- * label_id.json.
+ * Reads the unpacked archive of a question answering and checks every rule of docs/archives.md. All problems are found
+ * in one pass, except that questions can't be found without config.json, nor their passages without label_id.json.
  * @throws DatasetError with every problem.
  */
 async function readArchive(directory: string, _type: ModelType, signal?: AbortSignal): Promise<RetrievalDataset> {

@@ -107,9 +107,7 @@ function split(outputs: readonly TextOutputs[], questions: number) {
   return { questions: (row: number) => vectors.subarray(row * width, (row + 1) * width), index };
 }
 
-/**
- * Gives BM25 indexes, made on first use: one with stemming for English, one without for all other languages.
- */
+/** Gives BM25 indexes, made on first use: one with stemming for English, one without for all other languages. */
 function passageIndexes(passages: readonly string[]): PassageIndexes {
   const made = new Map<boolean, Bm25Index>();
   return async (language, signal) => {
@@ -123,10 +121,7 @@ function passageIndexes(passages: readonly string[]): PassageIndexes {
 /** Gives the BM25 index of the passages for questions in a language. */
 type PassageIndexes = (language: string, signal: AbortSignal) => Promise<Bm25Index>;
 
-/**
- * The encoder alone, which learns to put a question near the passage that answers it, far from others of its
- * batch.
- */
+/** The encoder alone, which learns to put a question near the passage that answers it, far from others of its batch. */
 function vectorHead({ passages, train }: RetrievalDataset, indexFor: PassageIndexes): PairHead {
   return {
     kind: 'pairs',
