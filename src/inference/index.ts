@@ -5,7 +5,6 @@ export {
   type CallOptions,
   type ExplainOptions,
   explainRequest,
-  requestOptions,
   type StreamOptions,
 } from './call-options.js';
 export type { RequestTrace, StageTrace } from './channels.js';
