@@ -134,7 +134,7 @@ export async function readArchiveConfig<Schema extends z.ZodType>(
 }
 
 /**
- * The file of this name in DATA_DIR or, if it isn't there, beside config.json. DATA_DIR is often a path on
+ * The file of this name in DATA_DIR or, if it isn't there, next to config.json. DATA_DIR is often a path on
  * its author's machine, which the archive doesn't have.
  * @returns undefined if there is no such file in the archive.
  */

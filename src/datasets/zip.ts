@@ -197,7 +197,7 @@ export async function writeZip(path: string, files: Readonly<Record<string, ZipC
   try {
     await mkdir(dirname(path), { recursive: true });
     const written = pipeline(zip.outputStream, createWriteStream(partial));
-    // A file that can't be read is told on the zip itself, not on its stream.
+    // The zip itself reports a file that can't be read, not its stream.
     const failed = new Promise<never>((_, reject) => zip.once('error', reject));
     await Promise.race([written, failed]);
     await move(partial, path);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { languageCode, modelCard, reportFiles } from '../../src/report/index.js';
-import { failureOf } from '../support/outcomes.js';
 import { aReport, aTagger } from './a-report.js';
 
 /** The cells of each row below a table's header. */

@@ -1,5 +1,4 @@
 import { utimes } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { accountServices, createHandler, hashedKeys, newApiKey } from '../../src/http/index.js';
 import { ModelUses, UploadRecords } from '../../src/jobs/index.js';

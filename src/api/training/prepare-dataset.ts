@@ -43,8 +43,6 @@ type Config = z.infer<typeof configSchema>;
 
 /** A file that only archives of entities have. */
 const SENTENCES = /(^|\/)sentences\.txt$/;
-/** Names of a table's column with several labels. */
-const MANY = /,/;
 
 /**
  * The type of an unpacked archive: by the files that it names, NUM_CLASS_LABELS, and whether rows have several labels.
@@ -74,7 +72,7 @@ async function typeOfTable(archive: ArchiveFolder, config: Config, problems: Pro
     return found('multilabel-text-classification', 'inferred', 'NUM_CLASS_LABELS and the number of labels are 1');
   }
   const cells = await labelCells(archive, config, problems);
-  const isMany = cells.some((cell) => cell.trim() === '' || MANY.test(cell));
+  const isMany = cells.some((cell) => cell.trim() === '' || cell.includes(','));
   return isMany
     ? found('multilabel-text-classification', 'inferred', 'rows of the archive have any number of labels')
     : found('multiclass-text-classification', 'inferred', 'each row of the archive has one label');

@@ -57,7 +57,7 @@ export async function trainInFolder(job: TrainingInput, settings: TrainSettings)
   }
 }
 
-/** One training, and what is told of it. */
+/** One training, and its events. */
 class Run {
   readonly #id = randomUUID();
   readonly #settings: TrainSettings;

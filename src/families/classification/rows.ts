@@ -95,7 +95,7 @@ function numClassLabels(kind: ClassificationKind, labels: readonly string[]): nu
   return kind === 'binary' ? 1 : labels.length;
 }
 
-/** Adds a problem if a model of this kind can't have so many labels. */
+/** Adds a problem if a model of this kind can't have this number of labels. */
 function checkLabelCount(
   kind: ClassificationKind,
   labels: readonly string[],

@@ -362,7 +362,7 @@ interface NumberedLines {
 }
 
 /**
- * Reads the two files of a split, in DATA_DIR or beside config.json: the same line of both has the words and the tags of
+ * Reads the two files of a split, in DATA_DIR or next to config.json: the same line of both has the words and the tags of
  * one sentence. What can't be read becomes a problem, and so do files of different lengths. Sentences that both files
  * have are read all the same.
  */
@@ -405,7 +405,7 @@ function findSplitFile(
   const file = findDataFile(archive, config, name);
   if (file === undefined) {
     const found = `not in the archive, which holds ${someOf(archive.files)}`;
-    problems.add({ file: name, found, expected: 'this file, in DATA_DIR or beside config.json' });
+    problems.add({ file: name, found, expected: 'this file, in DATA_DIR or next to config.json' });
   }
   return file;
 }
