@@ -67,8 +67,3 @@ async function isDirectory(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found?.isDirectory() ?? false;
 }
-
-/** A loader that returns this model for every name. */
-function onlyModel({ directory }: Pick<FoundModel, 'directory'>): ModelLoader {
-  return { specificationVersion: 1, load: async () => ({ directory }) };
-}
