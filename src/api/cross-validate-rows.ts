@@ -27,11 +27,9 @@ import { answersTo, type Evaluation, type Example, examplesFor, examplesOf, type
 import { evaluationFigures } from './evaluation-report.js';
 import { assignFolds, type FoldUnit, unitsOf } from './folds.js';
 import { type BootstrapOptions, judge } from './judge.js';
-import { MULTILABEL } from './multilabel.js';
 import { OpenModel } from './open-model.js';
-import { readRows } from './rows/read-rows.js';
-import { type FoundType, typeOfRows } from './training/model-type.js';
-import { checkedRows, nameOf } from './training/prepare-dataset.js';
+import type { FoundType } from './training/model-type.js';
+import { checkedRows, nameOf, readTypedRows } from './training/prepare-dataset.js';
 import { trainInFolder } from './training/train-in-folder.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 
@@ -66,7 +64,9 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const settings = crossValidateSettings(options);
   const { base, modelLoader, signal } = settings.training;
   if (signal?.aborted) throw new AbortedError('the cross-validation', { cause: signal.reason });
-  const { table, type } = await readTypedRows(settings);
+  const { source } = settings.training;
+  if (source.kind === 'url') throw invalid(['url'], 'give rows, or the path of a file of rows');
+  const { table, type } = await readTypedRows(source.kind === 'rows' ? source.rows : source.path, settings.training);
   const rows = examplesOf(table.checked);
   const units = unitsOf(rows, await readGroups(settings, table.checked));
   requireDivisible(table, units, settings.folds);
@@ -105,19 +105,6 @@ function crossValidateSettings(options: unknown) {
     throw invalid(['groupColumn'], 'rows in memory have no columns; give their groups as groups');
   }
   return { training, folds, repeats, groups, groupColumn, resamples, onFold };
-}
-
-async function readTypedRows({ training }: CrossValidateSettings): Promise<{ table: RowTable; type: FoundType }> {
-  const { source, columns, signal, type: given, passages } = training;
-  if (source.kind === 'url') throw invalid(['url'], 'give rows, or the path of a file of rows');
-  const rows = source.kind === 'rows' ? source.rows : source.path;
-  const isMultilabel = given === undefined ? undefined : given === MULTILABEL;
-  const table = await readRows(rows, { option: source.kind, columns, isMultilabel, signal });
-  const type = typeOfRows(table, given);
-  if (passages !== undefined && type.type !== 'question-answering') {
-    throw invalid(['passages'], `passages are for question-answering, not for ${type.type}`);
-  }
-  return { table, type };
 }
 
 /** The group of each row; undefined if there are none. @throws ValidationError, DatasetError */
@@ -195,7 +182,7 @@ async function runRepeats(validation: Validation): Promise<Results> {
     const row = judged.kind === 'passages' ? (firstRowOf.get(example.text) ?? 0) : at;
     return { row, example, answers: given[row] ?? [] };
   });
-  const doubtful = doubtfulRows(answered, judged.type === MULTILABEL);
+  const doubtful = doubtfulRows(answered, judged.type === 'multilabel-text-classification');
   return { folds, figures: figuresOverFolds(folds), evaluations, answers, doubtful };
 }
 

@@ -4,7 +4,7 @@ import type { DatasetWarning, TrainingRow } from '../datasets/index.js';
 import type { Answer, AnswerTo } from './answers.js';
 import type { DoubtfulRow } from './doubtful-rows.js';
 import type { Evaluation } from './evaluate.js';
-import type { TrainOptions } from './training/train-options.js';
+import type { TrainOptions } from './train.js';
 
 type TrainingOptions<Row extends TrainingRow> = Omit<TrainOptions<Row>, 'url' | 'dev' | 'test' | 'output'>;
 

@@ -8,6 +8,7 @@ import {
   invalid,
   type RowShape,
   type RowsOrPath,
+  readRows,
 } from '../datasets/index.js';
 import { sentenceWithEntities } from '../families/index.js';
 import type { ClassFigures, Confusion, Mistake } from '../models/index.js';
@@ -15,8 +16,6 @@ import { withPauses } from '../system/index.js';
 import type { Answer } from './answers.js';
 import { judge } from './judge.js';
 import type { Model } from './model.js';
-import { MULTILABEL } from './multilabel.js';
-import { readRows } from './rows/read-rows.js';
 
 /** `model.evaluate`: reads examples, asks the model about each one, and compares the answers. */
 
@@ -133,7 +132,7 @@ const optionsSchema = z.strictObject({
 /** @throws ValidationError, DatasetError, AbortedError, and any error of `model.predict` */
 export async function evaluateModel(model: Model, rows: RowsOrPath, options: EvaluateOptions): Promise<Evaluation> {
   const { columns, signal, ...bootstrap } = validate(optionsSchema, options ?? {});
-  const isMultilabel = model.type === MULTILABEL;
+  const isMultilabel = model.type === 'multilabel-text-classification';
   const { checked, origin } = await readRows(rows, { option: 'rows', columns, isMultilabel, signal });
   const examples = examplesFor(model, checked, origin);
   const texts = examples.map(({ text }) => text);
@@ -167,7 +166,7 @@ export interface Example {
 /** The examples to ask a model about. @throws ValidationError if the rows don't fit the kind of model */
 export function examplesFor(model: JudgedModel, checked: CheckedRows, origin: string): readonly Example[] {
   const { kind, name, type } = model;
-  const isMultilabel = type === MULTILABEL;
+  const isMultilabel = type === 'multilabel-text-classification';
   const fitting: Readonly<Record<typeof kind, { shapes: readonly RowShape[]; fields: string }>> = {
     labels: isMultilabel
       ? { shapes: ['label', 'labels'], fields: 'text and labels' }

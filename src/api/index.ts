@@ -35,11 +35,9 @@ export {
   evaluationReport,
 } from './evaluation-report.js';
 export { type ExportOptions, exportModel } from './export-model.js';
-export { type LoadModelOptions, loadModel } from './load-model.js';
-export type { Model, TrainedModel, TunedModel } from './model.js';
+export type { Model, SummaryParts, TrainedModel, TrainingSummary, TunedModel } from './model.js';
+export { type LoadModelOptions, loadModel } from './open-model.js';
 export { type NumberRange, type SearchSpace, spaceSchema, type TrialSettings } from './search-space.js';
 export { type SuggestedText, type SuggestOptions, suggestTexts } from './suggest-texts.js';
-export { train } from './train.js';
-export type { TrainOptions } from './training/train-options.js';
-export type { SummaryParts, TrainingSummary } from './training/training-summary.js';
+export { type TrainOptions, train } from './train.js';
 export { type Trial, type TrialRun, type TrialStatus, type TuneOptions, type TuningSummary, tune } from './tune.js';

@@ -12,7 +12,6 @@ import type {
   LabelEvaluation,
   PassageEvaluation,
 } from './evaluate.js';
-import { MULTILABEL } from './multilabel.js';
 
 /** The figures of an evaluation, with 95 % intervals and the most confident mistakes. */
 
@@ -67,7 +66,7 @@ function* labelEvaluation(
   rows: readonly Judged<LabelAnswer>[],
   options: BootstrapOptions,
 ): Steps<LabelEvaluation> {
-  const isMultilabel = type === MULTILABEL;
+  const isMultilabel = type === 'multilabel-text-classification';
   const names = [...new Set([...labels, ...rows.flatMap(({ example }) => example.labels)])];
   const ids = new Map(names.map((name, id) => [name, id]));
   const idsOf = (given: readonly string[]) => given.map((name) => ids.get(name) ?? -1);

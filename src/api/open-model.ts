@@ -6,6 +6,7 @@ import {
   ClosedError,
   type FamilyName,
   type InferenceResponse,
+  implementation,
   LOCAL_ACCOUNT,
   type ModelType,
   type OrchardError,
@@ -26,6 +27,7 @@ import {
   isQueries,
   type OpenOptions,
   type Queries,
+  type ServiceOptions,
   type StreamOptions,
   serviceFor,
   toResult,
@@ -35,13 +37,15 @@ import {
   CONFIG_FILE,
   copyInto,
   type FoundModel,
+  findModel,
   type ModelFolderConfig,
+  type ModelLoader,
   readConfig,
   readFolderFile,
   readModelReport,
   writeFolder,
 } from '../models/index.js';
-import { type Answer, type AnswerExplanation, type AnswerReading, toAnswer } from './answers.js';
+import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model } from './model.js';
 
@@ -49,7 +53,7 @@ import type { Model } from './model.js';
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
 /** What an open model consists of. */
-export interface OpenParts extends FoundModel, Pick<OpenOptions, 'onClose'> {
+interface OpenParts extends FoundModel, Pick<OpenOptions, 'onClose'> {
   readonly config: ModelFolderConfig;
   readonly family: Family;
   readonly service: InferenceService;
@@ -70,7 +74,7 @@ export class OpenModel implements Model {
   readonly #onClose: OpenOptions['onClose'];
   #closing: Promise<void> | undefined;
 
-  protected constructor({ name, directory, config, family, service, onClose }: OpenParts) {
+  private constructor({ name, directory, config, family, service, onClose }: OpenParts) {
     this.name = name;
     this.directory = directory;
     this.type = config.orchard.type;
@@ -86,14 +90,10 @@ export class OpenModel implements Model {
 
   /** @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
   static async open(placed: FoundModel, options: OpenOptions): Promise<OpenModel> {
-    return new OpenModel(await OpenModel.parts(placed, options));
-  }
-
-  protected static async parts(placed: FoundModel, options: OpenOptions): Promise<OpenParts> {
     const config = await readConfig(placed.directory);
     const family = familyOfModel(config, join(placed.directory, CONFIG_FILE));
     const service = await serviceFor(placed, options);
-    return { ...placed, config, family, service, onClose: options.onClose };
+    return new OpenModel({ ...placed, config, family, service, onClose: options.onClose });
   }
 
   predict(text: string, options?: CallOptions): ResultAsync<Answer, OrchardError>;
@@ -188,4 +188,36 @@ export class OpenModel implements Model {
     if (this.#closing) return errAsync(new ClosedError('model'));
     return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
   }
+}
+
+/** Options of {@link loadModel}. */
+export interface LoadModelOptions extends ServiceOptions {
+  /** Loads models that are not folders. Default: the catalogue and, for `owner/name`, the Hugging Face Hub. */
+  readonly modelLoader?: ModelLoader;
+  /** Stops the loading. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const nameSchema = z.string().min(1, 'the name is empty; give a folder, or the name of a model');
+const loaderSchema = implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()');
+
+/**
+ * Opens a model: a folder that `train`, `save` or the Trainer wrote, or a pretrained model by its name. Fails with a
+ * ValidationError, a NotFoundError that lists what exists, a ModelFolderError, a ModelDownloadError, a MemoryLimitError or
+ * an AbortedError.
+ * @param model the path of a folder, or a name.
+ */
+export function loadModel<const Name extends string>(
+  model: Name,
+  options?: LoadModelOptions,
+): ResultAsync<Model<AnswerOf<Name>>, OrchardError>;
+export function loadModel(model: string, options: LoadModelOptions = {}): ResultAsync<Model<Answer>, OrchardError> {
+  return ResultAsync.fromPromise(open(model, options), (thrown) => toOrchardError(thrown, `loading model ${model}`));
+}
+
+async function open(model: string, options: LoadModelOptions): Promise<Model> {
+  const name = validate(nameSchema, model, ['model']);
+  const { modelLoader, signal, ...service } = options;
+  const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
+  return OpenModel.open(await findModel(name, { modelLoader: loader, signal }), { service, signal });
 }

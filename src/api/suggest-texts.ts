@@ -6,7 +6,6 @@ import { SentenceEncoder } from '../search/index.js';
 import { type Random, type Steps, withPauses } from '../system/index.js';
 import type { Answer } from './answers.js';
 import type { Model } from './model.js';
-import { MULTILABEL } from './multilabel.js';
 
 /** `suggestTexts`: the unlabelled texts that are most worth labelling next. */
 
@@ -84,7 +83,7 @@ async function addUncertain(
   texts: Queries,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const isMultilabel = model.type === MULTILABEL;
+  const isMultilabel = model.type === 'multilabel-text-classification';
   const waiting: string[] = [];
   async function* remembered() {
     for await (const text of texts) {

@@ -16,10 +16,9 @@ import {
   spaceSchema,
   type TrialSettings,
 } from './search-space.js';
-import { OpenTrainedModel } from './trained-model.js';
-import { judged, placed, summaryOf } from './training/finish-training.js';
 import { nameOf, type PreparedDataset, prepareDataset } from './training/prepare-dataset.js';
 import { type TrainedFolder, trainInFolder } from './training/train-in-folder.js';
+import { openTrained } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 import type { Trial, TrialRun, TuneOptions, TuningSummary } from './tune.js';
 
@@ -41,7 +40,7 @@ export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
   const startedAt = performance.now();
   const settings = tuneSettings(options);
   const { training } = settings;
-  const { output, signal, device, test } = training;
+  const { output, signal } = training;
   if (signal?.aborted) throw new AbortedError('the search', { cause: signal.reason });
   if (output !== undefined) await requireReplaceable(output, MODEL_FOLDER, 'output');
   const bases = await placedBases(settings);
@@ -50,15 +49,9 @@ export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
     const dataset = await prepareDataset(training, await work.path(), { isReadOften: true });
     requireUseful(settings.space, dataset);
     const { trained, run, tuning } = await new Search({ settings, dataset, bases, startedAt }).run();
-    const { directory, onClose } = await placed(trained, output);
-    const summary = await summaryOf(trained, directory, dataset.type, startedAt);
-    const opened = await OpenTrainedModel.openTrained(
-      { name: nameOf(training), directory },
-      { ...summary, seconds: run.seconds },
-      { service: { device }, onClose, signal },
-    );
-    const model = Object.assign(opened, { tuning: { ...tuning, seconds: summary.seconds } });
-    return test === undefined ? model : await judged(model, test, training);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const model = await openTrained(trained, dataset.type, run.seconds, training);
+    return Object.assign(model, { tuning: { ...tuning, seconds } });
   } finally {
     await work.remove();
   }

@@ -4,7 +4,7 @@ import type { TrainingRow } from '../datasets/index.js';
 import type { AnswerTo } from './answers.js';
 import type { TunedModel } from './model.js';
 import type { SearchSpace, TrialSettings } from './search-space.js';
-import type { TrainOptions } from './training/train-options.js';
+import type { TrainOptions } from './train.js';
 
 /**
  * What to train on, and what to search. The training options apply to every trial; `onProgress` is called for each of

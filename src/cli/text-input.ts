@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { MAX_QUERY_CHARACTERS, StorageError } from '../contract/index.js';
-import { type BrokenLine, CsvReader, linesOf, type TextLine } from '../datasets/index.js';
+import { type BrokenLine, linesOf, recordsOf } from '../datasets/index.js';
 import { UsageError } from './command.js';
 import { grouped } from './format.js';
 import type { InputFormat } from './parameters.js';
@@ -189,79 +189,39 @@ interface TextStream {
 
 /**
  * Reads texts in bounded memory. Blank lines are skipped. What can't be read is a problem in its place, and the next
- * lines go on; a table whose header lacks the column is one problem, and nothing else.
+ * lines go on; a table whose header lacks the column, or whose quoting is broken, ends there.
  */
 export async function* textsOf({ bytes, format, column }: TextStream): InputTexts {
-  const reader = readers[format](column);
-  for await (const lines of linesOf(bytes)) {
-    for (const line of lines) {
-      const text = 'problem' in line ? brokenLine(line) : reader.read(line);
-      if (text !== undefined) yield text;
-      if (reader.hasEnded?.()) return;
+  const lines = linesOf(bytes);
+  if (format === 'csv' || format === 'tsv') return yield* textsOfColumn(recordsOf(lines, format), column);
+  for await (const some of lines) {
+    for (const line of some) {
+      if ('problem' in line) yield brokenLine(line);
+      else if (line.text.trim() !== '') {
+        yield { line: line.number, ...(format === 'text' ? { text: line.text } : textIn(line.text, column)) };
+      }
     }
   }
-  const last = reader.end?.();
-  if (last !== undefined) yield last;
 }
 
-interface LineReader {
-  /** @returns undefined for a blank line, and inside a record of several lines. */
-  read(line: TextLine): InputText | undefined;
-  /** What is wrong at the end. */
-  end?(): InputText | undefined;
-  /** Whether nothing that follows can be read. */
-  hasEnded?(): boolean;
-}
-
-const readers: Readonly<Record<InputFormat, (column: string) => LineReader>> = {
-  text: () => ({ read: ({ number: line, text }) => (text.trim() === '' ? undefined : { line, text }) }),
-  jsonl: (column) => ({
-    read: ({ number: line, text }) => (text.trim() === '' ? undefined : { line, ...textIn(text, column) }),
-  }),
-  csv: (column) => {
-    const csv = new CsvReader();
-    const cells = new CellReader(column);
-    const textIn = (record: ReturnType<CsvReader['add']>) => {
-      if (record === undefined) return undefined;
-      return 'found' in record ? { line: record.line, problem: record.found } : cells.read(record);
-    };
-    return {
-      read: (line) => textIn(csv.add(line)),
-      end: () => textIn(csv.end()),
-      hasEnded: () => cells.lacksColumn,
-    };
-  },
-  tsv: (column) => {
-    const cells = new CellReader(column);
-    return {
-      read: ({ number: line, text }) =>
-        text.trim() === '' ? undefined : cells.read({ line, cells: text.split('\t') }),
-      hasEnded: () => cells.lacksColumn,
-    };
-  },
-};
-
-/** Takes one column of a table. */
-class CellReader {
-  readonly #column: string;
-  #header: readonly string[] | undefined;
-  lacksColumn = false;
-
-  constructor(column: string) {
-    this.#column = column;
-  }
-
-  read({ line, cells }: { readonly line: number; readonly cells: readonly string[] }): InputText | undefined {
-    if (this.#header === undefined) {
-      this.#header = cells;
-      this.lacksColumn = !cells.includes(this.#column);
-      if (!this.lacksColumn) return undefined;
+async function* textsOfColumn(records: ReturnType<typeof recordsOf>, column: string): InputTexts {
+  let header: readonly string[] | undefined;
+  for await (const record of records) {
+    if ('problem' in record) {
+      yield brokenLine(record);
+      continue;
+    }
+    const { line, cells } = record;
+    if (header === undefined) {
+      header = cells;
+      if (cells.includes(column)) continue;
       const names = cells.map((name) => JSON.stringify(name)).join(', ');
-      return { line, problem: `no column ${JSON.stringify(this.#column)}, but ${names}; give --text-column` };
+      yield { line, problem: `no column ${JSON.stringify(column)}, but ${names}; give --text-column` };
+      return;
     }
-    const text = cells[this.#header.indexOf(this.#column)];
-    if (text !== undefined && cells.length === this.#header.length) return { line, text };
-    return { line, problem: `${cells.length} columns; the header has ${this.#header.length}` };
+    const text = cells[header.indexOf(column)];
+    const isWhole = text !== undefined && cells.length === header.length;
+    yield isWhole ? { line, text } : { line, problem: `${cells.length} columns; the header has ${header.length}` };
   }
 }
 

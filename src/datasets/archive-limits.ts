@@ -7,7 +7,7 @@ export const DEFAULT_MAX_UNZIPPED_BYTES = 1024 ** 3;
 /** Most files and folders that an archive may have. */
 export const DEFAULT_MAX_ARCHIVE_ENTRIES = 10_000;
 
-/** Most lines that a file of rows may have; more would not fit into memory beside the model. */
+/** Most lines that a file of rows may have; more would not fit into memory with the model. */
 export const MAX_LINES = 5_000_000;
 /** Longest line of a file of rows: 16 MiB, far longer than any real text. */
 export const MAX_LINE_BYTES = 16 * 1024 ** 2;

@@ -11,9 +11,8 @@ import {
   type RetryOptions,
 } from '../system/index.js';
 import { DEFAULT_MAX_ARCHIVE_BYTES } from './archive-limits.js';
-import { fileFailure } from './file-failure.js';
 import { fileKind, ZIP } from './file-kind.js';
-import { describeBytes, singleProblem } from './problems.js';
+import { describeBytes, fileFailure, singleProblem } from './problems.js';
 
 /** Limit on the time of a whole download: 10 minutes. */
 const DEFAULT_DOWNLOAD_TIMEOUT_MS = 10 * 60 * 1000;

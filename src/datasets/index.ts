@@ -1,18 +1,22 @@
 export {
   type ArchiveConfig,
+  type ArchiveFile,
+  type ArchiveFolder,
   archiveConfigSchema,
+  archiveFile,
+  CONFIG_FILE,
   findConfiguredFile,
   findDataFile,
   LABEL_FILE,
+  openArchive,
   readArchiveConfig,
   readLabelIds,
   splitFilesSchema,
-} from './archive-config.js';
-export { type ArchiveFile, type ArchiveFolder, archiveFile, CONFIG_FILE, openArchive } from './archive-folder.js';
+} from './archive.js';
 export { MAX_LABELS, MAX_PASSAGES, MAX_TAGS } from './archive-limits.js';
 export { type FetchDatasetOptions, fetchDataset } from './fetch-dataset.js';
 export { fileKind, ZIP } from './file-kind.js';
-export { jsonValue, readJsonFile } from './json-file.js';
+export { byIndex, checkIndices, jsonValue, readJsonFile } from './json-file.js';
 export {
   counted,
   type DatasetLocation,
@@ -26,7 +30,7 @@ export {
   someOf,
   warnAbout,
 } from './problems.js';
-export { type Columns, columnsSchema, isRowFile, readRowFile } from './row-file.js';
+export { type Columns, columnsSchema, isRowFile, readRowFile, readRows } from './row-file.js';
 export {
   type CheckedRows,
   type EntityRange,
@@ -44,12 +48,10 @@ export {
   type Rows,
   type RowsOrPath,
   type RowTable,
-  readRowsInMemory,
   rowShapes,
   type TaggedRow,
   type TrainingRow,
 } from './rows.js';
-export { byIndex, checkIndices } from './string-indices.js';
-export { CsvReader, type RecordFile, readTable, type SourceFormat } from './tables.js';
+export { type RecordFile, readTable, recordsOf, type SourceFormat } from './tables.js';
 export { type BrokenLine, linesOf, readLines, readText, type TextLine } from './text-lines.js';
 export { type UnzipOptions, unzip, writeZip } from './zip.js';

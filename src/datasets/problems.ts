@@ -1,9 +1,6 @@
 import { DatasetError, type DatasetProblem, MAX_LISTED_PROBLEMS } from '../contract/index.js';
 
-/**
- * Collects what is wrong with a dataset: keeps the first {@link MAX_LISTED_PROBLEMS} problems, counts the
- * others.
- */
+/** Collects what is wrong with a dataset: keeps the first {@link MAX_LISTED_PROBLEMS} problems, counts the others. */
 export class ProblemList {
   readonly #listed: DatasetProblem[] = [];
   #total = 0;
@@ -63,9 +60,7 @@ export function describeBytes(bytes: number): string {
   return `${bytes} bytes`;
 }
 
-/**
- * What a job may warn about. No warning stops a training. Registered families may have kinds of their own.
- */
+/** What a job may warn about. No warning stops a training. Registered families may have kinds of their own. */
 export type DatasetWarningKind =
   | 'duplicate_row'
   | 'conflicting_labels'
@@ -113,4 +108,25 @@ export function warnAbout(
   if (places.length === 0) return [];
   const examples = places.slice(0, MAX_WARNING_EXAMPLES).map(({ file, line }) => ({ file, line }));
   return [{ kind, count: places.length, message, examples }];
+}
+
+/** By the file system's codes, in words that follow a name. */
+const reasons: ReadonlyMap<string, string> = new Map([
+  ['EEXIST', 'another entry has that place'],
+  ['EISDIR', 'a folder has that place'],
+  ['ENOTDIR', 'a file has the place of one of its folders'],
+  ['ENAMETOOLONG', 'its name is too long'],
+  ['EINVAL', 'no file can have its name'],
+  ['EACCES', 'reading is not permitted'],
+  ['ENOENT', 'it is no longer there'],
+]);
+
+/**
+ * Why the file system refused a file of a dataset. Never its own message, which has the path on this machine: the
+ * sender of the dataset may read the result.
+ */
+export function fileFailure(thrown: unknown): string {
+  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'an unknown error';
+  const reason = reasons.get(code);
+  return reason === undefined ? code : `${code}: ${reason}`;
 }

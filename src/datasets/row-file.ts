@@ -2,7 +2,18 @@ import { stat } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import * as z from 'zod';
 import { counted, ProblemList, quoted, singleProblem, someOf } from './problems.js';
-import { checkRows, fieldsOf, type RowPlaces, type RowShape, type RowTable, rowShapes, shapes } from './rows.js';
+import {
+  checkRows,
+  fieldsOf,
+  invalid,
+  type RowPlaces,
+  type RowShape,
+  type RowsOrPath,
+  type RowTable,
+  readRowsInMemory,
+  rowShapes,
+  shapes,
+} from './rows.js';
 import { readTable, type SourceFormat, type SourceRecord, type Table } from './tables.js';
 import { readLines, type TextLine } from './text-lines.js';
 
@@ -100,6 +111,23 @@ export async function readRowFile(path: string, options: RowFileOptions = {}): P
   return { checked, origin, places };
 }
 
+/** How rows are read that may be in a file or in memory. */
+interface ReadOptions extends Pick<RowFileOptions, 'columns' | 'isMultilabel'> {
+  /** The option that they were given as, for messages. */
+  readonly option: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Reads and checks all rows. @throws ValidationError, DatasetError, AbortedError; what the iterator of the rows throws */
+export async function readRows(
+  source: RowsOrPath,
+  { option, columns, isMultilabel, signal }: ReadOptions,
+): Promise<RowTable> {
+  if (typeof source === 'string') return readRowFile(source, { columns, isMultilabel });
+  if (columns === undefined) return readRowsInMemory(source, option, signal);
+  throw invalid(['columns'], 'columns are for files; rows in memory name their own fields');
+}
+
 function notAFile(file: string, found: string) {
   const endings = [...TABLE_ENDINGS, ...CONLL_ENDINGS].map((ending) => `.${ending}`).join(', ');
   return singleProblem({ file, found, expected: `a file of rows: ${endings}` });
@@ -159,6 +187,7 @@ async function tableRows(
 ): Promise<FileRows> {
   const file = basename(path);
   const table = await readTable({ path, ...(format !== 'conll' && { format }) }, problems);
+  if (table.columns.length === 0 && problems.total > 0) throw problems.toError();
   const find = (field: Field) => {
     const given = field === 'text' || field === 'label' || field === 'question' || field === 'passage';
     const asked = given ? columns?.[field] : undefined;

@@ -1,7 +1,9 @@
 import { basename, extname } from 'node:path';
+import { pipeline } from 'node:stream';
 import { MAX_LINE_BYTES } from './archive-limits.js';
+import { syntaxError, visitJson } from './json-file.js';
 import { counted, type ProblemList, quoted, someOf } from './problems.js';
-import { readLines, type TextLine } from './text-lines.js';
+import { type BrokenLine, fileLines, readLines, type TextLine } from './text-lines.js';
 
 /** Reads records in common formats: CSV, TSV and JSON Lines. */
 
@@ -36,10 +38,14 @@ export interface Table {
 /** Reads all records of a file. What can't be read as a record becomes a problem; blank lines are skipped. */
 export async function readTable({ path, format = formatOf(path) }: RecordFile, problems: ProblemList): Promise<Table> {
   const file = basename(path);
-  const lines = await readLines(path, file, problems);
-  if (format === 'jsonl') return jsonTable(file, lines, problems);
-  const [header, ...rows] = format === 'csv' ? csvRows(file, lines, problems) : tsvRows(lines);
-  return cellTable(file, header, rows, problems);
+  if (format === 'jsonl') return jsonTable(file, await readLines(path, file, problems), problems);
+  const rows: Cells[] = [];
+  for await (const found of recordsOf(fileLines(path, file, problems), format)) {
+    if ('problem' in found) problems.add({ file, line: found.number, ...found.problem });
+    else rows.push(found);
+  }
+  const [header, ...others] = rows;
+  return cellTable(file, header, others, problems);
 }
 
 function formatOf(path: string): SourceFormat {
@@ -48,103 +54,83 @@ function formatOf(path: string): SourceFormat {
   return ending === 'tsv' || ending === 'jsonl' ? ending : 'csv';
 }
 
-/** The cells of one record, and the line that it begins on. */
+/** The cells of one record. */
 interface Cells {
+  /** The line that it begins on. */
   readonly line: number;
   readonly cells: readonly string[];
 }
 
-function tsvRows(lines: readonly TextLine[]): Cells[] {
-  return lines.flatMap(({ number, text }) => (text === '' ? [] : [{ line: number, cells: text.split('\t') }]));
-}
+/** How the cells of a record are written. */
+const dialects = {
+  csv: { delimiter: ',', quote: '"' },
+  tsv: { delimiter: '\t', quote: false },
+} as const;
 
-function csvRows(file: string, lines: readonly TextLine[], problems: ProblemList): Cells[] {
-  const reader = new CsvReader();
-  const rows: Cells[] = [];
-  const add = (record: ReturnType<CsvReader['add']>) => {
-    if (record === undefined) return;
-    if ('found' in record) problems.add({ file, ...record, expected: QUOTING });
-    else rows.push(record);
+/**
+ * The records of a table as they come, the header first; blank lines are skipped. A quoted cell may have delimiters,
+ * quotes (doubled) and line breaks. Bad quoting is a problem, after which nothing is read.
+ */
+export async function* recordsOf(
+  lines: AsyncIterable<readonly (TextLine | BrokenLine)[]>,
+  format: keyof typeof dialects,
+): AsyncGenerator<Cells | BrokenLine, void, undefined> {
+  // Loaded here, so that applications that only predict don't wait for it.
+  const { CsvError, parse } = await import('csv-parse');
+  const parser = parse({
+    ...dialects[format],
+    record_delimiter: '\n',
+    skip_empty_lines: true,
+    relax_column_count: true,
+    max_record_size: MAX_LINE_BYTES,
+    info: true,
+    skip_records_with_error: true,
+    // Among the records, so that those before it are not lost.
+    on_skip: (error) => {
+      parser.push(error);
+    },
+  });
+  const text = async function* () {
+    let next = 1;
+    for await (const some of lines) {
+      let piece = '';
+      for (const line of some) {
+        if ('problem' in line) parser.push(line);
+        else {
+          // The parser sees blank lines where some are left out, so that it counts them.
+          piece += `${'\n'.repeat(line.number - next)}${line.text}\n`;
+          next = line.number + 1;
+        }
+      }
+      yield piece;
+    }
   };
-  for (const line of lines) add(reader.add(line));
-  add(reader.end());
-  return rows;
-}
-
-const QUOTING = 'CSV, quoted as in RFC 4180';
-
-/** What is wrong with a record that begins on a line. */
-interface BrokenCells {
-  readonly line: number;
-  readonly found: string;
-}
-
-/** Joins lines to records of CSV: a quoted cell may have commas, quotes (doubled) and line breaks. */
-export class CsvReader {
-  #line = 0;
-  #cells: string[] = [];
-  /** The quoted cell that goes on in the next line. */
-  #quoted: string | undefined;
-
-  /** @returns the record that ends with this line, or what is wrong with it; undefined for a blank line, or inside a record. */
-  add({ number, text }: TextLine): Cells | BrokenCells | undefined {
-    if (this.#quoted === undefined) {
-      this.#line = number;
-      if (!text.includes('"')) return text === '' ? undefined : { line: number, cells: text.split(',') };
-      this.#cells = [];
+  // A failure ends the iteration below.
+  pipeline(text, parser, () => {});
+  let before = { lines: 0, empty_lines: 0 };
+  for await (const found of parser) {
+    if ('problem' in found) {
+      yield found;
+      continue;
     }
-    const found = this.#read(text);
-    if (this.#quoted !== undefined && this.#quoted.length <= MAX_LINE_BYTES) return undefined;
-    const isEndless = this.#quoted !== undefined;
-    this.#quoted = undefined;
-    if (isEndless) return { line: this.#line, found: ENDLESS };
-    return found === undefined ? { line: this.#line, cells: this.#cells } : { line: this.#line, found };
-  }
-
-  /** What is wrong at the end of the file. */
-  end(): BrokenCells | undefined {
-    return this.#quoted === undefined ? undefined : { line: this.#line, found: ENDLESS };
-  }
-
-  /** @returns what is wrong with the line, if anything is. */
-  #read(text: string): string | undefined {
-    let at = 0;
-    for (;;) {
-      if (this.#quoted === undefined && text[at] === '"') {
-        this.#quoted = '';
-        at += 1;
-      }
-      if (this.#quoted === undefined) {
-        const comma = text.indexOf(',', at);
-        const cell = text.slice(at, comma === -1 ? text.length : comma);
-        if (cell.includes('"')) return `found a quote inside the unquoted cell ${quoted(cell)}`;
-        this.#cells.push(cell);
-        if (comma === -1) return undefined;
-        at = comma + 1;
-        continue;
-      }
-      const quote = text.indexOf('"', at);
-      if (quote === -1) {
-        this.#quoted += `${text.slice(at)}\n`;
-        return undefined;
-      }
-      this.#quoted += text.slice(at, quote);
-      at = quote + 1;
-      if (text[at] === '"') {
-        this.#quoted += '"';
-        at += 1;
-        continue;
-      }
-      this.#cells.push(this.#quoted);
-      this.#quoted = undefined;
-      if (at === text.length) return undefined;
-      if (text[at] !== ',') return `found ${quoted(text.slice(at))} after a quoted cell`;
-      at += 1;
+    const info = found instanceof CsvError ? found : found.info;
+    const line = before.lines + 1 + info.empty_lines - before.empty_lines;
+    if (found instanceof CsvError) {
+      const problem = quotingProblems.get(found.code) ?? 'a quoted cell whose closing quote is missing';
+      const expected = 'CSV, quoted as in RFC 4180';
+      yield { number: line, problem: { found: `found ${problem}; what follows was not read`, expected } };
+      return;
     }
+    before = info;
+    yield { line, cells: found.record };
   }
 }
 
-const ENDLESS = 'found a quoted cell whose closing quote is missing; what follows was not read';
+/** By the parser's codes. */
+const quotingProblems: ReadonlyMap<string, string> = new Map([
+  ['INVALID_OPENING_QUOTE', 'a quote inside a cell that does not begin with one'],
+  ['CSV_INVALID_CLOSING_QUOTE', 'text after the closing quote of a cell'],
+]);
 
 /** Rows under a header. */
 function cellTable(file: string, header: Cells | undefined, rows: readonly Cells[], problems: ProblemList): Table {
@@ -172,12 +158,19 @@ function cellTable(file: string, header: Cells | undefined, rows: readonly Cells
   };
 }
 
+/** JSON Lines, or one array of objects. */
 function jsonTable(file: string, lines: readonly TextLine[], problems: ProblemList): Table {
-  const objects = lines.flatMap(({ number: line, text: json }) => {
-    if (json.trim() === '') return [];
-    const object = parseObject(json);
-    if (object !== undefined) return [{ line, object }];
-    problems.add({ file, line, found: `found ${quoted(json)}`, expected: 'a JSON object on each line' });
+  const isArray = lines
+    .find(({ text }) => text.trim() !== '')
+    ?.text.trimStart()
+    .startsWith('[');
+  const values = isArray ? arrayItems(file, lines, problems) : lineValues(lines);
+  const objects = values.flatMap(({ line, value, json }) => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return [{ line, object: new Map(Object.entries(value)) }];
+    }
+    const expected = isArray ? 'an array of JSON objects' : 'a JSON object on each line';
+    problems.add({ file, line, found: `found ${quoted(json ?? value)}`, expected });
     return [];
   });
   return {
@@ -186,11 +179,48 @@ function jsonTable(file: string, lines: readonly TextLine[], problems: ProblemLi
   };
 }
 
-function parseObject(json: string): ReadonlyMap<string, unknown> | undefined {
+/** A value of a JSON file, and the text of a line that isn't JSON. */
+interface LocatedValue {
+  readonly line: number;
+  readonly value: unknown;
+  readonly json?: string;
+}
+
+function lineValues(lines: readonly TextLine[]): LocatedValue[] {
+  return lines.flatMap(({ number: line, text: json }) => {
+    if (json.trim() === '') return [];
+    return [{ line, value: parseJson(json), json }];
+  });
+}
+
+/** The items of a JSON array; one that isn't JSON is a problem. */
+function arrayItems(file: string, lines: readonly TextLine[], problems: ProblemList): LocatedValue[] {
+  const text = lines.map((line) => line.text).join('\n');
+  const items = parseJson(text);
+  if (!Array.isArray(items)) {
+    problems.add({ file, ...syntaxError(text, { line: 1, column: 1 }), expected: 'an array of JSON objects' });
+    return [];
+  }
+  const itemLines: number[] = [];
+  let depth = 0;
+  const begin = (_offset: number, _length: number, line: number) => {
+    if (depth === 1) itemLines.push(line + 1);
+    depth += 1;
+  };
+  const end = () => {
+    depth -= 1;
+  };
+  const onLiteralValue = (_value: unknown, _offset: number, _length: number, line: number) => {
+    if (depth === 1) itemLines.push(line + 1);
+  };
+  visitJson(text, { onObjectBegin: begin, onArrayBegin: begin, onObjectEnd: end, onArrayEnd: end, onLiteralValue });
+  return items.map((value: unknown, at) => ({ line: itemLines[at] ?? 1, value }));
+}
+
+/** @returns undefined for what isn't JSON */
+function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(json);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? new Map(Object.entries(value)) : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

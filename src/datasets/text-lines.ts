@@ -4,8 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { AbortedError, type DatasetProblem } from '../contract/index.js';
 import { isPauseDue, pause } from '../system/index.js';
 import { MAX_LINE_BYTES, MAX_LINES, MAX_TEXT_BYTES } from './archive-limits.js';
-import { fileFailure } from './file-failure.js';
-import { count, counted, describeBytes, type ProblemList } from './problems.js';
+import { count, counted, describeBytes, fileFailure, type ProblemList } from './problems.js';
 
 /** Reads text as strict UTF-8, so that a wrong encoding is reported and never trained on. */
 
@@ -108,28 +107,30 @@ class PendingLine {
  * @param name the file's path inside the archive, for problems.
  * @throws AbortedError soon after the signal fires.
  */
-export async function readLines(
+export async function* fileLines(
   path: string,
   name: string,
   problems: ProblemList,
   signal?: AbortSignal,
-): Promise<TextLine[]> {
-  const lines: TextLine[] = [];
+): AsyncGenerator<readonly TextLine[], void, undefined> {
   try {
     for await (const some of linesOf(createReadStream(path, { signal }))) {
-      for (const line of some) {
-        if (line.number > MAX_LINES) {
-          problems.add(tooLarge(name, `more than ${count(MAX_LINES)} lines`, 'a smaller dataset'));
-          return lines;
-        }
-        if ('text' in line) lines.push(line);
-        else problems.add({ file: name, line: line.number, ...line.problem });
+      if ((some.at(-1)?.number ?? 0) > MAX_LINES) {
+        return problems.add(tooLarge(name, `more than ${count(MAX_LINES)} lines`, 'a smaller dataset'));
       }
+      for (const line of some) if ('problem' in line) problems.add({ file: name, line: line.number, ...line.problem });
+      yield some.filter((line) => 'text' in line);
       if (isPauseDue()) await pause(signal);
     }
   } catch (thrown) {
     problems.add(unreadable(name, thrown, signal));
   }
+}
+
+/** All of {@link fileLines}. */
+export async function readLines(...file: Parameters<typeof fileLines>): Promise<TextLine[]> {
+  const lines: TextLine[] = [];
+  for await (const some of fileLines(...file)) for (const line of some) lines.push(line);
   return lines;
 }
 

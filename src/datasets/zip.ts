@@ -8,9 +8,8 @@ import type { Entry, ZipFile } from 'yauzl';
 import { AbortedError, type DatasetError, isOrchardError, StorageError } from '../contract/index.js';
 import { deleteUnseen, move } from '../system/index.js';
 import { DEFAULT_MAX_ARCHIVE_ENTRIES, DEFAULT_MAX_UNZIPPED_BYTES, isClutter } from './archive-limits.js';
-import { fileFailure } from './file-failure.js';
 import { fileKind, ZIP } from './file-kind.js';
-import { count, describeBytes, quoted, singleProblem } from './problems.js';
+import { count, describeBytes, fileFailure, quoted, singleProblem } from './problems.js';
 
 /** Unpacks an untrusted zip: nothing is written outside the directory, and sizes are limited. */
 
@@ -93,9 +92,7 @@ async function unpackEntries(zip: ZipFile, directory: string, options: NamedOpti
 }
 
 const FILE_TYPE_BITS = 0o170000;
-/**
- * Unix file types that may be unpacked: none given, a regular file, a directory. Links and devices are not.
- */
+/** Unix file types that may be unpacked: none given, a regular file, a directory. Links and devices are not. */
 const PLAIN_FILE_TYPES = [0, 0o100000, 0o040000];
 
 function checkEntry(entry: Entry, name: string): void {
@@ -166,9 +163,7 @@ function damaged(file: string, thrown: unknown): DatasetError {
   return singleProblem({ file, found, expected: 'a whole zip archive' }, thrown);
 }
 
-/**
- * The file system's error codes for an entry whose path can't be a file: the archive's fault, not the disk's.
- */
+/** The file system's error codes for an entry whose path can't be a file: the archive's fault, not the disk's. */
 const PATH_ERRORS = ['EEXIST', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'EINVAL'];
 
 /** True if the file system failed; its errors carry the name of the system call. */
@@ -202,7 +197,7 @@ export async function writeZip(path: string, files: Readonly<Record<string, ZipC
   try {
     await mkdir(dirname(path), { recursive: true });
     const written = pipeline(zip.outputStream, createWriteStream(partial));
-    // A file that can't be read is told on the zip itself, not on its stream.
+    // The zip itself reports a file that can't be read, not its stream.
     const failed = new Promise<never>((_, reject) => zip.once('error', reject));
     await Promise.race([written, failed]);
     await move(partial, path);

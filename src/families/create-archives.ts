@@ -127,9 +127,8 @@ export interface SequenceRow {
 }
 
 /**
- * A UTF-8 file with one word per line, the word in the first of two or more columns and its tag in the last.
- * Columns are separated by tabs, or by spaces if a line has no tab; a blank line ends a sentence, and so does
- * -DOCSTART-.
+ * A UTF-8 file with one word per line, the word in the first of two or more columns and its tag in the last. Columns
+ * are separated by tabs, or by spaces if a line has no tab; a blank line ends a sentence, and so does -DOCSTART-.
  */
 export interface ConllFile {
   readonly path: string;
@@ -217,9 +216,8 @@ export interface RetrievalArchiveSummary extends ArchiveSummary {
 }
 
 /**
- * Makes a zip archive (docs/archives.md) out of questions and passages. Rows are checked as training checks
- * them, and each problem names the line of the file or the number of the row. If there are any, nothing is
- * written.
+ * Makes a zip archive (docs/archives.md) out of questions and passages. Rows are checked as training checks them, and
+ * each problem names the line of the file or the number of the row. If there are any, nothing is written.
  */
 export function createRetrievalArchive(
   options: RetrievalArchiveOptions,

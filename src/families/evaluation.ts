@@ -26,10 +26,7 @@ export function expectedCalibrationError(decisions: readonly Decision[]): number
   return total / Math.max(1, decisions.length);
 }
 
-/**
- * Confidence and accuracy in ten equal parts of [0, 1], by rising confidence; parts without decisions are
- * left out.
- */
+/** Confidence and accuracy in ten equal parts of [0, 1], by rising confidence; parts without decisions are left out. */
 export function calibrationBins(decisions: readonly Decision[]): CalibrationBin[] {
   const bins = Array.from({ length: PLOTTED_BINS }, () => ({ confidence: 0, right: 0, rows: 0 }));
   for (const { confidence, right } of decisions) {

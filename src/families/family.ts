@@ -84,10 +84,7 @@ export interface TypeFacts {
   readonly sameTaskAs?: ModelType;
   /** The metric that decides which epoch is kept; undefined for retrieval, which is judged by its ranks. */
   readonly mainMetric: 'accuracy' | 'f1' | undefined;
-  /**
-   * Share of a row's target that is spread evenly over all labels. Tuning overrides it. Default: training's
-   * own.
-   */
+  /** Share of a row's target that is spread evenly over all labels. Tuning overrides it. Default: training's own. */
   readonly labelSmoothing?: number;
   readonly card: CardFacts;
 }
@@ -116,9 +113,7 @@ export interface ClassNames {
   readonly names: readonly string[];
 }
 
-/**
- * What becomes of a text that is longer than the encoder reads: its end is cut off, or it is read in windows.
- */
+/** What becomes of a text that is longer than the encoder reads: its end is cut off, or it is read in windows. */
 export type LongTexts = 'truncate' | 'windows';
 
 /** The output of an inference graph, named as other libraries expect it. */

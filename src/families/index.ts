@@ -75,7 +75,6 @@ export type {
   TypeFacts,
 } from './family.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './retrieval/passages.js';
-export { meanOfRows, unitVector } from './retrieval/unit-vector.js';
-export { quantizeVector, VectorIndex } from './retrieval/vector-index.js';
+export { meanOfRows, quantizeVector, unitVector, VectorIndex } from './retrieval/vector-index.js';
 export type { CheckedRowSets, Dataset, RowSets } from './row-sets.js';
 export { splitWords } from './words.js';

@@ -1,5 +1,12 @@
-import { type DatasetProblem, DEFAULT_DEV_FRACTION } from '../contract/index.js';
-import { counted, type DatasetLocation, type DatasetWarning, type RowTable, warnAbout } from '../datasets/index.js';
+import { DEFAULT_DEV_FRACTION } from '../contract/index.js';
+import {
+  counted,
+  type DatasetLocation,
+  type DatasetWarning,
+  ProblemList,
+  type RowTable,
+  warnAbout,
+} from '../datasets/index.js';
 import { filterWithPauses, isPauseDue, mapWithPauses, pause, Random } from '../system/index.js';
 
 /** What families share in making a dataset of rows: splitting, repeated rows, and rows of train that are in dev too. */
@@ -33,35 +40,6 @@ export interface CheckedRowSets<Made extends Dataset = Dataset> {
   readonly leftOut: readonly DatasetWarning[];
 }
 
-/** The first of each group of equal rows, and the others. */
-export interface DistinctRows<Row> {
-  readonly kept: readonly Row[];
-  readonly repeated: readonly Row[];
-}
-
-export function distinctRows<Row>(rows: readonly Row[], keyOf: (row: Row) => string): DistinctRows<Row> {
-  const kept = new Map<string, Row>();
-  const repeated: Row[] = [];
-  for (const row of rows) {
-    const key = keyOf(row);
-    if (kept.has(key)) repeated.push(row);
-    else kept.set(key, row);
-  }
-  return { kept: [...kept.values()], repeated };
-}
-
-/** A warning about rows that were left out. */
-export function leftOutWarning(...sets: readonly (DistinctRows<DatasetLocation> | undefined)[]) {
-  const repeated = sets.flatMap((set) => set?.repeated ?? []);
-  const message = `${counted(repeated.length, 'repeated row')} left out; each distinct row is used once`;
-  return warnAbout('duplicate_row', repeated, message);
-}
-
-/** What is wrong where no row could be set aside for dev. */
-export function tooFewToSplit(file: string, noun: string, expected: string): DatasetProblem {
-  return { file, found: `found too few ${noun}s to set any aside for dev`, expected };
-}
-
 /** The rows of a dataset, divided; each half keeps the order of the source. */
 export interface Splits<Row> {
   readonly train: readonly Row[];
@@ -80,7 +58,7 @@ interface SplitKeys {
  * Sets rows aside for dev, the same ones for the same seed. Stratified: each label gives its share of texts,
  * rounded, and at least one if it has two or more; a row with several labels counts for its rarest.
  */
-export function splitDev<Row>(
+function splitDev<Row>(
   rows: readonly Row[],
   keysOf: (row: Row) => SplitKeys,
   { devFraction = DEFAULT_DEV_FRACTION, seed = 0 }: Pick<RowSets, 'devFraction' | 'seed'>,
@@ -114,6 +92,62 @@ function textsByStratum(rows: readonly SplitKeys[]): Iterable<readonly string[]>
     else strata.set(rarest, [text]);
   }
   return strata.values();
+}
+
+/** How a family makes a dataset of rows. */
+export interface SplitRules<Row> {
+  /** What a row is called: `text`, `sentence`, `question`. */
+  readonly noun: string;
+  /** What some rows can be set aside of, in words. */
+  readonly needed: string;
+  /** Checks the rows of a table; each that is invalid adds a problem and is left out. */
+  readonly check: (table: RowTable) => readonly Row[] | Promise<readonly Row[]>;
+  /** Equal for rows that say the same. */
+  readonly keyOf: (row: Row) => string;
+  readonly splitKeysOf: (row: Row) => SplitKeys;
+  /** Adds a problem if the rows to train on leave nothing to learn. */
+  readonly checkTrainable: (train: readonly Row[]) => void;
+}
+
+/**
+ * The distinct rows to train on and those for dev, which are some of the others if none were given.
+ * @throws DatasetError with every problem
+ */
+export async function splitRowSets<Row extends DatasetLocation>(
+  sets: RowSets,
+  { noun, needed, check, keyOf, splitKeysOf, checkTrainable }: SplitRules<Row>,
+  problems: ProblemList,
+): Promise<Splits<Row> & Pick<CheckedRowSets, 'leftOut'>> {
+  const repeated: Row[] = [];
+  const distinct = (rows: readonly Row[]) => {
+    const kept = new Map<string, Row>();
+    for (const row of rows) {
+      const key = keyOf(row);
+      if (kept.has(key)) repeated.push(row);
+      else kept.set(key, row);
+    }
+    return [...kept.values()];
+  };
+  const all = distinct(await check(sets.train));
+  const given = sets.dev && distinct(await check(sets.dev));
+  if (problems.total > 0) throw problems.toError();
+  const { train, dev } = given ? { train: all, dev: given } : splitDev(all, splitKeysOf, sets);
+  checkTrainable(train);
+  if (dev.length === 0) {
+    const found = `found too few ${noun}s to set any aside for dev`;
+    problems.add({ file: sets.train.origin, found, expected: needed });
+  }
+  if (problems.total > 0) throw problems.toError();
+  const message = `${counted(repeated.length, 'repeated row')} left out; each distinct row is used once`;
+  return { train, dev, leftOut: warnAbout('duplicate_row', repeated, message) };
+}
+
+/** What reading an archive gives. @throws DatasetError with every problem */
+export async function requireValid<Made>(read: (problems: ProblemList) => Promise<Made | undefined>): Promise<Made> {
+  const problems = new ProblemList();
+  const made = await read(problems);
+  if (made === undefined || problems.total > 0) throw problems.toError();
+  return made;
 }
 
 /** How the rows of a family are compared. */
@@ -164,4 +198,16 @@ export async function comparisonWarnings<Row extends DatasetLocation>(
     ...(conflict ? warnAbout('conflicting_labels', conflicts, `${some(conflicts)} ${conflict}`) : []),
     ...warnAbout('train_row_in_dev', shared, `${some(shared)} also in ${comparison.dev}, ${tooGood}`),
   ];
+}
+
+/** What is wrong with a text of a dataset, as the parts of a problem; undefined if nothing is. */
+export function findTextProblem(text: string): { found: string; expected: string } | undefined {
+  if (text.trim() === '') return { found: 'found an empty text', expected: 'a text' };
+  if (/\p{Surrogate}/u.test(text)) return { found: 'found half a surrogate pair', expected: 'whole characters' };
+  return undefined;
+}
+
+/** A text without differences in case and spacing, which most tokenizers drop too, so that equal texts match. */
+export function foldText(text: string): string {
+  return text.trim().replace(/\s+/g, ' ').toLowerCase();
 }

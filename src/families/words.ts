@@ -1,3 +1,5 @@
+import type { Random } from '../system/index.js';
+
 /** Splits texts into words like those of the training data, whose sentences come already split. */
 
 /**
@@ -92,9 +94,7 @@ const MARK = '[\\p{P}$+<=>^`|~]';
 const singleMarks = new RegExp(`${MARK}|(?:(?!${MARK}).)+`, 'gsu');
 
 const mark = /[\p{P}`]/u;
-/**
- * A mark, or several of the same, at the start, unless it belongs to what follows (@user, #tag, -5, .5, 's).
- */
+/** A mark, or several of the same, at the start, unless it belongs to what follows (@user, #tag, -5, .5, 's). */
 const leadingMarks = /^(?![@#][\p{L}\p{N}_]|-?\.?\p{N}|['’](?:s|m|d|re|ve|ll)$)([\p{P}`])\1*/iu;
 /** The end of John's, it’s, we'll, which is a word of its own in corpora that follow the Penn Treebank. */
 const clitic = /(?<=[\p{L}\p{N}])['’](?:s|m|d|re|ve|ll)$/iu;
@@ -140,14 +140,9 @@ function endLength(text: string): number {
 const SENTENCES_TO_LOOK_AT = 2000;
 /** Scripts without spaces decide only where they make up this share of the words. */
 const MIN_UNSPACED_SHARE = 0.1;
-/**
- * Even where characters were tagged one by one, a few words have several: numbers, names in brackets, slips.
- */
+/** Even where characters were tagged one by one, a few words have several: numbers, names in brackets, slips. */
 const MAX_WHOLE_UNSPACED_SHARE = 0.05;
-/**
- * If every mark is a word, mixed words are this rare compared with lone marks that usually stand within
- * words.
- */
+/** If every mark is a word, mixed words are this rare compared with lone marks that usually stand within words. */
 const MAX_MIXED_SHARE = 0.1;
 
 const innerMark = /^[-–/&'’]$/u;
@@ -174,4 +169,27 @@ export function guessSplitting(sentences: readonly (readonly string[])[]): WordS
   const isAttached = (word: string) =>
     !onlyMarks.test(word) && !startsUnspaced.test(word) && splitWords(word, 'punctuation').length > 1;
   return numberOf(isAttached) > loneMarks ? 'whitespace' : 'punctuation';
+}
+
+/** Share of a text's words that one edit touches (Wei & Zou 2019, "EDA", α for small sets). */
+const EDITED_SHARE = 0.1;
+/** Shorter texts are left alone, since dropping one of their words may change what they are about. */
+const MIN_WORDS = 4;
+
+/**
+ * A text with some words dropped or swapped with a neighbour, at least one; the same text if it is too
+ * short to edit safely.
+ * @param mayDrop which words may be dropped; the others are only swapped. Default: every word.
+ */
+export function editWords(text: string, random: Random, mayDrop: (word: string) => boolean = () => true): string {
+  const words = text.split(' ');
+  if (words.length < MIN_WORDS) return text;
+  const edits = Math.max(1, Math.round(words.length * EDITED_SHARE));
+  for (let edit = 0; edit < edits; edit += 1) {
+    const at = random.integer(words.length - 1);
+    const drops = random.uniform() < 0.5 && mayDrop(words[at] ?? '');
+    if (drops) words.splice(at, 1);
+    else words.splice(at, 2, ...words.slice(at, at + 2).reverse());
+  }
+  return words.join(' ');
 }

@@ -17,7 +17,8 @@ import {
   WEIGHTS_FILE,
   writeModelFolder,
 } from '../models/index.js';
-import { type BackboneSource, readBackbone } from './backbone.js';
+import { readBackbone } from './backbone.js';
+import type { BackboneSource } from './backbone-files.js';
 import type { CopiedWeights } from './convert-folder.js';
 import { configForOthers, inferenceGraph } from './export-model.js';
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readRows } from '../../src/api/rows/read-rows.js';
 import { typeOfRows } from '../../src/api/training/model-type.js';
 import { typeOfArchive } from '../../src/api/training/prepare-dataset.js';
 import type { DatasetError, ValidationError } from '../../src/contract/errors.js';
+import { readRows } from '../../src/datasets/index.js';
 import { sentenceWithEntities, taggedSentence } from '../../src/families/entities/tagged-sentence.js';
 
 /** Rows as they come, and the type of model that they are for. */
@@ -113,6 +113,46 @@ describe('rows that do not fit', () => {
     const columns = { text: 'opinion', label: 'stars' };
     const { checked } = await readRows(path, { option: 'path', columns });
     expect(checked).toEqual({ shape: 'label', rows: [{ text: 'fine', label: '5' }] });
+  });
+
+  it('are named by the line where they begin, whatever their cells hold', async () => {
+    const path = await file('lines.csv', 'text,label', '"tab\t, ""quote"" and', '', 'break",x', '', 'b,y,z');
+    const error = await readRows(path, { option: 'path' }).catch((thrown: DatasetError) => thrown);
+    expect(error).toMatchObject({ problems: [{ line: 6, found: 'found 3 columns' }] });
+    const whole = await file('whole.csv', 'text,label', '"tab\t, ""quote"" and', '', 'break",x');
+    const { checked, places } = await readRows(whole, { option: 'path' });
+    expect(checked.rows).toEqual([{ text: 'tab\t, "quote" and\n\nbreak', label: 'x' }]);
+    expect(places?.lines).toEqual([2]);
+  });
+
+  it.each([
+    ['a quote inside a cell that does not begin with one', 'a"b,x'],
+    ['text after the closing quote of a cell', '"a"b,x'],
+    ['a quoted cell whose closing quote is missing', '"a,x'],
+  ])('are refused where CSV has %s', async (what, line) => {
+    const path = await file('quotes.csv', 'text,label', 'a,x', line, 'b,y');
+    const error = await readRows(path, { option: 'path' }).catch((thrown: DatasetError) => thrown);
+    expect(error).toMatchObject({
+      problems: [{ file: 'quotes.csv', line: 3, found: `found ${what}; what follows was not read` }],
+    });
+  });
+
+  it('are the objects of a JSON array, each with its line', async () => {
+    const path = await file(
+      'array.json',
+      '[',
+      '  { "text": "a", "label": "x" },',
+      '  { "text": "b",',
+      '    "label": "y" }',
+      ']',
+    );
+    const { checked, places } = await readRows(path, { option: 'path' });
+    expect(checked.rows).toHaveLength(2);
+    expect(places?.lines).toEqual([2, 3]);
+    const broken = await file('broken.json', '[{ "text": "a", "label": "x" },', '7,', '{ "text": "b" "label": "y" }]');
+    await expect(readRows(broken, { option: 'path' })).rejects.toThrow(/broken\.json line 3.*comma expected/);
+    const mixed = await file('mixed.json', '[{ "text": "a", "label": "x" },', '7]');
+    await expect(readRows(mixed, { option: 'path' })).rejects.toThrow(/mixed\.json line 2: found 7; expected an array/);
   });
 
   it('are refused where entities overlap or end beyond the text', async () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelType } from '../../src/contract/index.js';
-import { readRowsInMemory, type TrainingRow } from '../../src/datasets/index.js';
+import { readRows, type TrainingRow } from '../../src/datasets/index.js';
 import { familyOfType } from '../../src/families/index.js';
 
 /** Rows in memory become what a family trains on. */
 
 async function checked(type: ModelType, given: readonly TrainingRow[]) {
   const rows = await familyOfType(type).rows();
-  return rows.check({ train: await readRowsInMemory(given, 'rows') }, type);
+  return rows.check({ train: await readRows(given, { option: 'rows' }) }, type);
 }
 
 describe('rows in memory', () => {

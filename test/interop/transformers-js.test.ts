@@ -10,7 +10,7 @@ import {
   type Tensor,
 } from '@huggingface/transformers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { meanOfRows, unitVector } from '../../src/families/retrieval/unit-vector.js';
+import { meanOfRows, unitVector } from '../../src/families/index.js';
 import { TextModel } from '../../src/inference/text-model.js';
 import type { TextOutputs } from '../../src/text/index.js';
 import { probes, type SmallModelName, smallModel } from '../support/small-models.js';

@@ -21,14 +21,13 @@ import {
   readArchiveConfig,
   readJsonFile,
   readLines,
+  readRows,
   splitFilesSchema,
   unzip,
   ZIP,
 } from '../../datasets/index.js';
 import { type CheckedRowSets, families, type RowSets } from '../../families/index.js';
 import type { DatasetSource } from '../../training/index.js';
-import { MULTILABEL } from '../multilabel.js';
-import { readRows } from '../rows/read-rows.js';
 import { type FoundType, found, shapesFor, typeOfRows } from './model-type.js';
 import type { TrainSettings } from './train-options.js';
 
@@ -44,8 +43,6 @@ type Config = z.infer<typeof configSchema>;
 
 /** A file that only archives of entities have. */
 const SENTENCES = /(^|\/)sentences\.txt$/;
-/** Names of a table's column with several labels. */
-const MANY = /,/;
 
 /**
  * The type of an unpacked archive: by the files that it names, NUM_CLASS_LABELS, and whether rows have several labels.
@@ -75,7 +72,7 @@ async function typeOfTable(archive: ArchiveFolder, config: Config, problems: Pro
     return found('multilabel-text-classification', 'inferred', 'NUM_CLASS_LABELS and the number of labels are 1');
   }
   const cells = await labelCells(archive, config, problems);
-  const isMany = cells.some((cell) => cell.trim() === '' || MANY.test(cell));
+  const isMany = cells.some((cell) => cell.trim() === '' || cell.includes(','));
   return isMany
     ? found('multilabel-text-classification', 'inferred', 'rows of the archive have any number of labels')
     : found('multiclass-text-classification', 'inferred', 'each row of the archive has one label');
@@ -150,17 +147,24 @@ function missingFile(path: string): DatasetError {
   return new DatasetError([{ file: path, found: 'found no such file or folder', expected }]);
 }
 
-async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise<PreparedDataset> {
-  const { columns, signal, devFraction, seed, passages, dev: given } = settings;
-  const columnsOf = (source: RowsOrPath) => (typeof source === 'string' ? columns : undefined);
-  const isMultilabel = settings.type === undefined ? undefined : settings.type === MULTILABEL;
+/** Reads and checks the rows to train on, and finds their type. @throws as {@link prepareDataset} */
+export async function readTypedRows(rows: RowsOrPath, settings: TrainSettings) {
+  const { columns, passages, signal, type: given } = settings;
+  const isMultilabel = given === undefined ? undefined : given === 'multilabel-text-classification';
   const option = typeof rows === 'string' ? 'path' : 'rows';
-  const train = await readRows(rows, { option, columns: columnsOf(rows), isMultilabel, signal });
-  const type = typeOfRows(train, settings.type);
+  const table = await readRows(rows, { option, columns, isMultilabel, signal });
+  const type = typeOfRows(table, given);
   if (passages !== undefined && type.type !== 'question-answering') {
     throw invalid(['passages'], `passages are for question-answering, not for ${type.type}`);
   }
-  const reading = { option: 'dev', isMultilabel: type.type === MULTILABEL, signal };
+  return { table, type };
+}
+
+async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise<PreparedDataset> {
+  const { columns, signal, devFraction, seed, passages, dev: given } = settings;
+  const columnsOf = (source: RowsOrPath) => (typeof source === 'string' ? columns : undefined);
+  const { table: train, type } = await readTypedRows(rows, { ...settings, columns: columnsOf(rows) });
+  const reading = { option: 'dev', isMultilabel: type.type === 'multilabel-text-classification', signal };
   const dev = given === undefined ? undefined : await readRows(given, { ...reading, columns: columnsOf(given) });
   if (dev) requireFitting(dev.checked, type);
   const { dataset, leftOut } = await checkedRows({ train, dev, devFraction, seed, passages }, type, signal);

@@ -63,7 +63,7 @@ export async function trainInFolder(
   }
 }
 
-/** One training, and what is told of it. */
+/** One training, and its events. */
 class Run {
   readonly #id = randomUUID();
   readonly #settings: TrainSettings;

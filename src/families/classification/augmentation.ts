@@ -1,5 +1,5 @@
 import { Random } from '../../system/index.js';
-import { editWords } from '../edit-words.js';
+import { editWords } from '../words.js';
 import type { LabelledText } from './classification-dataset.js';
 
 /**

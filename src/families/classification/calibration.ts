@@ -110,17 +110,15 @@ export interface BlendRows {
 }
 
 /**
- * Where fitting starts, and stays close to if rows are few: weights that did well on many datasets
- * (docs/lexical.md).
+ * Where fitting starts, and stays close to if rows are few: weights that did well on many datasets (docs/lexical.md).
  */
 export const startingWeights = { encoder: 1, expert: 4.5, bias: 0 } as const;
 type Coordinate = keyof typeof startingWeights;
 
 /**
- * The weights, none below 0, under which the rows are most likely: temperature scaling (Guo et al. 2017) of
- * one expert, or of both at once.
- * @param fitted the weights to fit; the others are 0. A bias is fitted for sigmoids only, one for all
- * outputs.
+ * The weights, none below 0, under which the rows are most likely: temperature scaling (Guo et al. 2017) of one expert,
+ * or of both at once.
+ * @param fitted the weights to fit; the others are 0. A bias is fitted for sigmoids only, one for all outputs.
  */
 export function* fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[]): Steps<BlendWeights> {
   const coordinates = fitted.filter((each) => each !== 'bias' || rows.link === 'sigmoid');
@@ -217,10 +215,7 @@ interface LabelRows {
   readonly targets: Uint8Array;
 }
 
-/**
- * The thresholds to try, 0.007 to 0.95: evenly spaced as logits, since the best ones of rare labels are close
- * to 0.
- */
+/** The thresholds to try, 0.007 to 0.95: evenly spaced as logits, since the best ones of rare labels are close to 0. */
 const candidates = Array.from({ length: 41 }, (_, step) => 1 / (1 + Math.exp(5 - 0.2 * step)));
 
 /** For a label with this many rows, its own F1 and the mean over all labels count the same. */

@@ -29,10 +29,7 @@ interface ClassificationScores {
   readonly f1: number;
 }
 
-/**
- * The metric that decides which epoch is kept. Not accuracy in multilabel: rows with all labels right are
- * rare.
- */
+/** The metric that decides which epoch is kept. Not accuracy in multilabel: rows with all labels right are rare. */
 export function mainMetricOf(kind: ClassificationKind): keyof ClassificationScores {
   return kind === 'multilabel' ? 'f1' : 'accuracy';
 }

@@ -142,9 +142,8 @@ function matrix(data: Float32Array, columns: number): TensorData {
 const MAX_WEIGHT = 10;
 
 /**
- * Weights that raise rare labels: √(mean rows per label / rows of this label). Without the root all labels
- * would count the same, but rare ones would be predicted wrongly far too often. Rows without the label keep
- * weight 1.
+ * Weights that raise rare labels: √(mean rows per label / rows of this label). Without the root all labels would count
+ * the same, but rare ones would be predicted wrongly far too often. Rows without the label keep weight 1.
  * @param active for each row, the outputs that are on.
  */
 export function balancedWeights(active: readonly (readonly number[])[], outputs: number): ClassWeights[] {

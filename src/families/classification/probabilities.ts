@@ -24,10 +24,7 @@ export function labelProbabilities(logits: Float32Array, { link, labels, trust =
   return heldBack(Float64Array.of(1 - yes, yes), { trust, independent: false });
 }
 
-/**
- * The labels that a model predicts: every one above the threshold if it is multilabel, else the most
- * probable.
- */
+/** The labels that a model predicts: every one above the threshold if it is multilabel, else the most probable. */
 export function predictedLabels(logits: Float32Array, reading: Reading): number[] {
   const probabilities = labelProbabilities(logits, reading);
   if (reading.link === 'sigmoid' && !isBinary(logits, reading.labels)) {

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { ModelType } from '../../contract/index.js';
 import {
   type ArchiveFile,
@@ -18,33 +19,23 @@ import {
   readArchiveConfig,
   readLabelIds,
   readLines,
+  splitFilesSchema,
   type TextLine,
 } from '../../datasets/index.js';
 import { mapWithPauses } from '../../system/index.js';
-import { findTextProblem, foldText } from '../dataset-text.js';
 import type { FamilyRows } from '../family.js';
 import {
   type CheckedRowSets,
   comparisonWarnings,
-  type DistinctRows,
-  distinctRows,
-  leftOutWarning,
+  findTextProblem,
+  foldText,
   type RowComparison,
   type RowSets,
+  requireValid,
+  type SplitRules,
   type Splits,
-  splitDev,
-  tooFewToSplit,
+  splitRowSets,
 } from '../row-sets.js';
-import {
-  type ColumnRoles,
-  checkLabelCount,
-  checkNumClassLabels,
-  classificationConfigSchema,
-  LABEL_COLUMN,
-  numClassLabels,
-  quotedLabels,
-  TEXT_COLUMN,
-} from './classification-config.js';
 import {
   type ClassificationDataset,
   type ClassificationKind,
@@ -52,6 +43,98 @@ import {
   type LabelledText,
   type LocatedRow,
 } from './classification-dataset.js';
+
+/** Columns of the archive (docs/archives.md). */
+const TEXT_COLUMN = 'sentence';
+const LABEL_COLUMN = 'label';
+
+/** The column names as config.json has them, and which column holds what. */
+const fieldNames = z
+  .array(z.string('a string').min(1, 'the name of a column'), 'an array of column names')
+  .transform((names, context) => {
+    const roles = columnRoles(names);
+    if (roles) return { names, roles };
+    const message = `the names of two columns, text then label, as in ["${TEXT_COLUMN}", "${LABEL_COLUMN}"]`;
+    context.addIssue({ code: 'custom', message, input: names });
+    return z.NEVER;
+  });
+
+/** config.json of a text classification archive. */
+const classificationConfigSchema = splitFilesSchema.extend({
+  field_names: fieldNames,
+  field_header: z.literal(0, '0 (the header is the first row)').default(0),
+  NUM_CLASS_LABELS: z.int('a whole number'),
+});
+
+type ClassificationConfig = z.infer<typeof classificationConfigSchema>;
+
+/** Which column holds what. */
+interface ColumnRoles {
+  readonly text: string;
+  readonly label: string;
+}
+
+/**
+ * Columns called "sentence" and "label" are the text and the label, wherever they stand. If one of two
+ * columns has such a name, the other column has the other role; if neither does, the text comes first.
+ * @returns undefined if the names don't settle the two roles.
+ */
+function columnRoles(names: readonly string[]): ColumnRoles | undefined {
+  if (new Set(names).size < names.length) return undefined;
+  if (names.includes(TEXT_COLUMN) && names.includes(LABEL_COLUMN)) {
+    return { text: TEXT_COLUMN, label: LABEL_COLUMN };
+  }
+  const [first, second, ...more] = names;
+  if (first === undefined || second === undefined || more.length > 0) return undefined;
+  const isSwapped = second === TEXT_COLUMN || first === LABEL_COLUMN;
+  return isSwapped ? { text: second, label: first } : { text: first, label: second };
+}
+
+/** What NUM_CLASS_LABELS should be: the number of labels, but 1 for a binary model, which has two. */
+function numClassLabels(kind: ClassificationKind, labels: readonly string[]): number {
+  return kind === 'binary' ? 1 : labels.length;
+}
+
+/** Adds a problem if a model of this kind can't have this number of labels. */
+function checkLabelCount(
+  kind: ClassificationKind,
+  labels: readonly string[],
+  file: string,
+  problems: ProblemList,
+): void {
+  const isAllowed = {
+    binary: labels.length === 2,
+    multiclass: labels.length >= 2,
+    multilabel: labels.length >= 1,
+  };
+  if (isAllowed[kind]) return;
+  const expected = { binary: 'exactly 2', multiclass: 'at least 2', multilabel: 'at least 1' };
+  const listed = labels.length === 0 ? '' : ` (${quotedLabels(labels)})`;
+  const found = `found ${counted(labels.length, 'label')}${listed}`;
+  problems.add({ file, found, expected: `${expected[kind]} for a ${kind} model` });
+}
+
+function checkNumClassLabels(
+  kind: ClassificationKind,
+  labels: readonly string[],
+  config: ClassificationConfig,
+  problems: ProblemList,
+): void {
+  const expected = numClassLabels(kind, labels);
+  if (config.NUM_CLASS_LABELS === expected) return;
+  problems.add({
+    file: CONFIG_FILE,
+    column: 'NUM_CLASS_LABELS',
+    found: `found ${config.NUM_CLASS_LABELS}`,
+    expected: kind === 'binary' ? '1 for a binary model' : `${expected}, the number of labels in label_id.json`,
+  });
+}
+
+/** The first labels of a list, quoted. */
+function quotedLabels(labels: readonly string[]): string {
+  const shown = labels.slice(0, 6).map((label) => quoted(label));
+  return labels.length > shown.length ? `${shown.join(', ')}, …` : shown.join(', ');
+}
 
 /** The rows of a text classification: from an archive or a table to a dataset, and to the files of an archive. */
 
@@ -200,33 +283,29 @@ async function checkRowSets(
 ): Promise<CheckedRowSets<ClassificationDataset>> {
   const kind = classificationKind(type);
   const problems = new ProblemList();
-  const written = writtenRows(sets.train);
-  const writtenDev = sets.dev && writtenRows(sets.dev);
-  const labels = sets.classes ?? namesIn([...written, ...(writtenDev ?? [])]);
-  const checked = (table: RowTable, rows: readonly WrittenRow[]): DistinctRows<LocatedRow> => {
-    const columns = {
-      text: `${placeOfField(table, 0, 'text').column}`,
-      label: `${placeOfField(table, 0, table.checked.shape === 'labels' ? 'labels' : 'label').column}`,
-    };
-    const rules = { kind, columns, notation: nameNotation(labels) };
-    const valid = rows.flatMap((row) => checkRow(row, rules, problems) ?? []);
-    return distinctRows(valid, ({ text, labelIds }) => `${text}\t${labelIds.join()}`);
-  };
-  const train = checked(sets.train, written);
-  const dev = sets.dev && checked(sets.dev, writtenDev ?? []);
-  if (problems.total > 0) throw problems.toError();
-
-  // Rows whose texts differ only in case or spacing stay together.
-  const keysOf = ({ text, labelIds }: LocatedRow) => ({ text: foldText(text), labels: labelIds });
-  const splits = dev ? { train: train.kept, dev: dev.kept } : splitDev(train.kept, keysOf, sets);
   const { origin } = sets.train;
-  checkLabelCount(kind, labels, origin, problems);
-  checkTrainable(kind, labels, splits.train, origin, problems);
-  if (splits.dev.length === 0) {
-    problems.add(tooFewToSplit(origin, 'text', 'at least two texts of one label, or rows for dev'));
-  }
-  if (problems.total > 0) throw problems.toError();
-  return { dataset: await datasetOf(kind, labels, splits, signal), leftOut: leftOutWarning(train, dev) };
+  const labels = sets.classes ?? namesIn([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenRows));
+  const notation = nameNotation(labels);
+  const rules: SplitRules<LocatedRow> = {
+    noun: 'text',
+    needed: 'at least two texts of one label, or rows for dev',
+    check: (table) => {
+      const columns = {
+        text: `${placeOfField(table, 0, 'text').column}`,
+        label: `${placeOfField(table, 0, table.checked.shape === 'labels' ? 'labels' : 'label').column}`,
+      };
+      return writtenRows(table).flatMap((row) => checkRow(row, { kind, columns, notation }, problems) ?? []);
+    },
+    keyOf: ({ text, labelIds }) => `${text}\t${labelIds.join()}`,
+    // Rows whose texts differ only in case or spacing stay together.
+    splitKeysOf: ({ text, labelIds }) => ({ text: foldText(text), labels: labelIds }),
+    checkTrainable: (train) => {
+      checkLabelCount(kind, labels, origin, problems);
+      checkTrainable(kind, labels, train, origin, problems);
+    },
+  };
+  const { leftOut, ...splits } = await splitRowSets(sets, rules, problems);
+  return { dataset: await datasetOf(kind, labels, splits, signal), leftOut };
 }
 
 function writtenRows(table: RowTable): readonly WrittenRow[] {
@@ -257,10 +336,7 @@ function namesIn(rows: readonly WrittenRow[]): readonly string[] {
  */
 async function readArchive(directory: string, type: ModelType, signal?: AbortSignal): Promise<ClassificationDataset> {
   const kind = classificationKind(type);
-  const problems = new ProblemList();
-  const dataset = await readDataset(openArchive(directory), kind, problems, signal);
-  if (dataset === undefined || problems.total > 0) throw problems.toError();
-  return dataset;
+  return requireValid((problems) => readDataset(openArchive(directory), kind, problems, signal));
 }
 
 async function readDataset(

@@ -1,9 +1,6 @@
 import type { TagTransitions } from '../../lexical/index.js';
 
-/**
- * BIO tags (Ramshaw & Marcus 1995, as IOB2): B-x begins an entity of type x, I-x continues it, O is outside
- * of any.
- */
+/** BIO tags (Ramshaw & Marcus 1995, as IOB2): B-x begins an entity of type x, I-x continues it, O is outside of any. */
 export const OUTSIDE = 'O';
 
 /** What a tag says: where in an entity, and of which type. */

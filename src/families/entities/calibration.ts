@@ -120,10 +120,9 @@ const COARSE = [-1, 0, 1, 2, 3, 4, 6];
 const FINE = [-0.5, -0.25, 0.25, 0.5];
 
 /**
- * Moves the score of O to where the F1 is best: the likeliest tags leave out too many entities of rare types
- * for that (Lipton et al. 2014, "Optimal Thresholding of Classifiers to Maximize F1 Measure").
- * @param f1Of gives the entity F1 of weights on dev. Among equals the first one tried wins, and 0 is tried
- * first.
+ * Moves the score of O to where the F1 is best: the likeliest tags leave out too many entities of rare types for that
+ * (Lipton et al. 2014, "Optimal Thresholding of Classifiers to Maximize F1 Measure").
+ * @param f1Of gives the entity F1 of weights on dev. Among equals the first one tried wins, and 0 is tried first.
  */
 export function* fitOutsideBias(
   weights: TagWeights,

@@ -13,10 +13,7 @@ import type { TagBlendRows, TagWeights } from './calibration.js';
 import type { SequenceDataset } from './sequence-dataset.js';
 import { sentenceText } from './word-pieces.js';
 
-/**
- * How well entities of one type, or of all types, were found; an entity counts if type, start and end are
- * right.
- */
+/** How well entities of one type, or of all types, were found; an entity counts if type, start and end are right. */
 interface EntityFigures {
   /** Share of the predicted entities that are right; 0 if none was predicted. */
   readonly precision: number;

@@ -29,12 +29,12 @@ import type { FamilyRows } from '../family.js';
 import {
   type CheckedRowSets,
   comparisonWarnings,
-  distinctRows,
-  leftOutWarning,
   type RowComparison,
   type RowSets,
-  splitDev,
-  tooFewToSplit,
+  requireValid,
+  type SplitRules,
+  type Splits,
+  splitRowSets,
 } from '../row-sets.js';
 import { beginTag, entityTypes, insideTag, OUTSIDE, parseTag } from './bio-tags.js';
 import { type LocatedSentence, type SequenceDataset, sequenceTypes, type TaggedSentence } from './sequence-dataset.js';
@@ -48,6 +48,12 @@ export const sequenceRows: FamilyRows<SequenceDataset> = {
   write: archiveFiles,
 };
 
+/** The folders of the splits, and the files in each. */
+const TRAIN_FOLDER = 'train';
+const DEV_FOLDER = 'val';
+const SENTENCES_FILE = 'sentences.txt';
+const TAGS_FILE = 'tags.txt';
+
 type Place = Pick<DatasetProblem, 'file' | 'line' | 'column'>;
 
 /** A sentence as its source has it, with the names of the tags. */
@@ -58,41 +64,30 @@ interface WrittenSentence extends DatasetLocation {
   placeOfTag(index?: number): Place;
 }
 
-/** What a tag may be. */
-interface TagRules {
+/** What sentences are checked against, and what is found on the way. */
+interface SentenceCheck {
+  /** The tags that there are. */
   readonly ids: ReadonlyMap<string, number>;
   /** The same in words, for problems. */
   readonly expected: string;
-}
-
-/** The sentences of one split, and the lines that were left out. */
-interface CheckedSplit {
-  /** What warnings call it. */
-  readonly name: string;
-  readonly sentences: readonly LocatedSentence[];
   /** Places where words and tags are both missing. */
-  readonly emptyLines: readonly DatasetLocation[];
+  readonly emptyLines: DatasetLocation[];
+  readonly problems: ProblemList;
+  readonly signal: AbortSignal | undefined;
 }
 
-/** Checks every sentence of a split; those with neither words nor tags are left out. */
-async function checkSentences(
-  name: string,
-  written: readonly WrittenSentence[],
-  rules: TagRules,
-  problems: ProblemList,
-  signal: AbortSignal | undefined,
-): Promise<CheckedSplit> {
+/** Checks every sentence; those with neither words nor tags are left out. */
+async function checkSentences(written: readonly WrittenSentence[], check: SentenceCheck): Promise<LocatedSentence[]> {
   const sentences: LocatedSentence[] = [];
-  const emptyLines: DatasetLocation[] = [];
   for (const each of written) {
-    if (isPauseDue()) await pause(signal);
-    if (each.words.length === 0 && each.tags.length === 0) emptyLines.push(each);
+    if (isPauseDue()) await pause(check.signal);
+    if (each.words.length === 0 && each.tags.length === 0) check.emptyLines.push(each);
     else {
-      const sentence = checkSentence(each, rules, problems);
+      const sentence = checkSentence(each, check);
       if (sentence) sentences.push(sentence);
     }
   }
-  return { name, sentences, emptyLines };
+  return sentences;
 }
 
 /**
@@ -101,8 +96,7 @@ async function checkSentences(
  */
 function checkSentence(
   sentence: WrittenSentence,
-  { ids, expected }: TagRules,
-  problems: ProblemList,
+  { ids, expected, problems }: SentenceCheck,
 ): LocatedSentence | undefined {
   const { file, line, words, tags } = sentence;
   const before = problems.total;
@@ -145,7 +139,7 @@ function repairTags(tags: readonly string[]): readonly string[] {
 /** Adds a problem if the sentences to train on have no entity. */
 function checkTrainable(
   tags: readonly string[],
-  { sentences: train }: CheckedSplit,
+  train: readonly LocatedSentence[],
   file: string,
   problems: ProblemList,
 ): void {
@@ -154,8 +148,10 @@ function checkTrainable(
 }
 
 /** Sentences are the same if their words are, letter for letter. */
-const comparison: Pick<RowComparison<LocatedSentence>, 'noun' | 'textOf' | 'answerOf' | 'conflict'> = {
+const comparison: RowComparison<LocatedSentence> = {
   noun: 'sentence',
+  train: TRAIN_FOLDER,
+  dev: DEV_FOLDER,
   textOf: (sentence) => textOf(sentence),
   answerOf: ({ tags }) => tags.join(),
   conflict: 'with the words of an earlier one but other tags',
@@ -163,26 +159,22 @@ const comparison: Pick<RowComparison<LocatedSentence>, 'noun' | 'textOf' | 'answ
 
 async function datasetOf(
   tags: readonly string[],
-  train: CheckedSplit,
-  dev: CheckedSplit,
-  signal: AbortSignal | undefined,
+  { train, dev }: Splits<LocatedSentence>,
+  { emptyLines, signal }: SentenceCheck,
 ): Promise<SequenceDataset> {
-  const repaired = [...train.sentences, ...dev.sentences].filter(({ isRepaired }) => isRepaired);
-  const empty = [...train.emptyLines, ...dev.emptyLines];
+  const repaired = [...train, ...dev].filter(({ isRepaired }) => isRepaired);
   const count = (list: readonly unknown[]) => counted(list.length, 'sentence');
   const asBegin = 'with an I- tag that continues no entity; it is read as B-, as conlleval does';
-  const splits = { train: train.sentences, dev: dev.sentences };
-  const names = { train: train.name, dev: dev.name };
   return {
     tags,
-    train: await mapWithPauses(train.sentences, withoutLocation, signal),
-    dev: await mapWithPauses(dev.sentences, withoutLocation, signal),
+    train: await mapWithPauses(train, withoutLocation, signal),
+    dev: await mapWithPauses(dev, withoutLocation, signal),
     warnings: [
       ...warnAbout('inside_without_begin', repaired, `${count(repaired)} ${asBegin}`),
-      ...warnAbout('empty_sentence', empty, `${count(empty)} without words left out`),
-      ...(await comparisonWarnings(splits, { ...comparison, ...names }, signal)),
-      ...typeWarnings(tags, train),
-      ...typeWarnings(tags, dev),
+      ...warnAbout('empty_sentence', emptyLines, `${count(emptyLines)} without words left out`),
+      ...(await comparisonWarnings({ train, dev }, comparison, signal)),
+      ...typeWarnings(tags, train, TRAIN_FOLDER),
+      ...typeWarnings(tags, dev, DEV_FOLDER),
     ],
   };
 }
@@ -191,12 +183,16 @@ function withoutLocation({ words, tags }: LocatedSentence): TaggedSentence {
   return { words, tags };
 }
 
-function typeWarnings(tags: readonly string[], split: CheckedSplit): readonly DatasetWarning[] {
-  const used = typesIn(split.sentences, tags);
+function typeWarnings(
+  tags: readonly string[],
+  split: readonly LocatedSentence[],
+  name: string,
+): readonly DatasetWarning[] {
+  const used = typesIn(split, tags);
   const missing = entityTypes(tags).filter((type) => !used.has(type));
   if (missing.length === 0) return [];
   const listed = someOf(missing.map((type) => quoted(type)));
-  const message = `no sentence of ${split.name} has an entity of ${missing.length === 1 ? 'type' : 'the types'} ${listed}`;
+  const message = `no sentence of ${name} has an entity of ${missing.length === 1 ? 'type' : 'the types'} ${listed}`;
   return [{ kind: 'class_without_examples', count: missing.length, message, examples: [] }];
 }
 
@@ -217,31 +213,27 @@ async function checkRowSets(
   signal?: AbortSignal,
 ): Promise<CheckedRowSets<SequenceDataset>> {
   const problems = new ProblemList();
-  const written = writtenSentences(sets.train);
-  const writtenDev = sets.dev && writtenSentences(sets.dev);
-  const tags = tagsOf(sets.classes ?? typesOf([...written, ...(writtenDev ?? [])]));
-  const rules = tagRules(tags, sets.classes);
-  const checked = async (name: string, sentences: readonly WrittenSentence[]) => {
-    const split = await checkSentences(name, sentences, rules, problems, signal);
-    const distinct = distinctRows(split.sentences, (each) => `${textOf(each)}\t${each.tags.join()}`);
-    return { split: { ...split, sentences: distinct.kept }, distinct };
+  const tags = tagsOf(sets.classes ?? typesOf([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenSentences)));
+  const ofTypes = sets.classes ? ` with one of the types ${someOf(sets.classes.map((type) => quoted(type)))}` : '';
+  const check: SentenceCheck = {
+    ids: new Map(tags.map((tag, id) => [tag, id])),
+    expected: `a BIO tag: O, B-… or I-…${ofTypes}`,
+    ...{ emptyLines: [], problems, signal },
   };
-  const given = await checked(TRAIN_FOLDER, written);
-  const givenDev = writtenDev && (await checked(DEV_FOLDER, writtenDev));
-  if (problems.total > 0) throw problems.toError();
-
-  const { train, dev } = givenDev ? { train: given.split, dev: givenDev.split } : setAside(given.split, tags, sets);
-  const { origin } = sets.train;
-  checkTrainable(tags, train, origin, problems);
-  if (dev.sentences.length === 0) {
-    const expected = 'two different sentences with entities of one type, or rows for dev';
-    problems.add(tooFewToSplit(origin, 'sentence', expected));
-  }
-  if (problems.total > 0) throw problems.toError();
-  return {
-    dataset: await datasetOf(tags, train, dev, signal),
-    leftOut: leftOutWarning(given.distinct, givenDev?.distinct),
+  const rules: SplitRules<LocatedSentence> = {
+    noun: 'sentence',
+    needed: 'two different sentences with entities of one type, or rows for dev',
+    check: (table) => checkSentences(writtenSentences(table), check),
+    keyOf: (sentence) => `${textOf(sentence)}\t${sentence.tags.join()}`,
+    // A sentence counts for the rarest type of entity in it.
+    splitKeysOf: (sentence) => ({
+      text: textOf(sentence),
+      labels: entityTypes(sentence.tags.map((id) => tags[id] ?? '')),
+    }),
+    checkTrainable: (train) => checkTrainable(tags, train, sets.train.origin, problems),
   };
+  const { leftOut, ...splits } = await splitRowSets(sets, rules, problems);
+  return { dataset: await datasetOf(tags, splits, check), leftOut };
 }
 
 function writtenSentences(table: RowTable): readonly WrittenSentence[] {
@@ -303,49 +295,22 @@ function tagsOf(types: readonly string[]): readonly string[] {
   return [OUTSIDE, ...types.flatMap((type) => [beginTag(type), insideTag(type)])];
 }
 
-function tagRules(tags: readonly string[], givenTypes: readonly string[] | undefined): TagRules {
-  const ids = new Map(tags.map((tag, id) => [tag, id]));
-  const ofTypes = givenTypes ? ` with one of the types ${someOf(givenTypes.map((type) => quoted(type)))}` : '';
-  return { ids, expected: `a BIO tag: O, B-… or I-…${ofTypes}` };
-}
-
-/** A sentence counts for the rarest type of entity in it. */
-function setAside(
-  all: CheckedSplit,
-  tags: readonly string[],
-  sets: RowSets,
-): { train: CheckedSplit; dev: CheckedSplit } {
-  const keysOf = (sentence: LocatedSentence) => ({
-    text: textOf(sentence),
-    labels: entityTypes(sentence.tags.map((id) => tags[id] ?? '')),
-  });
-  const { train, dev } = splitDev(all.sentences, keysOf, sets);
-  return {
-    train: { ...all, sentences: train },
-    dev: { name: DEV_FOLDER, sentences: dev, emptyLines: [] },
-  };
-}
-
 const text = z.string('a string').default('');
 
 /** Any field of config.json may be missing, and so may the file: the interface doesn't say what it holds here. */
 const sequenceConfigSchema = archiveConfigSchema.extend({ DATASET_NAME: text, DATA_DIR: text });
 
 /**
- * Reads the unpacked archive of a sequence labelling and checks every rule of docs/archives.md. All problems
- * are found in one pass, except that sentences can't be checked without label_id.json, or with an invalid
- * config.json.
+ * Reads the unpacked archive of a sequence labelling and checks every rule of docs/archives.md. All problems are found
+ * in one pass, except that sentences can't be checked without label_id.json, or with an invalid config.json.
  * @throws DatasetError with every problem; TypeError for a model type of another family.
  */
 async function readArchive(directory: string, type: ModelType, signal?: AbortSignal): Promise<SequenceDataset> {
   if (!sequenceTypes.some((each) => each === type)) {
     throw new TypeError(`${type} is not a sequence labelling type`);
   }
-  const problems = new ProblemList();
   const archive = openArchive(directory, [CONFIG_FILE, LABEL_FILE]);
-  const dataset = await readDataset(archive, problems, signal);
-  if (dataset === undefined || problems.total > 0) throw problems.toError();
-  return dataset;
+  return requireValid((problems) => readDataset(archive, problems, signal));
 }
 
 async function readDataset(
@@ -357,18 +322,17 @@ async function readDataset(
   const tags = await readLabelIds(archive, problems, { most: MAX_TAGS }, signal);
   if (tags) checkTags(tags, problems);
   if (config === undefined || tags === undefined) return undefined;
-  const rules = {
+  const check: SentenceCheck = {
     ids: new Map(tags.map((tag, id) => [tag, id])),
     expected: `a tag of label_id.json (${someOf(tags)})`,
+    ...{ emptyLines: [], problems, signal },
   };
-  const readSplit = async (folder: string) => {
-    const written = await readSentenceFiles(archive, config, folder, problems, signal);
-    return checkSentences(folder, written, rules, problems, signal);
-  };
+  const readSplit = async (folder: string) =>
+    checkSentences(await readSentenceFiles(archive, config, folder, problems, signal), check);
   const train = await readSplit(TRAIN_FOLDER);
   const dev = await readSplit(DEV_FOLDER);
   if (problems.total === 0) checkTrainable(tags, train, `${TRAIN_FOLDER}/${TAGS_FILE}`, problems);
-  return problems.total === 0 ? datasetOf(tags, train, dev, signal) : undefined;
+  return problems.total === 0 ? datasetOf(tags, { train, dev }, check) : undefined;
 }
 
 /** Checks label_id.json: BIO tags with O among them, at least one entity type, and no I-x without its B-x. */
@@ -387,12 +351,6 @@ function checkTags(tags: readonly string[], problems: ProblemList): void {
   }
 }
 
-/** The folders of the splits, and the files in each. */
-const TRAIN_FOLDER = 'train';
-const DEV_FOLDER = 'val';
-const SENTENCES_FILE = 'sentences.txt';
-const TAGS_FILE = 'tags.txt';
-
 /** Words and tags are separated by a space; several spaces, or tabs, are accepted too. */
 const cell = /[^ \t]+/g;
 
@@ -404,7 +362,7 @@ interface NumberedLines {
 }
 
 /**
- * Reads the two files of a split, in DATA_DIR or beside config.json: the same line of both has the words and the tags of
+ * Reads the two files of a split, in DATA_DIR or next to config.json: the same line of both has the words and the tags of
  * one sentence. What can't be read becomes a problem, and so do files of different lengths. Sentences that both files
  * have are read all the same.
  */
@@ -447,7 +405,7 @@ function findSplitFile(
   const file = findDataFile(archive, config, name);
   if (file === undefined) {
     const found = `not in the archive, which holds ${someOf(archive.files)}`;
-    problems.add({ file: name, found, expected: 'this file, in DATA_DIR or beside config.json' });
+    problems.add({ file: name, found, expected: 'this file, in DATA_DIR or next to config.json' });
   }
   return file;
 }

@@ -4,9 +4,7 @@ import type { DatasetLocation, DatasetWarning } from '../../datasets/index.js';
 /** The model types of this family; both names mean the same task. */
 export const sequenceTypes = ['sequence-labeling', 'named-entity-recognition'] as const satisfies readonly ModelType[];
 
-/**
- * Words, and the id of each one's BIO tag. The tags are valid: an I- always continues an entity of its type.
- */
+/** Words, and the id of each one's BIO tag. The tags are valid: an I- always continues an entity of its type. */
 export interface TaggedSentence {
   readonly words: readonly string[];
   readonly tags: readonly number[];

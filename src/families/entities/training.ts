@@ -51,9 +51,7 @@ export function sequenceTask(dataset: SequenceDataset): TrainingTask<RowHead> {
   };
 }
 
-/**
- * Entity F1 and, for the report alone, the accuracy of the words' tags, which is high even for a poor model.
- */
+/** Entity F1 and, for the report alone, the accuracy of the words' tags, which is high even for a poor model. */
 function figuresOf(predicted: readonly (readonly string[])[], { tags, dev }: SequenceDataset) {
   const actual = dev.map((sentence) => sentence.tags.map((id) => tags[id] ?? ''));
   const { accuracy, f1 } = entityScores(predicted, actual);
@@ -96,9 +94,7 @@ function devEvidence(
 
 const ENCODER: TagShares = { encoder: 1, expert: 0 };
 const CRF: TagShares = { encoder: 0, expert: 1 };
-/**
- * Shares of the encoder in further mixtures to try: the likeliest one doesn't always find the most entities.
- */
+/** Shares of the encoder in further mixtures to try: the likeliest one doesn't always find the most entities. */
 const MIXTURES = [0.2, 0.35, 0.5, 0.65, 0.8];
 
 function* fitBlend(dataset: SequenceDataset, rows: TagBlendRows): Steps<Blend> {

@@ -5,8 +5,7 @@ import { pessimisticRank } from './evaluation.js';
 import type { Candidates } from './passages.js';
 
 /**
- * How the two experts become one score: vector · cosine + bm25 · share of the best BM25 score. No weight is
- * below 0.
+ * How the two experts become one score: vector · cosine + bm25 · share of the best BM25 score. No weight is below 0.
  */
 export interface RetrievalWeights {
   readonly vector: number;
@@ -148,10 +147,7 @@ function sum(...terms: readonly (readonly [factor: number, weights: RetrievalWei
   };
 }
 
-/**
- * First and second derivative of the log-loss along a direction: mean minus right score, and the scores'
- * variance.
- */
+/** First and second derivative of the log-loss along a direction: mean minus right score, and the scores' variance. */
 function* derivatives(
   questions: readonly JudgedCandidates[],
   weights: RetrievalWeights,

@@ -22,8 +22,7 @@ import {
   type RetrievalExperts,
   VECTORS_FILE,
 } from './passages.js';
-import { meanOfRows, unitVector } from './unit-vector.js';
-import { VectorIndex } from './vector-index.js';
+import { meanOfRows, unitVector, VectorIndex } from './vector-index.js';
 
 /** The number of passages in a result (docs/service.md, "Result"). */
 const PASSAGES = 10;
@@ -70,9 +69,7 @@ interface OpenedPassages extends RetrievalExperts {
   readonly passages: readonly string[];
 }
 
-/**
- * The passages and both experts on them. Ids are positions in all three, so all must have the same length.
- */
+/** The passages and both experts on them. Ids are positions in all three, so all must have the same length. */
 function openPassages(files: ModelFiles): OpenedPassages {
   const passages = decodePassages(fileOf(files, PASSAGES_FILE));
   const vectorFile = fileOf(files, VECTORS_FILE);

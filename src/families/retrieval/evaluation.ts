@@ -23,9 +23,7 @@ export function pessimisticRank(scores: ArrayLike<number>, position: number): nu
   return rank;
 }
 
-/**
- * The share of questions whose passage is among the first 1, 3, 5, 10, 20 and 100; 0 if there are no questions.
- */
+/** The share of questions whose passage is among the first 1, 3, 5, 10, 20 and 100; 0 if there are no questions. */
 export function topkScores(ranks: readonly number[]): Topk {
   const share = (k: number) => ranks.filter((rank) => rank <= k).length / Math.max(1, ranks.length);
   return { 1: share(1), 3: share(3), 5: share(5), 10: share(10), 20: share(20), 100: share(100) };

@@ -9,7 +9,7 @@ import type { PairLoss } from '../../engine/index.js';
 import { Graph, type Tensor, type TensorData } from '../../graph/index.js';
 import type { Bm25Index } from '../../lexical/index.js';
 import { isPauseDue, pause } from '../../system/index.js';
-import { foldText } from '../dataset-text.js';
+import { foldText } from '../row-sets.js';
 import type { Question } from './retrieval-dataset.js';
 
 /** None: a bare encoder, as sentence-transformers stores it. */
@@ -37,9 +37,7 @@ export function tokenStates(graph: Graph, encoder: Encoder, inputs: EncoderInput
   return graph.transpose(byToken, [1, 0, 2]);
 }
 
-/**
- * What cosines are multiplied by before the softmax: the inverse temperature, as in sentence-transformers.
- */
+/** What cosines are multiplied by before the softmax: the inverse temperature, as in sentence-transformers. */
 const SCALE = 20;
 /** Added to squared norms, so that a vector of zeros isn't divided by 0. */
 const TINY = 1e-12;
@@ -47,9 +45,8 @@ const TINY = 1e-12;
 const MASKED = -1e9;
 
 /**
- * Brings every question nearer to its own passage than to any other of the batch: cross-entropy over scaled
- * cosines (Henderson et al. 2017, "Efficient Natural Language Response Suggestion", 4.4; Karpukhin et al.
- * 2020).
+ * Brings every question nearer to its own passage than to any other of the batch: cross-entropy over scaled cosines
+ * (Henderson et al. 2017, "Efficient Natural Language Response Suggestion", 4.4; Karpukhin et al. 2020).
  */
 export function contrastiveLoss(width: number): PairLoss {
   const graph = new Graph();
@@ -69,9 +66,7 @@ function unitRows(graph: Graph, x: Tensor): Tensor {
   return graph.divide(x, graph.sqrt(graph.add(squares, graph.constant([TINY], []))));
 }
 
-/**
- * One question of a batch: the id of its passage, and those of the passages that it brings into the batch.
- */
+/** One question of a batch: the id of its passage, and those of the passages that it brings into the batch. */
 export interface ContrastiveExample {
   /** Folded, so that equal texts are the same question. */
   readonly question: string;

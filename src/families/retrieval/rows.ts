@@ -26,18 +26,18 @@ import {
   warnAbout,
 } from '../../datasets/index.js';
 import { isPauseDue, mapWithPauses, pause } from '../../system/index.js';
-import { findTextProblem, foldText } from '../dataset-text.js';
 import type { FamilyRows } from '../family.js';
 import {
   type CheckedRowSets,
   comparisonWarnings,
-  distinctRows,
-  leftOutWarning,
+  findTextProblem,
+  foldText,
   type RowComparison,
   type RowSets,
+  requireValid,
+  type SplitRules,
   type Splits,
-  splitDev,
-  tooFewToSplit,
+  splitRowSets,
 } from '../row-sets.js';
 import type { LocatedQuestion, Question, RetrievalDataset } from './retrieval-dataset.js';
 
@@ -67,8 +67,7 @@ function passageIdsOf(passages: readonly string[]): PassageIds {
 
 /**
  * @param passageIds undefined if the passages couldn't be read; then no context is looked up.
- * @returns the question with its passage's id, or undefined, after adding a problem unless `passageIds` is
- * undefined.
+ * @returns the question with its passage's id, or undefined, after adding a problem unless `passageIds` is undefined.
  */
 function checkQuestion(
   written: WrittenQuestion,
@@ -147,35 +146,28 @@ async function checkRowSets(
   signal?: AbortSignal,
 ): Promise<CheckedRowSets<RetrievalDataset>> {
   const problems = new ProblemList();
-  const written = writtenQuestions(sets.train);
-  const writtenDev = sets.dev && writtenQuestions(sets.dev);
   const extra = checkPassages(sets.passages ?? [], problems);
-  const contexts = [...written, ...(writtenDev ?? [])].map(({ context }) => context);
-  const passages = [...new Set([...contexts, ...extra])];
+  const written = [sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenQuestions);
+  const passages = [...new Set([...written.map(({ context }) => context), ...extra])];
   const passageIds = passageIdsOf(passages);
-  const checked = (table: RowTable, questions: readonly WrittenQuestion[]) => {
-    const context = table.checked.shape === 'passages' ? 'passages' : 'passage';
-    const columns = {
-      question: placeOfField(table, 0, 'question').column ?? 'question',
-      context: placeOfField(table, 0, context).column ?? context,
-    };
-    const valid = questions.flatMap((each) => checkQuestion(each, columns, passageIds, problems) ?? []);
-    return distinctRows(valid, ({ question, passage }) => `${passage} ${question}`);
+  const rules: SplitRules<LocatedQuestion> = {
+    noun: 'question',
+    needed: 'at least two different questions, or rows for dev',
+    check: (table) => {
+      const context = table.checked.shape === 'passages' ? 'passages' : 'passage';
+      const columns = {
+        question: placeOfField(table, 0, 'question').column ?? 'question',
+        context: placeOfField(table, 0, context).column ?? context,
+      };
+      return writtenQuestions(table).flatMap((each) => checkQuestion(each, columns, passageIds, problems) ?? []);
+    },
+    keyOf: ({ question, passage }) => `${passage} ${question}`,
+    // Questions that differ only in case or spacing stay together.
+    splitKeysOf: ({ question }) => ({ text: foldText(question), labels: [] }),
+    checkTrainable: () => checkRankable(passages, sets.train.origin, problems),
   };
-  const train = checked(sets.train, written);
-  const dev = sets.dev && checked(sets.dev, writtenDev ?? []);
-  if (problems.total > 0) throw problems.toError();
-
-  // Questions that differ only in case or spacing stay together.
-  const keysOf = ({ question }: LocatedQuestion) => ({ text: foldText(question), labels: [] });
-  const splits = dev ? { train: train.kept, dev: dev.kept } : splitDev(train.kept, keysOf, sets);
-  const { origin } = sets.train;
-  checkRankable(passages, origin, problems);
-  if (splits.dev.length === 0) {
-    problems.add(tooFewToSplit(origin, 'question', 'at least two different questions, or rows for dev'));
-  }
-  if (problems.total > 0) throw problems.toError();
-  return { dataset: await datasetOf(passages, splits, signal), leftOut: leftOutWarning(train, dev) };
+  const { leftOut, ...splits } = await splitRowSets(sets, rules, problems);
+  return { dataset: await datasetOf(passages, splits, signal), leftOut };
 }
 
 /** A question with several passages is one for each of them. */
@@ -209,16 +201,12 @@ const EXPECTED_ENTRY = 'an object with question and context, both strings';
 const entrySchema = z.looseObject({ question: z.string('a string'), context: z.string('a string') });
 
 /**
- * Reads the unpacked archive of a question answering and checks every rule of docs/archives.md. All problems
- * are found in one pass, except that questions can't be found without config.json, nor their passages without
- * label_id.json.
+ * Reads the unpacked archive of a question answering and checks every rule of docs/archives.md. All problems are found
+ * in one pass, except that questions can't be found without config.json, nor their passages without label_id.json.
  * @throws DatasetError with every problem.
  */
 async function readArchive(directory: string, _type: ModelType, signal?: AbortSignal): Promise<RetrievalDataset> {
-  const problems = new ProblemList();
-  const dataset = await readDataset(openArchive(directory), problems, signal);
-  if (dataset === undefined || problems.total > 0) throw problems.toError();
-  return dataset;
+  return requireValid((problems) => readDataset(openArchive(directory), problems, signal));
 }
 
 async function readDataset(

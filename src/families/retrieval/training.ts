@@ -1,8 +1,7 @@
 import type { PairExamples, PairHead } from '../../engine/index.js';
 import { Bm25Index } from '../../lexical/index.js';
-import { mapSteps, mapWithPauses, type Steps, withPauses } from '../../system/index.js';
+import { mapSteps, mapWithPauses, Random, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
-import { foldText } from '../dataset-text.js';
 import type {
   Blend,
   FamilyTraining,
@@ -13,7 +12,8 @@ import type {
   TrainedExpert,
   TrainingTask,
 } from '../family.js';
-import { augmentQuestions } from './augmentation.js';
+import { foldText } from '../row-sets.js';
+import { editWords } from '../words.js';
 import { fitRetrievalBlend, type JudgedCandidates, type RetrievalWeights, rankOfAnswer } from './calibration.js';
 import { meanReciprocalRank, pessimisticRank, retrievalEvaluation, topkScores } from './evaluation.js';
 import {
@@ -33,8 +33,35 @@ import {
   VECTORS_FILE,
 } from './passages.js';
 import type { Question, RetrievalDataset } from './retrieval-dataset.js';
-import { unitVectors } from './unit-vector.js';
-import { VectorIndex } from './vector-index.js';
+import { unitVectors, VectorIndex } from './vector-index.js';
+
+/** Words in at least this share of the questions ("what", "of") say little about what is asked. */
+const COMMON_SHARE = 0.02;
+/** A common word is also in at least this many questions: a share of few questions says nothing. */
+const MIN_COMMON = 3;
+
+/**
+ * One edited copy of every question, with the same passage. Only common words are dropped, any may be swapped
+ * with a neighbour, so the words that say what is asked all stay. Questions too short to edit safely, and
+ * edits that change nothing, give no copy.
+ */
+export function augmentQuestions(questions: readonly Question[], seed: number): Question[] {
+  const random = Random.fromSeed(seed);
+  const isCommon = commonWords(questions);
+  return questions.flatMap(({ question, passage }) => {
+    const edited = editWords(question, random, isCommon);
+    return edited === question ? [] : [{ question: edited, passage }];
+  });
+}
+
+function commonWords(questions: readonly Question[]): (word: string) => boolean {
+  const counts = new Map<string, number>();
+  for (const { question } of questions) {
+    for (const word of new Set(foldText(question).split(' '))) counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  const fewest = Math.max(MIN_COMMON, COMMON_SHARE * questions.length);
+  return (word) => (counts.get(word.toLowerCase()) ?? 0) >= fewest;
+}
 
 /** Wrong passages added to the batch for each question, besides those of the other questions. */
 const HARD_NEGATIVES = 1;
@@ -80,9 +107,7 @@ function split(outputs: readonly TextOutputs[], questions: number) {
   return { questions: (row: number) => vectors.subarray(row * width, (row + 1) * width), index };
 }
 
-/**
- * Gives BM25 indexes, made on first use: one with stemming for English, one without for all other languages.
- */
+/** Gives BM25 indexes, made on first use: one with stemming for English, one without for all other languages. */
 function passageIndexes(passages: readonly string[]): PassageIndexes {
   const made = new Map<boolean, Bm25Index>();
   return async (language, signal) => {
@@ -96,10 +121,7 @@ function passageIndexes(passages: readonly string[]): PassageIndexes {
 /** Gives the BM25 index of the passages for questions in a language. */
 type PassageIndexes = (language: string, signal: AbortSignal) => Promise<Bm25Index>;
 
-/**
- * The encoder alone, which learns to put a question near the passage that answers it, far from others of its
- * batch.
- */
+/** The encoder alone, which learns to put a question near the passage that answers it, far from others of its batch. */
 function vectorHead({ passages, train }: RetrievalDataset, indexFor: PassageIndexes): PairHead {
   return {
     kind: 'pairs',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { augmentQuestions } from '../../../src/families/retrieval/augmentation.js';
+import { augmentQuestions } from '../../../src/families/retrieval/training.js';
 
 const CITIES = ['paris', 'rome', 'oslo', 'bern', 'wien', 'riga', 'kyiv', 'lima', 'cairo', 'quito'];
 const QUESTIONS = CITIES.map((city, passage) => ({

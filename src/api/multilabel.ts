@@ -1,2 +1,0 @@
-/** The type of model whose texts have any number of labels. */
-export const MULTILABEL = 'multilabel-text-classification';
