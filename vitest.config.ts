@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 const MODELS = [
   'test/catalogue/**/*.test.ts',
   'test/api/export-model.test.ts',
-  'test/inference/{explain,inline-lane}.test.ts',
+  'test/inference/{explain,inline-worker}.test.ts',
   'test/models/published-models.test.ts',
 ];
 
