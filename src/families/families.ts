@@ -1,9 +1,60 @@
 import { type FamilyName, familyNameOf, ModelFolderError, type ModelType } from '../contract/index.js';
 import type { ModelFolderConfig } from '../models/index.js';
-import { papaya } from './classification/index.js';
-import { grapefruit } from './entities/index.js';
+import { entityTypes } from './entities/bio-tags.js';
 import type { Family, TypeFacts } from './family.js';
-import { dragonfruit } from './retrieval/index.js';
+
+/** Text classification: binary, multiclass and multilabel. */
+const papaya: Family = {
+  name: 'Papaya',
+  tier: 'basic',
+  durations: {
+    scratch: { rows: 40_000, minEpochs: 3, maxEpochs: 30 },
+    backbone: { rows: 40_000, minEpochs: 3, maxEpochs: 10 },
+  },
+  answerView: 'labels',
+  longTexts: 'truncate',
+  marksCapitals: false,
+  classNames: ({ orchard }) => ({ noun: 'label', names: orchard.labels }),
+  rows: async () => (await import('./classification/rows.js')).classificationRows,
+  training: async () => (await import('./classification/training.js')).papayaTraining,
+  decoder: async (config, files) => (await import('./classification/decoder.js')).papayaDecoder(config, files),
+};
+
+/** Sequence labelling: finds entities and their exact places. */
+export const grapefruit: Family = {
+  name: 'Grapefruit',
+  tier: 'basic',
+  durations: {
+    scratch: { rows: 60_000, minEpochs: 3, maxEpochs: 30 },
+    backbone: { rows: 120_000, minEpochs: 3, maxEpochs: 10 },
+  },
+  answerView: 'entities',
+  longTexts: 'windows',
+  backboneEnding: 'entities',
+  marksCapitals: true,
+  classNames: ({ orchard }) => ({ noun: 'entity type', names: entityTypes(orchard.labels) }),
+  rows: async () => (await import('./entities/rows.js')).sequenceRows,
+  training: async () => (await import('./entities/training.js')).grapefruitTraining,
+  decoder: async (config, files) => (await import('./entities/decoder.js')).grapefruitDecoder(config, files),
+};
+
+/** Question answering: finds the passages that answer a question best. */
+export const dragonfruit: Family = {
+  name: 'Dragonfruit',
+  tier: 'pro',
+  // A row costs more here: each question is trained with two passages, and each epoch ends with reading all.
+  durations: {
+    scratch: { rows: 15_000, minEpochs: 2, maxEpochs: 5 },
+    backbone: { rows: 10_000, minEpochs: 1, maxEpochs: 5 },
+  },
+  answerView: 'passages',
+  longTexts: 'truncate',
+  marksCapitals: false,
+  classNames: () => ({ noun: 'label', names: [] }),
+  rows: async () => (await import('./retrieval/rows.js')).retrievalRows,
+  training: async () => (await import('./retrieval/training.js')).dragonfruitTraining,
+  decoder: async (config, files) => (await import('./retrieval/decoder.js')).dragonfruitDecoder(config, files),
+};
 
 /** Every family, by its name. */
 export const families: Readonly<Record<FamilyName, Family>> = {

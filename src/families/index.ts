@@ -1,7 +1,6 @@
-export { withoutPunctuation, withSlips } from './classification/augmentation.js';
 export { type ClassificationType, classificationTypes } from './classification/classification-dataset.js';
 export { classificationScores } from './classification/evaluation.js';
-export { classificationTask } from './classification/training.js';
+export { classificationTask, withoutPunctuation, withSlips } from './classification/training.js';
 export {
   type ArchiveOptions,
   type ArchiveSummary,

@@ -1,9 +1,20 @@
-import type { Encoder, Pooling } from '../../encoder/index.js';
-import type { RowHead } from '../../engine/index.js';
-import { linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
+import {
+  type Dropout,
+  type Encoder,
+  type EncoderInputs,
+  linearParameters,
+  NO_DROPOUT,
+  type ParameterSpec,
+  type Pooling,
+  pooledStates,
+} from '../../encoder/index.js';
+import type { LinearEnd, LossTargets, RowHead } from '../../engine/index.js';
+import type { Graph, Tensor, TensorData } from '../../graph/index.js';
+import { type ClassWeights, linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
 import { type Evidence, EXPERT_FILE, type ModelFolderConfig, type NamedTensor } from '../../models/index.js';
-import { mapSteps, type Steps, withPauses } from '../../system/index.js';
+import { mapSteps, Random, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
+import { crossEntropy, fillTargets } from '../cross-entropy.js';
 import type {
   ExpertOptions,
   FamilyTraining,
@@ -15,20 +26,247 @@ import type {
   TransformersClass,
 } from '../family.js';
 import { flatOutputs } from '../softmax.js';
-import { augmentTexts } from './augmentation.js';
+import { editWords } from '../words.js';
 import { blendLogits, fitBlend, UNCALIBRATED } from './calibration.js';
-import { type ClassificationDataset, type ClassificationKind, linkOf } from './classification-dataset.js';
-import { classificationEvaluation, classificationScores, mainMetricOf } from './evaluation.js';
 import {
-  balancedWeights,
-  type ClassifierShape,
-  classificationLoss,
-  classifierEnd,
-  classifierLogits,
-  classifierParameters,
-  lossTargets,
-} from './head.js';
+  type ClassificationDataset,
+  type ClassificationKind,
+  type LabelledText,
+  type Link,
+  linkOf,
+} from './classification-dataset.js';
+import { classificationEvaluation, classificationScores, mainMetricOf } from './evaluation.js';
 import { type AnsweredRow, fitEvidence, labelProbabilities, predictedLabels, trustIn } from './probabilities.js';
+
+/**
+ * One edited copy of every row, its label kept: words dropped or swapped with a neighbour, words mistyped, punctuation
+ * left out, or handles, hashtags, addresses and emoji around it; one or two of these. Edits that change nothing give no
+ * copy, and texts too short to do without a word keep all of theirs.
+ */
+export function augmentTexts(rows: readonly LabelledText[], seed: number): LabelledText[] {
+  const random = Random.fromSeed(seed);
+  return rows.flatMap(({ text, labelIds }) => {
+    const edited = random
+      .shuffle(edits)
+      .slice(0, 1 + random.integer(2))
+      .reduce((sofar, edit) => edit(sofar, random), text);
+    return edited === text ? [] : [{ text: edited, labelIds }];
+  });
+}
+
+const edits: readonly ((text: string, random: Random) => string)[] = [
+  (text, random) => editWords(text, random),
+  withSlips,
+  withoutPunctuation,
+  asPosted,
+];
+
+/** Share of the words that get a slip. */
+const SLIPS = 0.2;
+/** Words that may get one: four letters or more, of a script that writes sounds. */
+const SPELLED = /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]{4,}$/u;
+
+/** A text in which about one word in five is mistyped. */
+export function withSlips(text: string, random: Random): string {
+  return text
+    .split(' ')
+    .map((word) => (SPELLED.test(word) && random.uniform() < SLIPS ? slip(word, random) : word))
+    .join(' ');
+}
+
+/**
+ * A word with one slip: two letters that change places, or one that is missing, doubled or another of the word's. First
+ * and last letter stay, as readers and writers hold on to them (Pruthi et al. 2019, "Combating Adversarial
+ * Misspellings").
+ * @param word of four letters or more.
+ */
+export function slip(word: string, random: Random): string {
+  const letters = [...word];
+  const at = 1 + random.integer(letters.length - 2);
+  const letter = letters[at] ?? '';
+  switch (random.integer(4)) {
+    case 0: {
+      const left = Math.min(at, letters.length - 3);
+      return letters.toSpliced(left, 2, ...letters.slice(left, left + 2).reverse()).join('');
+    }
+    case 1:
+      return letters.toSpliced(at, 1).join('');
+    case 2:
+      return letters.toSpliced(at, 0, letter).join('');
+    default:
+      return letters.with(at, letters[random.integer(letters.length)] ?? letter).join('');
+  }
+}
+
+/** Words of handles and hashtags that say nothing of what a text is about. */
+const TAGS = ['today', 'fyi', 'thread', 'update', 'now', 'people', 'one', 'just', 'really', 'monday'];
+/** Such as stand under any text, whatever its mood. */
+const EMOJI = ['👀', '📌', '🤔', '📱', '👇', '🙋', '💬', '🔔'];
+const ADDRESS_CHARACTERS = 'ABCDEFabcdefghijkmnpqrstuvwxyz0123456789';
+
+/** A text among what stands around it in posts: a handle before it, hashtags, an address or an emoji behind it. */
+function asPosted(text: string, random: Random): string {
+  const tag = () => TAGS[random.integer(TAGS.length)] ?? '';
+  const address = () =>
+    Array.from({ length: 8 }, () => ADDRESS_CHARACTERS.charAt(random.integer(ADDRESS_CHARACTERS.length))).join('');
+  const before = [() => `@${tag()}${random.integer(100)}`, () => `@${tag()}_${tag()}`];
+  const behind = [
+    () => `#${tag()}`,
+    () => `https://t.co/${address()}`,
+    () => EMOJI[random.integer(EMOJI.length)] ?? '',
+  ];
+  const some = (pieces: readonly (() => string)[]) =>
+    pieces.filter(() => random.uniform() < 0.5).map((piece) => piece());
+  return [...some(before), text, ...some(behind)].join(' ');
+}
+
+/** Without its punctuation; the text itself if nothing else is in it. */
+export function withoutPunctuation(text: string): string {
+  const rest = text
+    .replaceAll(/\p{P}+/gu, ' ')
+    .replaceAll(/\s+/gu, ' ')
+    .trim();
+  return rest === '' ? text : rest;
+}
+
+/** The linear layer over the mean of the states. */
+const CLASSIFIER = 'classifier';
+
+/** How a classifier is built on the encoder. */
+interface ClassifierShape {
+  readonly outputs: number;
+  /** `first`: the first token through the encoder's own head, as transformers has it. `mean`: a linear layer alone. */
+  readonly pooling: Pooling;
+}
+
+/** The encoder's parameters and the head's, by transformers' names. */
+function classifierParameters(encoder: Encoder, { outputs, pooling }: ClassifierShape): readonly ParameterSpec[] {
+  const { width, initializerRange, prefix } = encoder;
+  const head =
+    pooling === 'first'
+      ? encoder.textHead.parameters(outputs)
+      : linearParameters(CLASSIFIER, width, outputs, initializerRange);
+  return [...encoder.parameters(prefix), ...head];
+}
+
+/** What {@link classifierLogits} ends with where it pools by the mean. */
+function classifierEnd(lossesPerRow: number): LinearEnd {
+  return {
+    weight: `${CLASSIFIER}.weight`,
+    bias: `${CLASSIFIER}.bias`,
+    lossesPerRow,
+    states: (graph, encoder, inputs) => pooled(graph, encoder, inputs, 'mean'),
+  };
+}
+
+/** Encoder, pooling and head. @returns logits [batch, outputs]. */
+function classifierLogits(
+  graph: Graph,
+  encoder: Encoder,
+  inputs: EncoderInputs,
+  { outputs, pooling }: ClassifierShape,
+  dropout?: Dropout,
+): Tensor {
+  const drop = dropout ?? NO_DROPOUT;
+  const read = pooled(graph, encoder, inputs, pooling, dropout);
+  if (pooling === 'first') return encoder.textHead.logits(graph, read, outputs, drop);
+  const weight = graph.parameter(`${CLASSIFIER}.weight`, [outputs, encoder.width]);
+  const bias = graph.parameter(`${CLASSIFIER}.bias`, [outputs]);
+  return graph.gemm(drop(read, encoder.headDropout), weight, { transposeB: true }, bias);
+}
+
+/** The states of each text as one: [batch, width]. */
+function pooled(graph: Graph, encoder: Encoder, inputs: EncoderInputs, pooling: Pooling, dropout?: Dropout): Tensor {
+  return pooledStates(graph, encoder, inputs, {
+    prefix: encoder.prefix,
+    dropout: dropout ?? NO_DROPOUT,
+    pooling,
+    differentiable: dropout !== undefined,
+  });
+}
+
+/** Weighted binary cross-entropy over every logit: ln(1 + eˣ) − x·target. */
+function sigmoidLoss(graph: Graph, logits: Tensor): Tensor {
+  const targets = graph.input('targets', 'float32', logits.shape);
+  const weights = graph.input('target_weights', 'float32', logits.shape);
+  const terms = graph.subtract(graph.softplus(logits), graph.multiply(logits, targets));
+  return graph.reduceSum(graph.multiply(terms, weights), [0, 1]);
+}
+
+/** Adds the loss of a batch to the graph; {@link lossTargets} makes its feeds. */
+function classificationLoss(graph: Graph, logits: Tensor, link: Link): Tensor {
+  return link === 'softmax' ? crossEntropy(graph, logits) : sigmoidLoss(graph, logits);
+}
+
+interface TargetRules {
+  readonly link: Link;
+  /** Share of a row's target that is spread over all labels evenly (Szegedy et al. 2016). */
+  readonly labelSmoothing: number;
+  /** For each output. Default: 1 for all. */
+  readonly classWeights?: readonly ClassWeights[];
+}
+
+/** @param labels for each row of the batch, the outputs that should be on. */
+export function lossTargets(labels: readonly (readonly number[])[], outputs: number, rules: TargetRules): LossTargets {
+  return rules.link === 'softmax' ? classTargets(labels, outputs, rules) : yesNoTargets(labels, outputs, rules);
+}
+
+/** One class per row: a row's targets sum to its share of the batch's weight. */
+function classTargets(
+  labels: readonly (readonly number[])[],
+  outputs: number,
+  { labelSmoothing, classWeights }: TargetRules,
+): LossTargets {
+  const rows = labels.map(([id = 0], row) => ({ row, id, weight: classWeights?.[id]?.active ?? 1 }));
+  const total = rows.reduce((sum, { weight }) => sum + weight, 0);
+  const targets = new Float32Array(labels.length * outputs);
+  fillTargets(targets, rows, { classes: outputs, total, labelSmoothing });
+  return { feeds: { targets: matrix(targets, outputs) }, weight: total };
+}
+
+/** Any number of classes per row: a yes or no for each output, and its weight in the batch. */
+function yesNoTargets(
+  labels: readonly (readonly number[])[],
+  outputs: number,
+  { labelSmoothing, classWeights }: TargetRules,
+): LossTargets {
+  const count = labels.length * outputs;
+  const targets = new Float32Array(count).fill(labelSmoothing / 2);
+  const weights = Float32Array.from(
+    { length: count },
+    (_, at) => (classWeights?.[at % outputs]?.inactive ?? 1) / count,
+  );
+  for (const [row, ids] of labels.entries()) {
+    for (const id of ids) {
+      targets[row * outputs + id] = 1 - labelSmoothing / 2;
+      weights[row * outputs + id] = (classWeights?.[id]?.active ?? 1) / count;
+    }
+  }
+  const feeds = { targets: matrix(targets, outputs), target_weights: matrix(weights, outputs) };
+  return { feeds, weight: labels.length };
+}
+
+function matrix(data: Float32Array, columns: number): TensorData {
+  return { type: 'float32', dims: [data.length / columns, columns], data };
+}
+
+/** Rows of a rare label count at most this many times. */
+const MAX_WEIGHT = 10;
+
+/**
+ * Weights that raise rare labels: √(mean rows per label / rows of this label). Without the root all labels would count
+ * the same, but rare ones would be predicted wrongly far too often. Rows without the label keep weight 1.
+ * @param active for each row, the outputs that are on.
+ */
+export function balancedWeights(active: readonly (readonly number[])[], outputs: number): ClassWeights[] {
+  const rows = new Float64Array(outputs);
+  for (const ids of active) for (const id of ids) rows[id] = (rows[id] ?? 0) + 1;
+  const mean = rows.reduce((sum, each) => sum + each, 0) / outputs;
+  return Array.from(rows, (count) => ({
+    active: Math.min(MAX_WEIGHT, Math.sqrt(mean / Math.max(1, count))),
+    inactive: 1,
+  }));
+}
 
 /**
  * What makes Python's transformers load a classifier with mean pooling as what it is, or refuse it. transformers has no class
