@@ -42,7 +42,6 @@ interface Signature {
   readonly at?: number;
 }
 
-/** The kind of a zip archive. */
 export const ZIP = 'a zip archive';
 
 const signatures: readonly Signature[] = [
@@ -61,10 +60,7 @@ const signatures: readonly Signature[] = [
   { kind: 'a Git LFS pointer, not the file itself', bytes: 'version https://git-lfs' },
 ];
 
-/**
- * What a file is, judged by its first bytes: `a zip archive`, `an HTML page`, `an empty file`, …
- * @throws the file system's error if it can't be read.
- */
+/** What a file is, judged by its first bytes. @throws the file system's error if it can't be read */
 export function fileKind(path: string): string {
   const head = Buffer.alloc(HEAD_BYTES);
   const file = openSync(path, 'r');
@@ -97,7 +93,6 @@ function textKind(head: Buffer): string {
   return /^[[{]/.test(start) ? 'a JSON document' : 'a text file';
 }
 
-/** Limit on the time of a whole download: 10 minutes. */
 const DEFAULT_DOWNLOAD_TIMEOUT_MS = 10 * 60 * 1000;
 /** How long a server may send nothing: a minute, as some only start to pack the zip when it is requested. */
 const DEFAULT_STALL_TIMEOUT_MS = 60_000;
@@ -108,7 +103,6 @@ export interface FetchDatasetOptions
     Partial<Pick<DownloadOptions, 'maxBytes' | 'timeoutMs' | 'onProgress'>> {
   /** The folder that a download is saved in; created if needed. */
   readonly directory: string;
-  /** Accept `file:` URLs: a zip, or the unzipped folder. Default false. */
   readonly allowFile?: boolean;
 }
 
@@ -118,15 +112,11 @@ type FetchedDataset =
   | { readonly kind: 'folder'; readonly path: string; readonly name: string };
 
 /**
- * Brings the dataset at an http, https or `file:` URL to the local disk and checks that it is a zip. A local
- * zip or folder is used where it is. At most five redirects are followed, to http and https only; an
- * interrupted download is resumed.
- * @param options.maxBytes limit on the zip. Default {@link DEFAULT_MAX_ARCHIVE_BYTES}.
- * @param options.timeoutMs limit on the whole download. Default {@link DEFAULT_DOWNLOAD_TIMEOUT_MS}.
- * @param options.stallTimeoutMs how long the server may send nothing before the download is retried. Default
- * a minute.
- * @throws ValidationError for a URL that isn't allowed, DatasetError for a file that isn't a zip,
- *   DownloadError, AbortedError, StorageError.
+ * Brings the dataset at an http, https or `file:` URL to the local disk and checks that it is a zip. A local zip or
+ * folder is used where it is. At most five redirects are followed, to http and https only; an interrupted download is
+ * resumed.
+ * @throws ValidationError for a URL that isn't allowed, DatasetError for a file that isn't a zip, DownloadError,
+ * AbortedError, StorageError
  */
 export async function fetchDataset(dataset_url: string, options: FetchDatasetOptions): Promise<FetchedDataset> {
   const { maxBytes = DEFAULT_MAX_ARCHIVE_BYTES } = options;
@@ -140,7 +130,6 @@ export async function fetchDataset(dataset_url: string, options: FetchDatasetOpt
   throw singleProblem({ file: dataset.name, found: `found ${kind}`, expected });
 }
 
-/** @throws ValidationError */
 function checkedUrl(dataset_url: string, allowFile: boolean): URL {
   const schemes = allowFile ? 'http, https or file' : 'http or https';
   if (!URL.canParse(dataset_url)) throw invalidUrl(`not a URL; give an ${schemes} URL of a zip`);
@@ -183,7 +172,6 @@ async function downloadedDataset(
   return { kind: 'zip', path, name: posix.basename(url.pathname) || url.host, bytes };
 }
 
-/** The error that callers get for a failed download. */
 function downloadError(
   thrown: unknown,
   { href }: URL,
@@ -217,7 +205,6 @@ function localPath(url: URL): string {
   }
 }
 
-/** Runs a function that reads the file system. @throws DownloadError */
 function reading<T>(url: URL, read: () => T): T {
   try {
     return read();
@@ -228,10 +215,7 @@ function reading<T>(url: URL, read: () => T): T {
   }
 }
 
-/** Unpacks an untrusted zip: nothing is written outside the directory, and sizes are limited. */
-
 export interface UnzipOptions {
-  /** What problems call the archive. Default: the file's name. */
   readonly name?: string;
   /** Limit on the unpacked bytes of all files together. Default {@link DEFAULT_MAX_UNZIPPED_BYTES}. */
   readonly maxBytes?: number;
@@ -241,10 +225,9 @@ export interface UnzipOptions {
 }
 
 /**
- * Unpacks a zip into a directory of its own, whose earlier contents are deleted (a crash may have left some).
- * What operating systems leave in archives (__MACOSX, .DS_Store, …) is skipped. After an error the directory
- * may hold some of the files.
- * @returns the files written, relative to the directory with "/".
+ * Unpacks an untrusted zip into a directory of its own, whose earlier contents are deleted. What operating systems
+ * leave in archives is skipped. After an error the directory may hold some of the files.
+ * @returns the files written, relative to the directory with "/"
  * @throws DatasetError, StorageError, AbortedError
  */
 export async function unzip(
@@ -265,7 +248,6 @@ export async function unzip(
 
 type NamedOptions = UnzipOptions & { readonly name: string };
 
-/** @throws DatasetError if the archive breaks a rule; otherwise whatever yauzl and the file system throw. */
 async function unpack(zipPath: string, directory: string, options: NamedOptions): Promise<string[]> {
   const { name, signal, maxEntries = DEFAULT_MAX_ARCHIVE_ENTRIES } = options;
   signal?.throwIfAborted();
@@ -363,7 +345,6 @@ function encrypted(name: string): DatasetError {
   return refusal(name, 'found an encrypted zip', 'a zip without a password');
 }
 
-/** The problem behind an error of yauzl, whose message says what is wrong. */
 function damaged(file: string, thrown: unknown): DatasetError {
   const reason = thrown instanceof Error ? thrown.message : 'the checksum differs';
   if (/encrypt/.test(reason)) return encrypted(file);
@@ -392,16 +373,10 @@ function isDiskError(thrown: unknown): thrown is Error {
 /** The same for every entry, so that the same files give the same bytes. */
 const ENTRY_TIME = new Date(2000, 0, 1);
 
-/** What an entry holds. */
 type ZipContent = string | { readonly file: string };
 
-/**
- * Writes a zip, whole or not at all; an earlier file of that path is replaced.
- * @param files contents by path inside the archive, with "/": text, or the file that has them.
- * @throws StorageError
- */
+/** Writes a zip, whole or not at all; an earlier file of that path is replaced. @throws StorageError */
 export async function writeZip(path: string, files: Readonly<Record<string, ZipContent>>): Promise<void> {
-  // Loaded here, so that applications that only predict don't wait for it.
   const { ZipFile } = await import('yazl');
   const zip = new ZipFile();
   for (const [name, contents] of Object.entries(files)) {

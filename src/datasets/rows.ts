@@ -108,7 +108,6 @@ const passagesSchema = z.object({
   passages: texts.min(1, 'give at least one passage that answers the question'),
 });
 
-/** The fields that rows may have, by what they are made into. */
 const shapes = {
   label: { fields: ['text', 'label'], schema: labelSchema },
   labels: { fields: ['text', 'labels'], schema: labelsSchema },
@@ -118,10 +117,8 @@ const shapes = {
   passages: { fields: ['question', 'passages'], schema: passagesSchema },
 } as const;
 
-/** A kind of row, by the field that tells it from the others. */
 export type RowShape = keyof typeof shapes;
 
-/** Rows that were checked. */
 export type CheckedRows =
   | { readonly shape: 'label'; readonly rows: readonly LabelledRow[] }
   | { readonly shape: 'labels'; readonly rows: readonly MultilabelRow[] }
@@ -130,32 +127,24 @@ export type CheckedRows =
   | { readonly shape: 'passage'; readonly rows: readonly QuestionPassageRow[] }
   | { readonly shape: 'passages'; readonly rows: readonly QuestionPassagesRow[] };
 
-/** One thing wrong with a row. */
 interface RowIssue {
   /** Position of the row, from 0. */
   readonly row: number;
-  /** Where in the row. */
   readonly path: readonly (string | number)[];
-  /** What is wrong, or what to give. */
   readonly message: string;
-  /** What is there. */
   readonly input: unknown;
 }
 
-/** Rows after a check. */
 interface CheckOutcome {
   readonly checked: CheckedRows;
-  /** Of the first rows that have any. */
   readonly issues: readonly RowIssue[];
 }
 
-/** Most issues that are listed. */
 const MAX_ISSUES = 100;
 
 /** In the order in which they are tried: the first whose fields are all there is the shape of the rows. */
 export const rowShapes: readonly RowShape[] = ['tags', 'entities', 'labels', 'label', 'passages', 'passage'];
 
-/** What rows may look like, in words. */
 const KNOWN_SHAPES = Object.values(shapes)
   .map(({ fields }) => `{ ${fields.join(', ')} }`)
   .join(', ');
@@ -165,10 +154,8 @@ export function fieldsOf(shape: RowShape): string {
   return shapes[shape].fields.join(' and ');
 }
 
-/** Rows that were read, and where they came from. */
 export interface RowTable {
   readonly checked: CheckedRows;
-  /** What the source is called in messages: an option, or a file's name. */
   readonly origin: string;
   /** Where the rows of a file are. Rows in memory count from 1, and their columns are their fields. */
   readonly places?: RowPlaces;
@@ -176,9 +163,7 @@ export interface RowTable {
 
 /** Where the rows of a file are. */
 export interface RowPlaces {
-  /** The line that each row begins on. */
   readonly lines: readonly number[];
-  /** What the columns are called, by field. */
   readonly columns: Readonly<Record<string, string>>;
   /** CoNLL: the line of each row's words. */
   readonly wordLines?: readonly (readonly number[])[];
@@ -200,11 +185,7 @@ export function placeOfField(table: RowTable, row: number, field: string, item?:
   return { ...place, column: item === undefined ? column : `${column}[${item}]` };
 }
 
-/**
- * Reads and checks rows in memory.
- * @param option what they were given as, for messages.
- * @throws ValidationError, AbortedError; what the iterator of the rows throws
- */
+/** @throws ValidationError, AbortedError; what the iterator of the rows throws */
 async function readRowsInMemory(source: Rows, option: string, signal?: AbortSignal): Promise<RowTable> {
   const isIterable =
     typeof source === 'object' && source !== null && (Symbol.iterator in source || Symbol.asyncIterator in source);
@@ -222,7 +203,6 @@ async function readRowsInMemory(source: Rows, option: string, signal?: AbortSign
   );
 }
 
-/** @throws ValidationError */
 function shapeOfFirst(first: unknown, option: string): RowShape {
   if (first === undefined) throw invalid([option], 'there are no rows');
   const fields = new Set(typeof first === 'object' && first !== null ? Object.keys(first) : []);
@@ -273,8 +253,6 @@ function segment(part: PropertyKey): string | number {
   return typeof part === 'symbol' ? String(part) : part;
 }
 
-/** Files of rows: which columns hold what, and what the rows are. */
-
 /** What the columns of a file are called, where it isn't what the rows' fields are called. */
 export interface Columns {
   /** Default: `text`, else `sentence`, `content`, `review` or `utterance`. */
@@ -296,7 +274,6 @@ export const columnsSchema: z.ZodType<Columns> = z.strictObject({
   passage: column,
 });
 
-/** How a file of rows is read. */
 interface RowFileOptions {
   readonly columns?: Columns | undefined;
   /** Default: by the ending of the file's name. */
@@ -324,7 +301,6 @@ type Field = keyof typeof names;
 const CONLL_ENDINGS = ['conll', 'bio', 'iob', 'iob2', 'txt'];
 const TABLE_ENDINGS = ['csv', 'tsv', 'jsonl', 'ndjson', 'json'];
 
-/** Whether a file's name says that it has rows. */
 export function isRowFile(path: string): boolean {
   return [...CONLL_ENDINGS, ...TABLE_ENDINGS].includes(endingOf(path));
 }
@@ -333,7 +309,6 @@ function endingOf(path: string): string {
   return extname(path).slice(1).toLowerCase();
 }
 
-/** Rows as a file has them: not checked. */
 interface FileRows {
   readonly shape: RowShape;
   readonly rows: readonly unknown[];
@@ -367,7 +342,6 @@ export async function readRowFile(path: string, options: RowFileOptions = {}): P
   return { checked, origin, places };
 }
 
-/** How rows are read that may be in a file or in memory. */
 interface ReadOptions extends Pick<RowFileOptions, 'columns' | 'isMultilabel'> {
   /** The option that they were given as, for messages. */
   readonly option: string;
@@ -389,7 +363,6 @@ function notAFile(file: string, found: string) {
   return singleProblem({ file, found, expected: `a file of rows: ${endings}` });
 }
 
-/** A line of a CoNLL file with a word. */
 interface WordLine {
   readonly line: number;
   readonly word: string;
@@ -468,7 +441,6 @@ async function tableRows(
   return { shape, rows, places: { lines, columns: asked } };
 }
 
-/** @throws DatasetError where the columns are those of no shape. */
 function shapeIn(
   file: string,
   { columns: present }: Table,

@@ -3,7 +3,6 @@ import type { ModelFolderConfig } from '../models/index.js';
 import { entityTypes } from './entities/bio-tags.js';
 import type { Family, TypeFacts } from './family.js';
 
-/** Text classification: binary, multiclass and multilabel. */
 const papaya: Family = {
   name: 'Papaya',
   tier: 'basic',
@@ -20,7 +19,6 @@ const papaya: Family = {
   decoder: async (config, files) => (await import('./classification/decoder.js')).papayaDecoder(config, files),
 };
 
-/** Sequence labelling: finds entities and their exact places. */
 export const grapefruit: Family = {
   name: 'Grapefruit',
   tier: 'basic',
@@ -38,7 +36,6 @@ export const grapefruit: Family = {
   decoder: async (config, files) => (await import('./entities/decoder.js')).grapefruitDecoder(config, files),
 };
 
-/** Question answering: finds the passages that answer a question best. */
 export const dragonfruit: Family = {
   name: 'Dragonfruit',
   tier: 'pro',
@@ -56,14 +53,12 @@ export const dragonfruit: Family = {
   decoder: async (config, files) => (await import('./retrieval/decoder.js')).dragonfruitDecoder(config, files),
 };
 
-/** Every family, by its name. */
 export const families: Readonly<Record<FamilyName, Family>> = {
   Papaya: papaya,
   Grapefruit: grapefruit,
   Dragonfruit: dragonfruit,
 };
 
-/** How transformers.js runs the encoder of a model, in Markdown. */
 const transformersUsage = (
   pipeline: string,
 ) => `With transformers.js, the encoder alone, where it knows the \`model_type\` of config.json for this task:
@@ -87,7 +82,6 @@ const taggerCard: TypeFacts['card'] = {
   usage: transformersUsage('token-classification'),
 };
 
-/** Every type of model. */
 export const typeFacts: Readonly<Record<ModelType, TypeFacts>> = {
   'binary-text-classification': {
     mainMetric: 'accuracy',
@@ -122,16 +116,11 @@ export function taskOf(type: ModelType): ModelType {
   return typeFacts[type].sameTaskAs ?? type;
 }
 
-/** The family that trains models of a type. */
 export function familyOfType(type: ModelType): Family {
   return families[familyNameOf[type]];
 }
 
-/**
- * The family of a model.
- * @param file its config.json, named in errors.
- * @throws ModelFolderError if its type belongs to another family.
- */
+/** @param file its config.json, named in errors. @throws ModelFolderError if its type belongs to another family */
 export function familyOfModel({ orchard }: Pick<ModelFolderConfig, 'orchard'>, file: string): Family {
   const { family, type } = orchard;
   const right = familyNameOf[type];

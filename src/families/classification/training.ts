@@ -38,11 +38,7 @@ import {
 import { classificationEvaluation, classificationScores, mainMetricOf } from './evaluation.js';
 import { type AnsweredRow, fitEvidence, labelProbabilities, predictedLabels, trustIn } from './probabilities.js';
 
-/**
- * One edited copy of every row, its label kept: words dropped or swapped with a neighbour, words mistyped, punctuation
- * left out, or handles, hashtags, addresses and emoji around it; one or two of these. Edits that change nothing give no
- * copy, and texts too short to do without a word keep all of theirs.
- */
+/** One copy of every row with one or two edits, its label kept; edits that change nothing give no copy. */
 export function augmentTexts(rows: readonly LabelledText[], seed: number): LabelledText[] {
   const random = Random.fromSeed(seed);
   return rows.flatMap(({ text, labelIds }) => {
@@ -61,12 +57,10 @@ const edits: readonly ((text: string, random: Random) => string)[] = [
   asPosted,
 ];
 
-/** Share of the words that get a slip. */
 const SLIPS = 0.2;
 /** Words that may get one: four letters or more, of a script that writes sounds. */
 const SPELLED = /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]{4,}$/u;
 
-/** A text in which about one word in five is mistyped. */
 export function withSlips(text: string, random: Random): string {
   return text
     .split(' ')
@@ -74,12 +68,7 @@ export function withSlips(text: string, random: Random): string {
     .join(' ');
 }
 
-/**
- * A word with one slip: two letters that change places, or one that is missing, doubled or another of the word's. First
- * and last letter stay, as readers and writers hold on to them (Pruthi et al. 2019, "Combating Adversarial
- * Misspellings").
- * @param word of four letters or more.
- */
+/** First and last letter stay, as readers rely on them (Pruthi et al. 2019). @param word of four letters or more */
 export function slip(word: string, random: Random): string {
   const letters = [...word];
   const at = 1 + random.integer(letters.length - 2);
@@ -129,17 +118,14 @@ export function withoutPunctuation(text: string): string {
   return rest === '' ? text : rest;
 }
 
-/** The linear layer over the mean of the states. */
 const CLASSIFIER = 'classifier';
 
-/** How a classifier is built on the encoder. */
 interface ClassifierShape {
   readonly outputs: number;
   /** `first`: the first token through the encoder's own head, as transformers has it. `mean`: a linear layer alone. */
   readonly pooling: Pooling;
 }
 
-/** The encoder's parameters and the head's, by transformers' names. */
 function classifierParameters(encoder: Encoder, { outputs, pooling }: ClassifierShape): readonly ParameterSpec[] {
   const { width, initializerRange, prefix } = encoder;
   const head =
@@ -175,7 +161,6 @@ function classifierLogits(
   return graph.gemm(drop(read, encoder.headDropout), weight, { transposeB: true }, bias);
 }
 
-/** The states of each text as one: [batch, width]. */
 function pooled(graph: Graph, encoder: Encoder, inputs: EncoderInputs, pooling: Pooling, dropout?: Dropout): Tensor {
   return pooledStates(graph, encoder, inputs, {
     prefix: encoder.prefix,
@@ -206,7 +191,6 @@ interface TargetRules {
   readonly classWeights?: readonly ClassWeights[];
 }
 
-/** @param labels for each row of the batch, the outputs that should be on. */
 export function lossTargets(labels: readonly (readonly number[])[], outputs: number, rules: TargetRules): LossTargets {
   return rules.link === 'softmax' ? classTargets(labels, outputs, rules) : yesNoTargets(labels, outputs, rules);
 }
@@ -254,9 +238,8 @@ function matrix(data: Float32Array, columns: number): TensorData {
 const MAX_WEIGHT = 10;
 
 /**
- * Weights that raise rare labels: √(mean rows per label / rows of this label). Without the root all labels would count
- * the same, but rare ones would be predicted wrongly far too often. Rows without the label keep weight 1.
- * @param active for each row, the outputs that are on.
+ * √(mean rows per label / rows of this label). Without the root all labels would count the same, but rare ones would be
+ * predicted wrongly far too often. @param active for each row, the outputs that are on
  */
 export function balancedWeights(active: readonly (readonly number[])[], outputs: number): ClassWeights[] {
   const rows = new Float64Array(outputs);
@@ -268,18 +251,12 @@ export function balancedWeights(active: readonly (readonly number[])[], outputs:
   }));
 }
 
-/**
- * What makes Python's transformers load a classifier with mean pooling as what it is, or refuse it. transformers has no class
- * for it: its own ones read the first token's state, by a layer that the folder doesn't have and that would be random.
- */
-
 const CLASS = 'MeanPoolingClassifier';
 const MODULE = 'modeling_orchard';
 const FILE = `${MODULE}.py`;
 
 const usesClass = ({ orchard }: ModelFolderConfig): boolean => orchard.pooling === 'mean';
 
-/** The class, and the file of the folder that transformers finds it in. */
 function transformersClass(config: ModelFolderConfig): TransformersClass | undefined {
   if (!usesClass(config)) return undefined;
   return {
@@ -288,15 +265,11 @@ function transformersClass(config: ModelFolderConfig): TransformersClass | undef
   };
 }
 
-/** The Python file with the class. */
 function transformersFiles(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array> {
   return new Map(usesClass(config) ? [[FILE, Buffer.from(pythonClass(encoder))]] : []);
 }
 
-/**
- * A tensor of one number under the name of the layer that transformers' own class would make up. It doesn't fit, so that class
- * stops with an error that names it, where it would otherwise warn and answer at random.
- */
+/** A misfit named like the layer that transformers' own class would make up, so that it stops instead of guessing. */
 function transformersGuards({ textHead }: Encoder, config: ModelFolderConfig): ReadonlyMap<string, NamedTensor> {
   const [inner] = textHead.inner;
   const guard = { shape: [1], values: new Float32Array(1) };
@@ -359,10 +332,8 @@ function activeOutputs(kind: ClassificationKind, labelIds: readonly number[]): r
   return labelIds.includes(1) ? [0] : [];
 }
 
-/** Measures logits of the dev rows. */
 type Scoring = (logits: Float32Array) => Steps<Scores>;
 
-/** A text classification dataset as the training loop sees it. */
 export function classificationTask(dataset: ClassificationDataset, pooling: Pooling): TrainingTask<RowHead> {
   const { kind, labels, train, dev } = dataset;
   const reading = { link: linkOf(kind), labels: labels.length };
@@ -480,10 +451,7 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
   };
 }
 
-/**
- * What config.json says to other libraries. To them a binary model is a multi-label one with a single label,
- * the second, since its one logit goes through a sigmoid.
- */
+/** To other libraries, a binary model is a multi-label one with its second label alone, as its logit takes a sigmoid. */
 function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): TaskDescription {
   const named = kind === 'binary' ? labels.slice(1) : labels;
   return {

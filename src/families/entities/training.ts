@@ -29,11 +29,7 @@ import { firstPieces, sentencePlaces, sentenceText, wordOutputs } from './word-p
 const LOWER_CASE = 1 / 4;
 const CAPITALS = 1 / 8;
 
-/**
- * Edited copies of sentences: of each that has a mention, one with another mention of its type, if there is any; and of
- * some, one all in lower case or all in capitals, as people type, unless the model tells no case from another.
- * @param tags BIO tags in the order of their ids.
- */
+/** Copies with another mention of an entity's type and, unless the model ignores case, some in lower case or capitals. */
 export function augmentSentences(
   sentences: readonly TaggedSentence[],
   tags: readonly string[],
@@ -60,14 +56,9 @@ function changeCase(words: readonly string[], drawn: number): readonly string[] 
 /** The probability that a mention is replaced ("mention replacement", Dai & Adel 2020). */
 const REPLACEMENT_PROBABILITY = 0.5;
 
-/** The distinct mentions of one type, each as its words. */
 type Mentions = readonly (readonly string[])[];
 
-/**
- * Copies of sentences, each with at least one mention replaced by another of its type from the same sentences; a
- * sentence without a mention that can be replaced stays as it is, the same object. In their order.
- * @param tags BIO tags in the order of their ids.
- */
+/** Replaces at least one mention by another of its type; a sentence where that is impossible stays the same object. */
 export function withOtherMentions(
   sentences: readonly TaggedSentence[],
   tags: readonly string[],
@@ -179,7 +170,6 @@ export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
   };
 }
 
-/** A row of the logits, and the tag that is right there. */
 interface LabelledRow {
   readonly row: number;
   readonly tag: number;
@@ -209,7 +199,6 @@ function tagTargets(
   return { targets: { type: 'float32', dims, data }, weight: total };
 }
 
-/** The encoder's parameters and those of transformers' token classifier. */
 function tokenParameters(encoder: Encoder, tags: number): readonly ParameterSpec[] {
   return [...encoder.parameters(encoder.prefix), ...encoder.tokenHead.parameters(tags)];
 }
@@ -241,10 +230,7 @@ function tokenEnd(
 /** No tag counts more than this many times the mean, or rare tags would drown out the others. */
 const LARGEST_WEIGHT = 10;
 
-/**
- * The weight of a word by its tag, if rare tags are to count as much as frequent ones: words / (tags · words
- * so tagged).
- */
+/** words / (tags · words so tagged): rare tags count as much as frequent ones. */
 function tagWeights(sentences: readonly TaggedSentence[], tags: number): number[] {
   const counts = new Array<number>(tags).fill(0);
   let words = 0;
@@ -255,7 +241,6 @@ function tagWeights(sentences: readonly TaggedSentence[], tags: number): number[
   return counts.map((count) => Math.min(LARGEST_WEIGHT, words / (tags * Math.max(1, count))));
 }
 
-/** A sequence labelling dataset as the training loop sees it. */
 export function sequenceTask(dataset: SequenceDataset): TrainingTask<RowHead> {
   const { tags, train, dev, warnings } = dataset;
   const constraints = bioConstraints(tags);
@@ -310,7 +295,6 @@ async function trainExpert(
   return { finish: (outputs, signal) => withPauses(finish(outputs), signal) };
 }
 
-/** What both experts say about the dev sentences. */
 function devEvidence(
   { tags, dev }: SequenceDataset,
   expert: CrfExpert,

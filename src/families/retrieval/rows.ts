@@ -41,15 +41,12 @@ import {
 } from '../row-sets.js';
 import type { LocatedQuestion, Question, RetrievalDataset } from './retrieval-dataset.js';
 
-/** The rows of a question answering: from an archive or a table to a dataset, and to the files of an archive. */
-
 export const retrievalRows: FamilyRows<RetrievalDataset> = {
   read: readArchive,
   check: checkRowSets,
   write: archiveFiles,
 };
 
-/** A question and its passage as their source has them. */
 interface WrittenQuestion extends DatasetLocation {
   readonly question: string;
   readonly context: string;
@@ -58,17 +55,13 @@ interface WrittenQuestion extends DatasetLocation {
 /** What the two fields of a question are called in problems. */
 type QuestionColumns = Readonly<Record<'question' | 'context', NonNullable<DatasetProblem['column']>>>;
 
-/** The ids of passages, by their texts. */
 type PassageIds = ReadonlyMap<string, number>;
 
 function passageIdsOf(passages: readonly string[]): PassageIds {
   return new Map(passages.map((passage, id) => [passage, id]));
 }
 
-/**
- * @param passageIds undefined if the passages couldn't be read; then no context is looked up.
- * @returns the question with its passage's id, or undefined, after adding a problem unless `passageIds` is undefined.
- */
+/** @param passageIds undefined if the passages couldn't be read; then no context is looked up */
 function checkQuestion(
   written: WrittenQuestion,
   columns: QuestionColumns,
@@ -92,7 +85,6 @@ function checkQuestion(
   return undefined;
 }
 
-/** Adds a problem if there are fewer than two passages, which leaves nothing to rank. */
 function checkRankable(passages: readonly string[], file: string, problems: ProblemList): void {
   if (passages.length >= 2) return;
   const found = `found ${counted(passages.length, 'passage')}`;
@@ -139,7 +131,6 @@ function unaskedWarnings(
   return [{ kind: 'passage_without_question', count, message, examples: [] }];
 }
 
-/** @throws DatasetError with every problem */
 async function checkRowSets(
   sets: RowSets,
   _type: ModelType,
@@ -162,7 +153,6 @@ async function checkRowSets(
       return writtenQuestions(table).flatMap((each) => checkQuestion(each, columns, passageIds, problems) ?? []);
     },
     keyOf: ({ question, passage }) => `${passage} ${question}`,
-    // Questions that differ only in case or spacing stay together.
     splitKeysOf: ({ question }) => ({ text: foldText(question), labels: [] }),
     checkTrainable: () => checkRankable(passages, sets.train.origin, problems),
   };
@@ -200,11 +190,7 @@ function checkPassages(passages: Iterable<string>, problems: ProblemList): reado
 const EXPECTED_ENTRY = 'an object with question and context, both strings';
 const entrySchema = z.looseObject({ question: z.string('a string'), context: z.string('a string') });
 
-/**
- * Reads the unpacked archive of a question answering and checks every rule of docs/archives.md. All problems are found
- * in one pass, except that questions can't be found without config.json, nor their passages without label_id.json.
- * @throws DatasetError with every problem.
- */
+/** Finds all problems in one pass, as far as config.json and label_id.json can be read. @throws DatasetError */
 async function readArchive(directory: string, _type: ModelType, signal?: AbortSignal): Promise<RetrievalDataset> {
   return requireValid((problems) => readDataset(openArchive(directory), problems, signal));
 }
@@ -237,7 +223,6 @@ interface SplitReading {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The questions of one file, in the order of their indices. */
 async function readSplit(
   { path, name: file }: ArchiveFile,
   { passageIds, unknown, problems, signal }: SplitReading,
@@ -289,7 +274,6 @@ class UnknownFields {
   readonly #names = new Set<string>();
   readonly #places: DatasetLocation[] = [];
 
-  /** @param names of one question's unknown fields. */
   add(names: readonly string[], place: DatasetLocation): void {
     if (names.length === 0) return;
     for (const name of names) this.#names.add(name);

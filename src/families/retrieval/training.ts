@@ -35,7 +35,6 @@ import {
 import type { Question, RetrievalDataset } from './retrieval-dataset.js';
 import { unitVectors, VectorIndex } from './vector-index.js';
 
-/** None: a bare encoder, as sentence-transformers stores it. */
 const ENCODER_PREFIX = '';
 
 const vectorParameters = (encoder: Encoder): readonly ParameterSpec[] => encoder.parameters(ENCODER_PREFIX);
@@ -50,10 +49,7 @@ function pooledVectors(graph: Graph, encoder: Encoder, inputs: EncoderInputs, dr
   });
 }
 
-/**
- * All hidden states, which sentence-transformers and transformers.js pool themselves.
- * @returns [batch, tokens, hidden].
- */
+/** For sentence-transformers and transformers.js, which pool themselves. @returns [batch, tokens, hidden] */
 function tokenStates(graph: Graph, encoder: Encoder, inputs: EncoderInputs): Tensor {
   const states = encoder.states(graph, inputs, { prefix: ENCODER_PREFIX });
   const byToken = graph.reshape(states, ['tokens', 'batch', encoder.width]);
@@ -68,7 +64,7 @@ const TINY = 1e-12;
 const MASKED = -1e9;
 
 /**
- * Brings every question nearer to its own passage than to any other of the batch: cross-entropy over scaled cosines
+ * Brings questions nearer to their own passages than to others of the batch: cross-entropy over scaled cosines
  * (Henderson et al. 2017, "Efficient Natural Language Response Suggestion", 4.4; Karpukhin et al. 2020).
  */
 export function contrastiveLoss(width: number): PairLoss {
@@ -97,10 +93,7 @@ export interface ContrastiveExample {
   readonly passages: readonly number[];
 }
 
-/**
- * The feeds of the loss for a batch. Another copy of the right passage, or a passage that answers the same
- * question elsewhere in the batch, is not a wrong answer and is masked.
- */
+/** A copy of the right passage, or one that answers the same question elsewhere in the batch, is masked. */
 export function contrastiveFeeds(batch: readonly ContrastiveExample[]): Readonly<Record<string, TensorData>> {
   const passages = batch.flatMap((example) => example.passages);
   const dims = [batch.length, passages.length];
@@ -129,17 +122,14 @@ export function contrastiveFeeds(batch: readonly ContrastiveExample[]): Readonly
 }
 
 interface HardNegativeOptions {
-  /** Most negatives of a question. */
   readonly count: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * For every question, the passages that BM25 takes for answers although they aren't, best first. Its own
- * passage, any that answers the same question elsewhere, and copies of these (case and spacing aside) are
- * left out. There are fewer than `count` if fewer passages share a word with the question.
- * @param index of the passages.
- * @throws AbortedError soon after the signal fires.
+ * The passages that BM25 wrongly takes for answers, best first: none that answers the same question elsewhere, and no
+ * copy of these. Fewer than `count` if fewer share a word with the question. @throws AbortedError soon after the signal
+ * fires
  */
 export async function mineHardNegatives(
   passages: readonly string[],
@@ -159,7 +149,6 @@ export async function mineHardNegatives(
   return negatives;
 }
 
-/** Which passages answer a question. */
 class AnswerTable {
   /** Ids of the passages with the same folded text, by that text. */
   readonly #copies = new Map<string, number[]>();
@@ -193,11 +182,7 @@ const COMMON_SHARE = 0.02;
 /** A common word is also in at least this many questions: a share of few questions says nothing. */
 const MIN_COMMON = 3;
 
-/**
- * One edited copy of every question, with the same passage. Only common words are dropped, any may be swapped
- * with a neighbour, so the words that say what is asked all stay. Questions too short to edit safely, and
- * edits that change nothing, give no copy.
- */
+/** One copy of every question. Only common words are dropped, so the words that say what is asked all stay. */
 export function augmentQuestions(questions: readonly Question[], seed: number): Question[] {
   const random = Random.fromSeed(seed);
   const isCommon = commonWords(questions);
@@ -220,8 +205,8 @@ function commonWords(questions: readonly Question[]): (word: string) => boolean 
 const HARD_NEGATIVES = 1;
 
 /**
- * A retrieval dataset as the training loop sees it: texts are the questions, then every passage.
- * @param indexFor gives the BM25 index of the passages for questions in a language.
+ * Texts are the questions, then every passage.
+ * @param indexFor gives the BM25 index of the passages for questions in a language
  */
 export function retrievalTask(
   dataset: RetrievalDataset,
@@ -252,7 +237,6 @@ function scoresOf(ranks: readonly number[]): Scores {
   return { topk: topkScores(ranks), value: meanReciprocalRank(ranks) };
 }
 
-/** The unit vectors of the dev questions, and an index of the passages' vectors. */
 function split(outputs: readonly TextOutputs[], questions: number) {
   const vectors = unitVectors(outputs);
   const width = vectors.length / outputs.length;
@@ -271,7 +255,6 @@ function passageIndexes(passages: readonly string[]): PassageIndexes {
   };
 }
 
-/** Gives the BM25 index of the passages for questions in a language. */
 type PassageIndexes = (language: string, signal: AbortSignal) => Promise<Bm25Index>;
 
 /** The encoder alone, which learns to put a question near the passage that answers it, far from others of its batch. */
@@ -303,7 +286,6 @@ function pairExamples(train: readonly Question[], negatives: readonly (readonly 
   };
 }
 
-/** BM25 has nothing to learn. */
 function trainExpert(dataset: RetrievalDataset, bm25: Bm25Index): TrainedExpert {
   return { finish: (outputs, signal) => withPauses(finish(dataset, bm25, outputs), signal) };
 }
@@ -378,10 +360,7 @@ const modules = [
   { idx: 2, name: '2', path: '2_Normalize', type: 'sentence_transformers.models.Normalize' },
 ];
 
-/**
- * Tells sentence-transformers what comes after the encoder: token states are averaged and brought to unit length.
- * @param width of a vector. @param maxTokens longer texts are cut to this many tokens.
- */
+/** What comes after the encoder: mean and unit length. @param maxTokens longer texts are cut to this many tokens */
 function sentenceTransformersFiles(width: number, maxTokens: number): ReadonlyMap<string, Uint8Array> {
   return new Map([
     ['modules.json', json(modules)],
