@@ -36,7 +36,7 @@ export function calibrationBins(decisions: readonly Decision[]): CalibrationBin[
     .map(({ confidence, right, rows }) => ({ confidence: confidence / rows, accuracy: right / rows, rows }));
 }
 
-/** 0 where there is nothing to divide by. @param right given and true @param wrong given only @param missed true only */
+/** 0 where there is nothing to divide by. @param right given and true; wrong: given only; missed: true only */
 export function figuresOf(right: number, wrong: number, missed: number): Omit<ClassFigures, 'label'> {
   return {
     precision: share(right, right + wrong),

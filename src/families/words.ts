@@ -166,7 +166,7 @@ const EDITED_SHARE = 0.1;
 /** Shorter texts are left alone, since dropping one of their words may change what they are about. */
 const MIN_WORDS = 4;
 
-/** Drops words or swaps neighbours; a short text stays. @param mayDrop which words may be dropped. Default: every one */
+/** Drops words or swaps neighbours; a short text stays. @param mayDrop which may be dropped. Default: every word */
 export function editWords(text: string, random: Random, mayDrop: (word: string) => boolean = () => true): string {
   const words = text.split(' ');
   if (words.length < MIN_WORDS) return text;

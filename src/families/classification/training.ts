@@ -451,7 +451,7 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
   };
 }
 
-/** To other libraries, a binary model is a multi-label one with its second label alone, as its logit takes a sigmoid. */
+/** To other libraries, a binary model is a multi-label one with its second label only, as its logit takes a sigmoid. */
 function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): TaskDescription {
   const named = kind === 'binary' ? labels.slice(1) : labels;
   return {

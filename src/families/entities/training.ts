@@ -29,7 +29,7 @@ import { firstPieces, sentencePlaces, sentenceText, wordOutputs } from './word-p
 const LOWER_CASE = 1 / 4;
 const CAPITALS = 1 / 8;
 
-/** Copies with another mention of an entity's type and, unless the model ignores case, some in lower case or capitals. */
+/** Copies with another mention of a type and, unless the model ignores case, some in lower case or capitals. */
 export function augmentSentences(
   sentences: readonly TaggedSentence[],
   tags: readonly string[],
