@@ -165,11 +165,6 @@ function relative(path: string): string {
 /** Maps a string index to a label: `{ "0": "negative", "1": "positive" }`. */
 export const LABEL_FILE = 'label_id.json';
 
-interface LabelRules {
-  readonly noun?: string;
-  readonly most: number;
-}
-
 /**
  * Reads label_id.json: ids 0 to n−1 without gaps, labels that are unique and not empty.
  * @returns the labels in the order of their ids, or undefined after adding at least one problem
@@ -177,7 +172,7 @@ interface LabelRules {
 export async function readLabelIds(
   archive: ArchiveFolder,
   problems: ProblemList,
-  { noun = 'label', most }: LabelRules,
+  { noun = 'label', most }: { readonly noun?: string; readonly most: number },
   signal?: AbortSignal,
 ): Promise<readonly string[] | undefined> {
   const file = archiveFile(archive, LABEL_FILE);

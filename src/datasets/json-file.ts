@@ -189,14 +189,8 @@ async function readObject(
     if (isPauseDue()) await pause(signal);
     const { line, column } = source;
     if (next === 'too long') {
-      const found = 'found a longer entry here';
-      problems.add({
-        file,
-        line,
-        column,
-        found,
-        expected: `at most ${describeBytes(MAX_JSON_ENTRY)} per entry`,
-      });
+      const expected = `at most ${describeBytes(MAX_JSON_ENTRY)} per entry`;
+      problems.add({ file, line, column, found: 'found a longer entry here', expected });
       return undefined;
     }
     const member = next === 'broken' ? undefined : parsedMember(next);

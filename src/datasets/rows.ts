@@ -135,11 +135,6 @@ interface RowIssue {
   readonly input: unknown;
 }
 
-interface CheckOutcome {
-  readonly checked: CheckedRows;
-  readonly issues: readonly RowIssue[];
-}
-
 const MAX_ISSUES = 100;
 
 /** In the order in which they are tried: the first whose fields are all there is the shape of the rows. */
@@ -217,7 +212,7 @@ export function invalid(loc: readonly (string | number)[], msg: string): Validat
 }
 
 /** The rows that have the fields of a shape, and what is wrong with the others. */
-function checkRows(shape: RowShape, rows: readonly unknown[]): CheckOutcome {
+function checkRows(shape: RowShape, rows: readonly unknown[]): { checked: CheckedRows; issues: readonly RowIssue[] } {
   const issues: RowIssue[] = [];
   const parse = <Row>(schema: z.ZodType<Row>) => parsed(rows, schema, issues);
   switch (shape) {

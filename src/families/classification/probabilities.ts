@@ -70,7 +70,7 @@ interface Trust {
   readonly independent: boolean;
 }
 
-/** Draws probabilities back to where all labels are alike. Their order stays; if independent, what exceeds ½ still does. */
+/** Draws probabilities back to where all labels are alike. Their order stays; independent ones stay above ½. */
 export function heldBack(probabilities: Float64Array, { trust, independent }: Trust): Float64Array {
   if (trust === 1) return probabilities;
   const prior = independent ? 0.5 : 1 / probabilities.length;

@@ -64,8 +64,6 @@ const classificationConfigSchema = splitFilesSchema.extend({
   NUM_CLASS_LABELS: z.int('a whole number'),
 });
 
-type ClassificationConfig = z.infer<typeof classificationConfigSchema>;
-
 interface ColumnRoles {
   readonly text: string;
   readonly label: string;
@@ -110,7 +108,7 @@ function checkLabelCount(
 function checkNumClassLabels(
   kind: ClassificationKind,
   labels: readonly string[],
-  config: ClassificationConfig,
+  config: z.infer<typeof classificationConfigSchema>,
   problems: ProblemList,
 ): void {
   const expected = numClassLabels(kind, labels);

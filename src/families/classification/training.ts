@@ -178,11 +178,6 @@ function sigmoidLoss(graph: Graph, logits: Tensor): Tensor {
   return graph.reduceSum(graph.multiply(terms, weights), [0, 1]);
 }
 
-/** Adds the loss of a batch to the graph; {@link lossTargets} makes its feeds. */
-function classificationLoss(graph: Graph, logits: Tensor, link: Link): Tensor {
-  return link === 'softmax' ? crossEntropy(graph, logits) : sigmoidLoss(graph, logits);
-}
-
 interface TargetRules {
   readonly link: Link;
   /** Share of a row's target that is spread over all labels evenly (Szegedy et al. 2016). */
@@ -251,6 +246,7 @@ export function balancedWeights(active: readonly (readonly number[])[], outputs:
   }));
 }
 
+/** transformers has no class for mean pooling: its own ones would read the first token by a layer that is random. */
 const CLASS = 'MeanPoolingClassifier';
 const MODULE = 'modeling_orchard';
 const FILE = `${MODULE}.py`;
@@ -321,11 +317,6 @@ class ${CLASS}(PreTrainedModel):
 `;
 }
 
-/** A binary model has one logit, for its second label; every other kind has one per label. */
-function outputsOf({ kind, labels }: ClassificationDataset): number {
-  return kind === 'binary' ? 1 : labels.length;
-}
-
 /** The outputs that should be on for a row; the one output of a binary model is on for the second label. */
 function activeOutputs(kind: ClassificationKind, labelIds: readonly number[]): readonly number[] {
   if (kind !== 'binary') return labelIds;
@@ -337,7 +328,8 @@ type Scoring = (logits: Float32Array) => Steps<Scores>;
 export function classificationTask(dataset: ClassificationDataset, pooling: Pooling): TrainingTask<RowHead> {
   const { kind, labels, train, dev } = dataset;
   const reading = { link: linkOf(kind), labels: labels.length };
-  const outputs = outputsOf(dataset);
+  // A binary model has one logit, for its second label.
+  const outputs = kind === 'binary' ? 1 : labels.length;
   // Binary F1 is that of the second label, as scikit-learn's default has it; otherwise the mean over labels.
   const f1Labels = kind === 'binary' ? [1] : [...labels.keys()];
   const mainMetric = mainMetricOf(kind);
@@ -375,11 +367,10 @@ async function trainExpert(
 ): Promise<TrainedExpert> {
   const { kind, train, dev } = dataset;
   const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
-  const weights = balanced ? balancedWeights(active, outputs) : undefined;
   const expert = await trainLinearExpert(
     train.map(({ text }) => text),
     active,
-    { outputs, lowercase, seed, signal, ...(weights && { classWeights: weights }) },
+    { outputs, lowercase, seed, signal, ...(balanced && { classWeights: balancedWeights(active, outputs) }) },
   );
   const finish = function* (texts: readonly TextOutputs[]): Steps<FinishedTask> {
     const margins = new Float32Array(dev.length * outputs);
@@ -441,7 +432,7 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
     outputs: () => shape.outputs,
     parameters: (encoder) => classifierParameters(encoder, shape),
     logits: (graph, encoder, inputs, dropout) => classifierLogits(graph, encoder, inputs, shape, dropout),
-    loss: (graph, logits) => classificationLoss(graph, logits, link),
+    loss: link === 'softmax' ? crossEntropy : sigmoidLoss,
     linearEnd: () => (shape.pooling === 'mean' ? classifierEnd(link === 'softmax' ? 1 : shape.outputs) : undefined),
     targets(batch, { labelSmoothing, balanced }) {
       const labels = batch.map(({ row }) => active[row] ?? []);
@@ -463,11 +454,9 @@ function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): Ta
   };
 }
 
-/** How new Papaya models pool; see docs/decisions.md for the measurement. */
-const POOLING: Pooling = 'mean';
-
 export const papayaTraining: FamilyTraining<ClassificationDataset> = {
-  task: (dataset) => classificationTask(dataset, POOLING),
+  // For the measurement, see docs/decisions.md.
+  task: (dataset) => classificationTask(dataset, 'mean'),
   exportedOutputs: (graph, encoder, inputs, { id2label, orchard }) => ({
     name: 'logits',
     tensor: classifierLogits(graph, encoder, inputs, {

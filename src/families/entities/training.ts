@@ -1,4 +1,4 @@
-import type { Dropout, Encoder, EncoderInputs, ParameterSpec } from '../../encoder/index.js';
+import type { Dropout, Encoder, EncoderInputs } from '../../encoder/index.js';
 import type { LinearEnd, RowHead, TargetOptions } from '../../engine/index.js';
 import { type Graph, type Tensor, type TensorData, volume } from '../../graph/index.js';
 import { type CrfExpert, crfExpertBytes, type TagTransitions, trainCrfExpert, viterbi } from '../../lexical/index.js';
@@ -144,7 +144,7 @@ export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
     kind: 'rows',
     per: 'token',
     outputs: () => tags.length,
-    parameters: (encoder) => tokenParameters(encoder, tags.length),
+    parameters: (encoder) => [...encoder.parameters(encoder.prefix), ...encoder.tokenHead.parameters(tags.length)],
     logits: (graph, encoder, inputs, dropout) => tokenLogits(graph, encoder, inputs, tags.length, dropout),
     loss: crossEntropy,
     linearEnd: (encoder) =>
@@ -170,11 +170,6 @@ export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
   };
 }
 
-interface LabelledRow {
-  readonly row: number;
-  readonly tag: number;
-}
-
 interface TargetShape {
   /** Those of the logits; the last is the number of tags. */
   readonly dims: readonly number[];
@@ -184,7 +179,7 @@ interface TargetShape {
 
 /** A labelled token's targets sum to its share of the batch's weight; those of other tokens are 0. */
 function tagTargets(
-  labelled: readonly LabelledRow[],
+  labelled: readonly { readonly row: number; readonly tag: number }[],
   { dims, options: { labelSmoothing, balanced }, tagWeights }: TargetShape,
 ): { readonly targets: TensorData; readonly weight: number } {
   const rows = labelled.map(({ row, tag }) => {
@@ -197,10 +192,6 @@ function tagTargets(
   const data = new Float32Array(volume(dims));
   fillTargets(data, rows, { classes: dims.at(-1) ?? 0, total, labelSmoothing });
   return { targets: { type: 'float32', dims, data }, weight: total };
-}
-
-function tokenParameters(encoder: Encoder, tags: number): readonly ParameterSpec[] {
-  return [...encoder.parameters(encoder.prefix), ...encoder.tokenHead.parameters(tags)];
 }
 
 /** Encoder and transformers' token classifier over every hidden state. @returns logits [tokens, batch, tags]. */

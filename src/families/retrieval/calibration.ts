@@ -40,7 +40,7 @@ export function* fitRetrievalBlend(questions: readonly JudgedCandidates[]): Step
   return (yield* isClearlyBetter(questions, mixture, alone)) ? mixture : alone;
 }
 
-/** Whether the gain exceeds its standard error by chance: √n for n questions that one alone ranks right (McNemar 1947). */
+/** Whether the gain exceeds its standard error by chance, √n for n questions that one alone has right (McNemar 1947). */
 function* isClearlyBetter(
   questions: readonly JudgedCandidates[],
   weights: RetrievalWeights,

@@ -10,16 +10,7 @@ import { Graph, type Tensor, type TensorData } from '../../graph/index.js';
 import { Bm25Index } from '../../lexical/index.js';
 import { isPauseDue, mapSteps, mapWithPauses, pause, Random, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
-import type {
-  Blend,
-  FamilyTraining,
-  FinishedTask,
-  PartFigures,
-  Scores,
-  TaskDescription,
-  TrainedExpert,
-  TrainingTask,
-} from '../family.js';
+import type { Blend, FamilyTraining, FinishedTask, PartFigures, Scores, TrainingTask } from '../family.js';
 import { foldText } from '../row-sets.js';
 import { editWords } from '../words.js';
 import { fitRetrievalBlend, type JudgedCandidates, type RetrievalWeights, rankOfAnswer } from './calibration.js';
@@ -121,11 +112,6 @@ export function contrastiveFeeds(batch: readonly ContrastiveExample[]): Readonly
   };
 }
 
-interface HardNegativeOptions {
-  readonly count: number;
-  readonly signal?: AbortSignal;
-}
-
 /**
  * The passages that BM25 wrongly takes for answers, best first: none that answers the same question elsewhere, and no
  * copy of these. Fewer than `count` if fewer share a word with the question. @throws AbortedError soon after the signal
@@ -135,7 +121,7 @@ export async function mineHardNegatives(
   passages: readonly string[],
   questions: readonly Question[],
   index: Bm25Index,
-  { count, signal }: HardNegativeOptions,
+  { count, signal }: { readonly count: number; readonly signal?: AbortSignal },
 ): Promise<readonly (readonly number[])[]> {
   await pause(signal);
   const answers = new AnswerTable(passages, questions);
@@ -228,8 +214,11 @@ export function retrievalTask(
       const rankOf = ({ passage }: Question, row: number) => pessimisticRank(index.scores(questions(row)), passage);
       return scoresOf(await mapWithPauses(dev, rankOf, signal));
     },
-    trainExpert: async ({ language, signal }) => trainExpert(dataset, await indexFor(language, signal)),
-    describe,
+    async trainExpert({ language, signal }) {
+      const bm25 = await indexFor(language, signal);
+      return { finish: (outputs, signal) => withPauses(finish(dataset, bm25, outputs), signal) };
+    },
+    describe: () => ({ id2label: {}, label2id: {}, labels: [], pooling: 'mean' }),
   };
 }
 
@@ -266,9 +255,8 @@ function vectorHead({ passages, train }: RetrievalDataset, indexFor: PassageInde
     parameters: vectorParameters,
     logits: pooledVectors,
     async examples({ language, signal }) {
-      const options = { count: HARD_NEGATIVES, signal };
       const index = await indexFor(language, signal);
-      return pairExamples(train, await mineHardNegatives(passages, train, index, options));
+      return pairExamples(train, await mineHardNegatives(passages, train, index, { count: HARD_NEGATIVES, signal }));
     },
     pairLoss: contrastiveLoss,
   };
@@ -286,10 +274,6 @@ function pairExamples(train: readonly Question[], negatives: readonly (readonly 
   };
 }
 
-function trainExpert(dataset: RetrievalDataset, bm25: Bm25Index): TrainedExpert {
-  return { finish: (outputs, signal) => withPauses(finish(dataset, bm25, outputs), signal) };
-}
-
 function* finish(
   { passages, dev }: RetrievalDataset,
   bm25: Bm25Index,
@@ -303,26 +287,15 @@ function* finish(
   const weights = yield* fitRetrievalBlend(judged);
   const figures = function* (
     rankOf: (question: Question, row: number) => number,
-    part: PartFigures['weights'],
+    encoder: number,
+    expert: number,
   ): Steps<PartFigures> {
-    return { ...scoresOf(yield* mapSteps(dev, rankOf)), weights: part };
+    return { ...scoresOf(yield* mapSteps(dev, rankOf)), weights: { encoder, expert, bias: [] } };
   };
   const blend: Blend = {
-    encoder: yield* figures(({ passage }, row) => pessimisticRank(index.scores(questions(row)), passage), {
-      encoder: 1,
-      expert: 0,
-      bias: [],
-    }),
-    expert: yield* figures(({ question, passage }) => pessimisticRank(bm25.scores(question), passage), {
-      encoder: 0,
-      expert: 1,
-      bias: [],
-    }),
-    blend: yield* figures((_, row) => rankIn(judged[row], weights), {
-      encoder: weights.vector,
-      expert: weights.bm25,
-      bias: [],
-    }),
+    encoder: yield* figures(({ passage }, row) => pessimisticRank(index.scores(questions(row)), passage), 1, 0),
+    expert: yield* figures(({ question, passage }) => pessimisticRank(bm25.scores(question), passage), 0, 1),
+    blend: yield* figures((_, row) => rankIn(judged[row], weights), weights.vector, weights.bm25),
   };
   const files = new Map([
     [PASSAGES_FILE, encodePassages(passages)],
@@ -335,13 +308,6 @@ function* finish(
 function rankIn(judged: JudgedCandidates | undefined, weights: RetrievalWeights): number {
   return judged === undefined ? Number.POSITIVE_INFINITY : rankOfAnswer(judged, weights);
 }
-
-const describe = (): TaskDescription => ({
-  id2label: {},
-  label2id: {},
-  labels: [],
-  pooling: 'mean',
-});
 
 export const dragonfruitTraining: FamilyTraining<RetrievalDataset> = {
   task: (dataset) => retrievalTask(dataset),
