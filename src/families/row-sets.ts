@@ -87,7 +87,7 @@ function textsByStratum(rows: readonly SplitKeys[]): Iterable<readonly string[]>
   return strata.values();
 }
 
-export interface SplitRules<Row> {
+interface SplitRules<Row> {
   /** What a row is called: `text`, `sentence`, `question`. */
   readonly noun: string;
   /** What some rows can be set aside of, in words. */
@@ -103,8 +103,8 @@ export interface SplitRules<Row> {
 /** Distinct rows to train on and for dev; dev is some of the others if none is given. @throws DatasetError */
 export async function splitRowSets<Row extends DatasetLocation>(
   sets: RowSets,
-  { noun, needed, check, keyOf, splitKeysOf, checkTrainable }: SplitRules<Row>,
   problems: ProblemList,
+  { noun, needed, check, keyOf, splitKeysOf, checkTrainable }: SplitRules<Row>,
 ): Promise<Splits<Row> & Pick<CheckedRowSets, 'leftOut'>> {
   const repeated: Row[] = [];
   const distinct = (rows: readonly Row[]) => {

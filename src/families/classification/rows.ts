@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import type { ModelType } from '../../contract/index.js';
 import {
   type ArchiveFile,
   type ArchiveFolder,
@@ -25,14 +24,11 @@ import {
 import { mapWithPauses } from '../../system/index.js';
 import type { FamilyRows } from '../family.js';
 import {
-  type CheckedRowSets,
   comparisonWarnings,
   findTextProblem,
   foldText,
   type RowComparison,
-  type RowSets,
   requireValid,
-  type SplitRules,
   type Splits,
   splitRowSets,
 } from '../row-sets.js';
@@ -125,12 +121,6 @@ function quotedLabels(labels: readonly string[]): string {
   const shown = labels.slice(0, 6).map((label) => quoted(label));
   return labels.length > shown.length ? `${shown.join(', ')}, …` : shown.join(', ');
 }
-
-export const classificationRows: FamilyRows<ClassificationDataset> = {
-  read: readArchive,
-  check: checkRowSets,
-  write: archiveFiles,
-};
 
 interface WrittenRow extends DatasetLocation {
   readonly text: string;
@@ -259,36 +249,39 @@ function classWarnings(
   return [{ kind: 'class_without_examples', count: missing.length, message, examples: [] }];
 }
 
-async function checkRowSets(
-  sets: RowSets,
-  type: ModelType,
-  signal?: AbortSignal,
-): Promise<CheckedRowSets<ClassificationDataset>> {
-  const kind = classificationKind(type);
-  const problems = new ProblemList();
-  const { origin } = sets.train;
-  const labels = sets.classes ?? namesIn([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenRows));
-  const notation = nameNotation(labels);
-  const rules: SplitRules<LocatedRow> = {
-    noun: 'text',
-    needed: 'at least two texts of one label, or rows for dev',
-    check: (table) => {
-      const columns = {
-        text: `${placeOfField(table, 0, 'text').column}`,
-        label: `${placeOfField(table, 0, table.checked.shape === 'labels' ? 'labels' : 'label').column}`,
-      };
-      return writtenRows(table).flatMap((row) => checkRow(row, { kind, columns, notation }, problems) ?? []);
-    },
-    keyOf: ({ text, labelIds }) => `${text}\t${labelIds.join()}`,
-    splitKeysOf: ({ text, labelIds }) => ({ text: foldText(text), labels: labelIds }),
-    checkTrainable: (train) => {
-      checkLabelCount(kind, labels, origin, problems);
-      checkTrainable(kind, labels, train, origin, problems);
-    },
-  };
-  const { leftOut, ...splits } = await splitRowSets(sets, rules, problems);
-  return { dataset: await datasetOf(kind, labels, splits, signal), leftOut };
-}
+export const classificationRows: FamilyRows<ClassificationDataset> = {
+  /** Finds all problems at once; without config.json and label_id.json, no rows are checked. @throws DatasetError */
+  async read(directory, type, signal) {
+    const kind = classificationKind(type);
+    return requireValid((problems) => readDataset(openArchive(directory), kind, problems, signal));
+  },
+  async check(sets, type, signal) {
+    const kind = classificationKind(type);
+    const problems = new ProblemList();
+    const { origin } = sets.train;
+    const labels = sets.classes ?? namesIn([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenRows));
+    const notation = nameNotation(labels);
+    const { leftOut, ...splits } = await splitRowSets<LocatedRow>(sets, problems, {
+      noun: 'text',
+      needed: 'at least two texts of one label, or rows for dev',
+      check: (table) => {
+        const columns = {
+          text: `${placeOfField(table, 0, 'text').column}`,
+          label: `${placeOfField(table, 0, table.checked.shape === 'labels' ? 'labels' : 'label').column}`,
+        };
+        return writtenRows(table).flatMap((row) => checkRow(row, { kind, columns, notation }, problems) ?? []);
+      },
+      keyOf: ({ text, labelIds }) => `${text}\t${labelIds.join()}`,
+      splitKeysOf: ({ text, labelIds }) => ({ text: foldText(text), labels: labelIds }),
+      checkTrainable: (train) => {
+        checkLabelCount(kind, labels, origin, problems);
+        checkTrainable(kind, labels, train, origin, problems);
+      },
+    });
+    return { dataset: await datasetOf(kind, labels, splits, signal), leftOut };
+  },
+  write: archiveFiles,
+};
 
 function writtenRows(table: RowTable): readonly WrittenRow[] {
   const { checked } = table;
@@ -309,12 +302,6 @@ function writtenRows(table: RowTable): readonly WrittenRow[] {
 function namesIn(rows: readonly WrittenRow[]): readonly string[] {
   const names = [...new Set(rows.flatMap(({ labels }) => labels))].filter((name) => name !== '');
   return names.every((name) => /^\d+$/.test(name)) ? names.sort((a, b) => Number(a) - Number(b)) : names.sort();
-}
-
-/** Finds all problems at once; without config.json and label_id.json, no rows are checked. @throws DatasetError */
-async function readArchive(directory: string, type: ModelType, signal?: AbortSignal): Promise<ClassificationDataset> {
-  const kind = classificationKind(type);
-  return requireValid((problems) => readDataset(openArchive(directory), kind, problems, signal));
 }
 
 async function readDataset(

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { DatasetProblem, ModelType } from '../../contract/index.js';
+import type { DatasetProblem } from '../../contract/index.js';
 import {
   type ArchiveConfig,
   type ArchiveFile,
@@ -26,25 +26,10 @@ import {
 } from '../../datasets/index.js';
 import { isPauseDue, mapWithPauses, pause } from '../../system/index.js';
 import type { FamilyRows } from '../family.js';
-import {
-  type CheckedRowSets,
-  comparisonWarnings,
-  type RowComparison,
-  type RowSets,
-  requireValid,
-  type SplitRules,
-  type Splits,
-  splitRowSets,
-} from '../row-sets.js';
+import { comparisonWarnings, type RowComparison, requireValid, type Splits, splitRowSets } from '../row-sets.js';
 import { beginTag, entityTypes, insideTag, OUTSIDE, parseTag } from './bio-tags.js';
 import { type LocatedSentence, type SequenceDataset, sequenceTypes, type TaggedSentence } from './sequence-dataset.js';
 import { taggedSentence } from './tagged-sentence.js';
-
-export const sequenceRows: FamilyRows<SequenceDataset> = {
-  read: readArchive,
-  check: checkRowSets,
-  write: archiveFiles,
-};
 
 const TRAIN_FOLDER = 'train';
 const DEV_FOLDER = 'val';
@@ -195,34 +180,45 @@ function textOf({ words }: { readonly words: readonly string[] }): string {
   return words.join(' ');
 }
 
-async function checkRowSets(
-  sets: RowSets,
-  _type: ModelType,
-  signal?: AbortSignal,
-): Promise<CheckedRowSets<SequenceDataset>> {
-  const problems = new ProblemList();
-  const tags = tagsOf(sets.classes ?? typesOf([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenSentences)));
-  const ofTypes = sets.classes ? ` with one of the types ${someOf(sets.classes.map((type) => quoted(type)))}` : '';
-  const check: SentenceCheck = {
-    ids: new Map(tags.map((tag, id) => [tag, id])),
-    expected: `a BIO tag: O, B-… or I-…${ofTypes}`,
-    ...{ emptyLines: [], problems, signal },
-  };
-  const rules: SplitRules<LocatedSentence> = {
-    noun: 'sentence',
-    needed: 'two different sentences with entities of one type, or rows for dev',
-    check: (table) => checkSentences(writtenSentences(table), check),
-    keyOf: (sentence) => `${textOf(sentence)}\t${sentence.tags.join()}`,
-    // A sentence counts for the rarest type of entity in it.
-    splitKeysOf: (sentence) => ({
-      text: textOf(sentence),
-      labels: entityTypes(sentence.tags.map((id) => tags[id] ?? '')),
-    }),
-    checkTrainable: (train) => checkTrainable(tags, train, sets.train.origin, problems),
-  };
-  const { leftOut, ...splits } = await splitRowSets(sets, rules, problems);
-  return { dataset: await datasetOf(tags, splits, check), leftOut };
-}
+export const sequenceRows: FamilyRows<SequenceDataset> = {
+  /**
+   * Finds all problems in one pass, but checks no sentences without label_id.json, or with an invalid config.json.
+   * @throws DatasetError with every problem; TypeError for a model type of another family
+   */
+  async read(directory, type, signal) {
+    if (!sequenceTypes.some((each) => each === type)) {
+      throw new TypeError(`${type} is not a sequence labelling type`);
+    }
+    const archive = openArchive(directory, [CONFIG_FILE, LABEL_FILE]);
+    return requireValid((problems) => readDataset(archive, problems, signal));
+  },
+  async check(sets, _type, signal) {
+    const problems = new ProblemList();
+    const tags = tagsOf(
+      sets.classes ?? typesOf([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenSentences)),
+    );
+    const ofTypes = sets.classes ? ` with one of the types ${someOf(sets.classes.map((type) => quoted(type)))}` : '';
+    const check: SentenceCheck = {
+      ids: new Map(tags.map((tag, id) => [tag, id])),
+      expected: `a BIO tag: O, B-… or I-…${ofTypes}`,
+      ...{ emptyLines: [], problems, signal },
+    };
+    const { leftOut, ...splits } = await splitRowSets<LocatedSentence>(sets, problems, {
+      noun: 'sentence',
+      needed: 'two different sentences with entities of one type, or rows for dev',
+      check: (table) => checkSentences(writtenSentences(table), check),
+      keyOf: (sentence) => `${textOf(sentence)}\t${sentence.tags.join()}`,
+      // A sentence counts for the rarest type of entity in it.
+      splitKeysOf: (sentence) => ({
+        text: textOf(sentence),
+        labels: entityTypes(sentence.tags.map((id) => tags[id] ?? '')),
+      }),
+      checkTrainable: (train) => checkTrainable(tags, train, sets.train.origin, problems),
+    });
+    return { dataset: await datasetOf(tags, splits, check), leftOut };
+  },
+  write: archiveFiles,
+};
 
 function writtenSentences(table: RowTable): readonly WrittenSentence[] {
   const { checked } = table;
@@ -286,18 +282,6 @@ const text = z.string('a string').default('');
 
 /** Any field of config.json may be missing, and so may the file: the interface doesn't say what it holds here. */
 const sequenceConfigSchema = archiveConfigSchema.extend({ DATASET_NAME: text, DATA_DIR: text });
-
-/**
- * Finds all problems in one pass, but checks no sentences without label_id.json, or with an invalid config.json.
- * @throws DatasetError with every problem; TypeError for a model type of another family
- */
-async function readArchive(directory: string, type: ModelType, signal?: AbortSignal): Promise<SequenceDataset> {
-  if (!sequenceTypes.some((each) => each === type)) {
-    throw new TypeError(`${type} is not a sequence labelling type`);
-  }
-  const archive = openArchive(directory, [CONFIG_FILE, LABEL_FILE]);
-  return requireValid((problems) => readDataset(archive, problems, signal));
-}
 
 async function readDataset(
   archive: ArchiveFolder,

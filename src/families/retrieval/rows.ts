@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { DatasetProblem, ModelType } from '../../contract/index.js';
+import type { DatasetProblem } from '../../contract/index.js';
 import {
   type ArchiveFile,
   type ArchiveFolder,
@@ -28,24 +28,15 @@ import {
 import { isPauseDue, mapWithPauses, pause } from '../../system/index.js';
 import type { FamilyRows } from '../family.js';
 import {
-  type CheckedRowSets,
   comparisonWarnings,
   findTextProblem,
   foldText,
   type RowComparison,
-  type RowSets,
   requireValid,
-  type SplitRules,
   type Splits,
   splitRowSets,
 } from '../row-sets.js';
 import type { LocatedQuestion, Question, RetrievalDataset } from './retrieval-dataset.js';
-
-export const retrievalRows: FamilyRows<RetrievalDataset> = {
-  read: readArchive,
-  check: checkRowSets,
-  write: archiveFiles,
-};
 
 interface WrittenQuestion extends DatasetLocation {
   readonly question: string;
@@ -131,34 +122,36 @@ function unaskedWarnings(
   return [{ kind: 'passage_without_question', count, message, examples: [] }];
 }
 
-async function checkRowSets(
-  sets: RowSets,
-  _type: ModelType,
-  signal?: AbortSignal,
-): Promise<CheckedRowSets<RetrievalDataset>> {
-  const problems = new ProblemList();
-  const extra = checkPassages(sets.passages ?? [], problems);
-  const written = [sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenQuestions);
-  const passages = [...new Set([...written.map(({ context }) => context), ...extra])];
-  const passageIds = passageIdsOf(passages);
-  const rules: SplitRules<LocatedQuestion> = {
-    noun: 'question',
-    needed: 'at least two different questions, or rows for dev',
-    check: (table) => {
-      const context = table.checked.shape === 'passages' ? 'passages' : 'passage';
-      const columns = {
-        question: placeOfField(table, 0, 'question').column ?? 'question',
-        context: placeOfField(table, 0, context).column ?? context,
-      };
-      return writtenQuestions(table).flatMap((each) => checkQuestion(each, columns, passageIds, problems) ?? []);
-    },
-    keyOf: ({ question, passage }) => `${passage} ${question}`,
-    splitKeysOf: ({ question }) => ({ text: foldText(question), labels: [] }),
-    checkTrainable: () => checkRankable(passages, sets.train.origin, problems),
-  };
-  const { leftOut, ...splits } = await splitRowSets(sets, rules, problems);
-  return { dataset: await datasetOf(passages, splits, signal), leftOut };
-}
+export const retrievalRows: FamilyRows<RetrievalDataset> = {
+  /** Finds all problems in one pass, as far as config.json and label_id.json can be read. @throws DatasetError */
+  async read(directory, _type, signal) {
+    return requireValid((problems) => readDataset(openArchive(directory), problems, signal));
+  },
+  async check(sets, _type, signal) {
+    const problems = new ProblemList();
+    const extra = checkPassages(sets.passages ?? [], problems);
+    const written = [sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenQuestions);
+    const passages = [...new Set([...written.map(({ context }) => context), ...extra])];
+    const passageIds = passageIdsOf(passages);
+    const { leftOut, ...splits } = await splitRowSets<LocatedQuestion>(sets, problems, {
+      noun: 'question',
+      needed: 'at least two different questions, or rows for dev',
+      check: (table) => {
+        const context = table.checked.shape === 'passages' ? 'passages' : 'passage';
+        const columns = {
+          question: placeOfField(table, 0, 'question').column ?? 'question',
+          context: placeOfField(table, 0, context).column ?? context,
+        };
+        return writtenQuestions(table).flatMap((each) => checkQuestion(each, columns, passageIds, problems) ?? []);
+      },
+      keyOf: ({ question, passage }) => `${passage} ${question}`,
+      splitKeysOf: ({ question }) => ({ text: foldText(question), labels: [] }),
+      checkTrainable: () => checkRankable(passages, sets.train.origin, problems),
+    });
+    return { dataset: await datasetOf(passages, splits, signal), leftOut };
+  },
+  write: archiveFiles,
+};
 
 /** A question with several passages is one for each of them. */
 function writtenQuestions(table: RowTable): readonly WrittenQuestion[] {
@@ -189,11 +182,6 @@ function checkPassages(passages: Iterable<string>, problems: ProblemList): reado
 
 const EXPECTED_ENTRY = 'an object with question and context, both strings';
 const entrySchema = z.looseObject({ question: z.string('a string'), context: z.string('a string') });
-
-/** Finds all problems in one pass, as far as config.json and label_id.json can be read. @throws DatasetError */
-async function readArchive(directory: string, _type: ModelType, signal?: AbortSignal): Promise<RetrievalDataset> {
-  return requireValid((problems) => readDataset(openArchive(directory), problems, signal));
-}
 
 async function readDataset(
   archive: ArchiveFolder,
