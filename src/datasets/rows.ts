@@ -94,11 +94,7 @@ const entitySchema = z.object({ text, entities: z.array(rangeSchema) }).superRef
       const message = `${start} to ${end} is no part of a text of ${row.text.length} UTF-16 code units`;
       context.addIssue({ code: 'custom', path, message });
     } else if (others.some((other) => other.start < end && start < other.end)) {
-      context.addIssue({
-        code: 'custom',
-        path,
-        message: 'it overlaps an earlier entity; keep one of the two',
-      });
+      context.addIssue({ code: 'custom', path, message: 'it overlaps an earlier entity; keep one of the two' });
     }
   }
 });
@@ -382,10 +378,7 @@ function conllRows(lines: readonly TextLine[], file: string, problems: ProblemLi
   }
   return {
     shape: 'tags',
-    rows: sentences.map((words) => ({
-      tokens: words.map(({ word }) => word),
-      tags: words.map(({ tag }) => tag),
-    })),
+    rows: sentences.map((words) => ({ tokens: words.map(({ word }) => word), tags: words.map(({ tag }) => tag) })),
     places: {
       lines: sentences.map(([first]) => first?.line ?? 0),
       columns: {},
@@ -426,10 +419,7 @@ async function tableRows(
     const labelled = labelledRows(records, isMultilabel ?? shape === 'labels', file, asked, problems);
     return {
       ...labelled,
-      places: {
-        lines,
-        columns: { text: asked[first] ?? '', label: asked[second] ?? '', labels: asked[second] ?? '' },
-      },
+      places: { lines, columns: { text: asked[first] ?? '', label: asked[second] ?? '', labels: asked[second] ?? '' } },
     };
   }
   const rows = records.map(({ values }) => ({ [first]: values[0], [second]: values[1] }));

@@ -286,11 +286,7 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
 function writtenRows(table: RowTable): readonly WrittenRow[] {
   const { checked } = table;
   if (checked.shape === 'label') {
-    return checked.rows.map(({ text, label }, row) => ({
-      ...placeOfRow(table, row),
-      text,
-      labels: [label],
-    }));
+    return checked.rows.map(({ text, label }, row) => ({ ...placeOfRow(table, row), text, labels: [label] }));
   }
   if (checked.shape === 'labels') {
     return checked.rows.map(({ text, labels }, row) => ({ ...placeOfRow(table, row), text, labels }));

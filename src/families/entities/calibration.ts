@@ -32,10 +32,7 @@ export function blendTransitions(constraints: TagTransitions, expert: TagTransit
   // 0 · −Infinity would be NaN, but never occurs: what the CRF forbids, the constraints forbid too.
   const mix = (allowed: Float32Array, scores: Float32Array) =>
     allowed.map((value, at) => (value === 0 ? weight * (scores[at] ?? 0) : value));
-  return {
-    start: mix(constraints.start, expert.start),
-    between: mix(constraints.between, expert.between),
-  };
+  return { start: mix(constraints.start, expert.start), between: mix(constraints.between, expert.between) };
 }
 
 export interface TagBlendRows {

@@ -163,12 +163,6 @@ function mistakeOf({ words, actual, found }: Answer): Mistake[] {
   const confidences = wrong.length > 0 ? wrong.map(({ score }) => score) : missed.map(({ score }) => 1 - score);
   const named = (entities: readonly EntitySpan[]) =>
     entities.map(({ type, start, end }) => `${sentenceText(words.slice(start, end))} (${type})`);
-  return [
-    {
-      text: sentenceText(words),
-      expected: named(actual),
-      predicted: named(found),
-      score: Math.max(...confidences),
-    },
-  ];
+  const score = Math.max(...confidences);
+  return [{ text: sentenceText(words), expected: named(actual), predicted: named(found), score }];
 }
