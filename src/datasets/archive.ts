@@ -10,17 +10,14 @@ import { count, counted, type ProblemList, quoted, singleProblem, someOf } from 
 /** The file that marks a dataset's folder; upper and lower case matter. */
 export const CONFIG_FILE = 'config.json';
 
-/** What problems call the archive as a whole. */
 const THE_ARCHIVE = 'the archive';
 
-/** A dataset on disk: the folder with config.json, or with the file that marks it instead. */
 export interface ArchiveFolder {
   readonly path: string;
   /** The paths of all regular files in it, relative to the folder, with "/", sorted. Links are not followed. */
   readonly files: readonly string[];
 }
 
-/** A file of an archive. */
 export interface ArchiveFile {
   readonly path: string;
   /** The path relative to the archive's folder, with "/", which problems name. */
@@ -28,8 +25,8 @@ export interface ArchiveFile {
 }
 
 /**
- * Finds the one folder with config.json in an unzipped archive: `directory` itself or any folder below it.
- * @param markers names of files that can mark the folder; the first of them that exists decides.
+ * Finds the one folder with config.json, or another marker, in an unzipped archive; the first marker that exists
+ * decides.
  * @throws DatasetError
  */
 export function openArchive(directory: string, markers: readonly string[] = [CONFIG_FILE]): ArchiveFolder {
@@ -46,7 +43,6 @@ export function openArchive(directory: string, markers: readonly string[] = [CON
   };
 }
 
-/** A file of the archive by its exact name; undefined if there is none. */
 export function archiveFile(archive: ArchiveFolder, name: string): ArchiveFile | undefined {
   return archive.files.includes(name) ? { path: join(archive.path, name), name } : undefined;
 }
@@ -91,10 +87,7 @@ function tooManyFiles(): DatasetError {
 const text = z.string('a string');
 const fileName = text.min(1, 'the name of a file in the archive');
 
-/**
- * The fields that config.json has for every task. Families extend it; unknown fields are allowed. `desc`
- * isn't used, so it may be left out.
- */
+/** The fields that config.json has for every task; unknown ones are allowed. `desc` isn't used. */
 export const archiveConfigSchema = z.looseObject(
   { desc: text.default(''), DATASET_NAME: text, DATA_DIR: text },
   'an object with the fields of docs/archives.md',
@@ -107,13 +100,9 @@ export const splitFilesSchema = archiveConfigSchema.extend({
   TEST_FILE: text.optional(),
 });
 
-/** What config.json has for every task. */
 export type ArchiveConfig = z.infer<typeof archiveConfigSchema>;
 
-/**
- * Reads config.json; a missing one counts as an empty object. Each field that doesn't fit becomes a problem,
- * with the field's name as its column.
- */
+/** Reads config.json; a missing one counts as an empty object. Each field that doesn't fit becomes a problem. */
 export async function readArchiveConfig<Schema extends z.ZodType>(
   archive: ArchiveFolder,
   schema: Schema,
@@ -133,11 +122,7 @@ export async function readArchiveConfig<Schema extends z.ZodType>(
   return undefined;
 }
 
-/**
- * The file of this name in DATA_DIR or, if it isn't there, next to config.json. DATA_DIR is often a path on
- * its author's machine, which the archive doesn't have.
- * @returns undefined if there is no such file in the archive.
- */
+/** A file in DATA_DIR (often a path on its author's machine) or, if it isn't there, next to config.json. */
 export function findDataFile(archive: ArchiveFolder, config: ArchiveConfig, name: string): ArchiveFile | undefined {
   for (const place of placesInside(config, name)) {
     const file = archiveFile(archive, place);
@@ -173,7 +158,6 @@ function placesInside(config: ArchiveConfig, name: string): readonly string[] {
   return places.filter((place) => !place.startsWith('../') && !posix.isAbsolute(place));
 }
 
-/** The path with "/" as separator, as in the archive's file names. */
 function relative(path: string): string {
   return path.replaceAll('\\', '/');
 }
@@ -181,21 +165,14 @@ function relative(path: string): string {
 /** Maps a string index to a label: `{ "0": "negative", "1": "positive" }`. */
 export const LABEL_FILE = 'label_id.json';
 
-interface LabelRules {
-  readonly noun?: string;
-  readonly most: number;
-}
-
 /**
  * Reads label_id.json: ids 0 to n−1 without gaps, labels that are unique and not empty.
- * @param rules.noun what a label is called in problems. Default `label`.
- * @param rules.most how many there may be.
- * @returns the labels in the order of their ids, or undefined after adding at least one problem.
+ * @returns the labels in the order of their ids, or undefined after adding at least one problem
  */
 export async function readLabelIds(
   archive: ArchiveFolder,
   problems: ProblemList,
-  { noun = 'label', most }: LabelRules,
+  { noun = 'label', most }: { readonly noun?: string; readonly most: number },
   signal?: AbortSignal,
 ): Promise<readonly string[] | undefined> {
   const file = archiveFile(archive, LABEL_FILE);

@@ -13,9 +13,16 @@ export {
   readLabelIds,
   splitFilesSchema,
 } from './archive.js';
+export {
+  type FetchDatasetOptions,
+  fetchDataset,
+  fileKind,
+  type UnzipOptions,
+  unzip,
+  writeZip,
+  ZIP,
+} from './archive-file.js';
 export { MAX_LABELS, MAX_PASSAGES, MAX_TAGS } from './archive-limits.js';
-export { type FetchDatasetOptions, fetchDataset } from './fetch-dataset.js';
-export { fileKind, ZIP } from './file-kind.js';
 export { byIndex, checkIndices, jsonValue, readJsonFile } from './json-file.js';
 export {
   counted,
@@ -30,13 +37,15 @@ export {
   someOf,
   warnAbout,
 } from './problems.js';
-export { type Columns, columnsSchema, isRowFile, readRowFile, readRows } from './row-file.js';
 export {
   type CheckedRows,
+  type Columns,
+  columnsSchema,
   type EntityRange,
   type EntityRow,
   fieldsOf,
   invalid,
+  isRowFile,
   type LabelledRow,
   type MultilabelRow,
   placeOfField,
@@ -48,10 +57,11 @@ export {
   type Rows,
   type RowsOrPath,
   type RowTable,
+  readRowFile,
+  readRows,
   rowShapes,
   type TaggedRow,
   type TrainingRow,
 } from './rows.js';
 export { type RecordFile, readTable, recordsOf, type SourceFormat } from './tables.js';
 export { type BrokenLine, linesOf, readLines, readText, type TextLine } from './text-lines.js';
-export { type UnzipOptions, unzip, writeZip } from './zip.js';

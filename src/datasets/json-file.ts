@@ -4,7 +4,6 @@ import { MAX_JSON_ENTRY } from './archive-limits.js';
 import { describeBytes, type ProblemList, quoted } from './problems.js';
 import { readText } from './text-lines.js';
 
-/** A member of an object as it is written. */
 interface MemberSource {
   readonly key: string;
   readonly value: string;
@@ -13,9 +12,7 @@ interface MemberSource {
   readonly column: number;
 }
 
-/** White space of JSON. */
 const space = /[ \t\r\n]*/y;
-/** What a scan through an object or array stops at. */
 const bracket = /["{}[\]]/g;
 /** A number, true, false, null, or whatever else stands there. */
 const word = /[^,}\]\s]*/y;
@@ -26,7 +23,6 @@ class JsonMembers {
   #at: number;
   /** Whether the object may end here: before its first member, and after each. */
   #mayEnd = true;
-  /** The line that was counted last: how many are before it, where it starts, and its break. */
   #linesBefore = 0;
   #lineStart = 0;
   #lineBreak: number;
@@ -148,7 +144,6 @@ class JsonMembers {
 export interface JsonMember {
   readonly key: string;
   readonly value: unknown;
-  /** 1-based. */
   readonly line: number;
 }
 
@@ -156,11 +151,10 @@ export interface JsonMember {
 type JsonFile = { readonly members: readonly JsonMember[] } | { readonly members?: undefined; readonly value: unknown };
 
 /**
- * Reads a JSON file of a dataset strictly: no comments, no trailing commas, no key twice in one object. An object is
- * read member by member, so that the thread is never blocked for long.
- * @param name the file's path inside the archive, for problems.
- * @returns undefined if anything is wrong, after adding at least one problem (line and column, 1-based).
- * @throws AbortedError soon after the signal fires.
+ * Reads JSON strictly: no comments, no trailing commas, no key twice in one object. An object is read member by member,
+ * so that the thread is never blocked for long.
+ * @returns undefined if anything is wrong, after adding at least one problem
+ * @throws AbortedError soon after the signal fires
  */
 export async function readJsonFile(
   path: string,
@@ -177,7 +171,6 @@ export async function readJsonFile(
   return problems.total === before ? file : undefined;
 }
 
-/** The value of a file as `JSON.parse` gives it. */
 export function jsonValue(file: JsonFile): unknown {
   if (file.members === undefined) return file.value;
   return Object.fromEntries(file.members.map(({ key, value }) => [key, value]));
@@ -196,14 +189,8 @@ async function readObject(
     if (isPauseDue()) await pause(signal);
     const { line, column } = source;
     if (next === 'too long') {
-      const found = 'found a longer entry here';
-      problems.add({
-        file,
-        line,
-        column,
-        found,
-        expected: `at most ${describeBytes(MAX_JSON_ENTRY)} per entry`,
-      });
+      const expected = `at most ${describeBytes(MAX_JSON_ENTRY)} per entry`;
+      problems.add({ file, line, column, found: 'found a longer entry here', expected });
       return undefined;
     }
     const member = next === 'broken' ? undefined : parsedMember(next);
@@ -220,7 +207,6 @@ async function readObject(
   return { members };
 }
 
-/** @returns undefined if a part of it isn't JSON. */
 function parsedMember(source: MemberSource | 'broken'): { key: string; value: unknown } | undefined {
   if (source === 'broken') return undefined;
   try {
@@ -249,9 +235,8 @@ interface Place {
 }
 
 /**
- * Where the text stops being JSON. `JSON.parse` doesn't always say where, hence a second parser; a very long text isn't
- * read again for it.
- * @param near where the part that can't be read begins.
+ * Where the text stops being JSON. `JSON.parse` doesn't always say where, hence a second parser.
+ * @param near where the part that can't be read begins
  */
 export function syntaxError(text: string, near: Place): Place & { readonly found: string } {
   const unread = { ...near, found: "found text that isn't JSON" };
@@ -267,7 +252,6 @@ export function syntaxError(text: string, near: Place): Place & { readonly found
   return first ?? unread;
 }
 
-/** `CommaExpected` → `comma expected`. */
 function syntaxReason(code: ParseErrorCode): string {
   return printParseErrorCode(code)
     .replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter}`)
@@ -315,7 +299,6 @@ export function visitJson(text: string, visitor: Parameters<typeof visit>[1]): b
   }
 }
 
-/** Checks that the keys of an object are "0", "1", … without gaps, in any order. */
 export async function checkIndices(
   members: readonly JsonMember[],
   file: string,

@@ -10,7 +10,6 @@ export class ProblemList {
     if (this.#listed.length < MAX_LISTED_PROBLEMS) this.#listed.push(problem);
   }
 
-  /** How many problems were added, including the unlisted ones. */
   get total(): number {
     return this.#total;
   }
@@ -20,7 +19,6 @@ export class ProblemList {
   }
 }
 
-/** An error with a single problem, after which nothing else can be checked. */
 export function singleProblem(problem: DatasetProblem, cause?: unknown): DatasetError {
   return new DatasetError([problem], 1, cause === undefined ? undefined : { cause });
 }
@@ -40,12 +38,10 @@ export function someOf(names: readonly string[], most = 6): string {
   return names.length <= most ? shown : `${shown} and ${count(names.length - most)} more`;
 }
 
-/** A count with thousands separators. */
 export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** `1 column`, `3 columns`. */
 export function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
@@ -99,7 +95,6 @@ export interface DatasetWarning {
 /** How many places a warning names. */
 export const MAX_WARNING_EXAMPLES = 5;
 
-/** One warning about all these places; none if there are no places. */
 export function warnAbout(
   kind: DatasetWarningKind,
   places: readonly DatasetLocation[],
@@ -121,10 +116,7 @@ const reasons: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'it is no longer there'],
 ]);
 
-/**
- * Why the file system refused a file of a dataset. Never its own message, which has the path on this machine: the
- * sender of the dataset may read the result.
- */
+/** Why the file system refused a file. Never its own message, which has the path on this machine. */
 export function fileFailure(thrown: unknown): string {
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'an unknown error';
   const reason = reasons.get(code);

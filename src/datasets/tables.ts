@@ -5,8 +5,6 @@ import { syntaxError, visitJson } from './json-file.js';
 import { counted, type ProblemList, quoted, someOf } from './problems.js';
 import { type BrokenLine, fileLines, readLines, type TextLine } from './text-lines.js';
 
-/** Reads records in common formats: CSV, TSV and JSON Lines. */
-
 /**
  * csv: quoted as in RFC 4180, with a header row. tsv: tab-separated without quoting, with a header row.
  * jsonl: one JSON object per line.
@@ -21,15 +19,12 @@ export interface RecordFile {
 }
 
 export interface SourceRecord {
-  /** Where the record begins. */
   readonly line: number;
   /** Values of the requested columns, in that order; undefined where missing. Strings, except in JSON Lines. */
   readonly values: readonly unknown[];
 }
 
-/** A file of records that was read. */
 export interface Table {
-  /** Those of its header or, of JSON Lines, the fields of its first object. */
   readonly columns: readonly string[];
   /** All records. A column that the header lacks becomes a problem. */
   select(columns: readonly string[]): readonly SourceRecord[];
@@ -54,22 +49,19 @@ function formatOf(path: string): SourceFormat {
   return ending === 'tsv' || ending === 'jsonl' ? ending : 'csv';
 }
 
-/** The cells of one record. */
 interface Cells {
-  /** The line that it begins on. */
   readonly line: number;
   readonly cells: readonly string[];
 }
 
-/** How the cells of a record are written. */
 const dialects = {
   csv: { delimiter: ',', quote: '"' },
   tsv: { delimiter: '\t', quote: false },
 } as const;
 
 /**
- * The records of a table as they come, the header first; blank lines are skipped. A quoted cell may have delimiters,
- * quotes (doubled) and line breaks. Bad quoting is a problem, after which nothing is read.
+ * The records of a table, the header first; blank lines are skipped. A quoted cell may have delimiters, quotes
+ * (doubled) and line breaks. Bad quoting is a problem, after which nothing is read.
  */
 export async function* recordsOf(
   lines: AsyncIterable<readonly (TextLine | BrokenLine)[]>,
@@ -126,13 +118,11 @@ export async function* recordsOf(
   }
 }
 
-/** By the parser's codes. */
 const quotingProblems: ReadonlyMap<string, string> = new Map([
   ['INVALID_OPENING_QUOTE', 'a quote inside a cell that does not begin with one'],
   ['CSV_INVALID_CLOSING_QUOTE', 'text after the closing quote of a cell'],
 ]);
 
-/** Rows under a header. */
 function cellTable(file: string, header: Cells | undefined, rows: readonly Cells[], problems: ProblemList): Table {
   const columns = header?.cells ?? [];
   const whole = rows.filter(({ line, cells }) => {
@@ -158,7 +148,6 @@ function cellTable(file: string, header: Cells | undefined, rows: readonly Cells
   };
 }
 
-/** JSON Lines, or one array of objects. */
 function jsonTable(file: string, lines: readonly TextLine[], problems: ProblemList): Table {
   const isArray = lines
     .find(({ text }) => text.trim() !== '')
@@ -179,7 +168,6 @@ function jsonTable(file: string, lines: readonly TextLine[], problems: ProblemLi
   };
 }
 
-/** A value of a JSON file, and the text of a line that isn't JSON. */
 interface LocatedValue {
   readonly line: number;
   readonly value: unknown;
@@ -217,7 +205,6 @@ function arrayItems(file: string, lines: readonly TextLine[], problems: ProblemL
   return items.map((value: unknown, at) => ({ line: itemLines[at] ?? 1, value }));
 }
 
-/** @returns undefined for what isn't JSON */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -8,14 +8,11 @@ import { count, counted, describeBytes, fileFailure, type ProblemList } from './
 
 /** Reads text as strict UTF-8, so that a wrong encoding is reported and never trained on. */
 
-/** A line without its line break. */
 export interface TextLine {
-  /** 1-based. */
   readonly number: number;
   readonly text: string;
 }
 
-/** A line that can't be read. */
 export interface BrokenLine {
   readonly number: number;
   readonly problem: Omit<DatasetProblem, 'file' | 'line'>;
@@ -63,7 +60,6 @@ export async function* linesOf(
   yield [pending.isUtf16 ? { number: 1, problem: UTF16 } : last];
 }
 
-/** The bytes of a line so far. */
 class PendingLine {
   #chunks: Uint8Array[] = [];
   #length = 0;
@@ -102,10 +98,8 @@ class PendingLine {
 }
 
 /**
- * The lines of a file, as {@link linesOf} has them. Each that can't be read becomes a problem and is left out; after
- * {@link MAX_LINES} nothing more is read.
- * @param name the file's path inside the archive, for problems.
- * @throws AbortedError soon after the signal fires.
+ * The lines of a file. Each that can't be read becomes a problem; after {@link MAX_LINES} nothing more is read.
+ * @throws AbortedError soon after the signal fires
  */
 export async function* fileLines(
   path: string,
@@ -127,7 +121,6 @@ export async function* fileLines(
   }
 }
 
-/** All of {@link fileLines}. */
 export async function readLines(...file: Parameters<typeof fileLines>): Promise<TextLine[]> {
   const lines: TextLine[] = [];
   for await (const some of fileLines(...file)) for (const line of some) lines.push(line);
@@ -135,10 +128,8 @@ export async function readLines(...file: Parameters<typeof fileLines>): Promise<
 }
 
 /**
- * The whole text of a file without its byte order mark.
- * @returns undefined if the file can't be read, is larger than {@link MAX_TEXT_BYTES} or isn't UTF-8, after adding a
- *   problem, or one for each line that isn't UTF-8.
- * @throws AbortedError soon after the signal fires.
+ * The whole text of a file without its byte order mark; undefined after adding a problem.
+ * @throws AbortedError soon after the signal fires
  */
 export async function readText(
   path: string,
@@ -167,7 +158,6 @@ function startsWith(bytes: Uint8Array, prefix: readonly number[]): boolean {
   return prefix.every((byte, index) => bytes[index] === byte);
 }
 
-/** @throws AbortedError if the signal has fired */
 function unreadable(file: string, thrown: unknown, signal: AbortSignal | undefined): DatasetProblem {
   if (signal?.aborted) throw new AbortedError('reading the dataset', { cause: thrown });
   return { file, found: `it can't be read (${fileFailure(thrown)})`, expected: 'a readable file' };

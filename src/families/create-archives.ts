@@ -241,12 +241,10 @@ export function createRetrievalArchive(
   });
 }
 
-/** Whatever is thrown on the way becomes the error of the result here. */
 function making<Summary>(path: string, make: () => Promise<Summary>): ResultAsync<Summary, OrchardError> {
   return ResultAsync.fromPromise(make(), (thrown) => toOrchardError(thrown, `making ${path}`));
 }
 
-/** Checks the options that all archives share. @throws ValidationError for the first that is invalid. */
 function checkArchiveOptions(options: Omit<ArchiveOptions<unknown>, 'rows' | 'devRows'>): void {
   const { name, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   if (!/^(?!\.+$)[\w.-]{1,100}$/.test(name)) {

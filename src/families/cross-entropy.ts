@@ -7,7 +7,6 @@ export function crossEntropy(graph: Graph, logits: Tensor): Tensor {
   return graph.scale(graph.reduceSum(terms, [...logits.shape.keys()]), -1);
 }
 
-/** A row of the logits, the class that is right there, and what the row counts. */
 interface TargetRow {
   readonly row: number;
   readonly id: number;
@@ -15,8 +14,8 @@ interface TargetRow {
 }
 
 /**
- * Fills the targets of {@link crossEntropy}: a row's sum to its share of `total`.
- * @param targets [rows, classes], 0 at first.
+ * Fills the targets of {@link crossEntropy}: a row's sum to its share of `total`. @param targets [rows, classes], 0 at
+ * first.
  * @param labelSmoothing share of a row's target that is spread over all classes evenly (Szegedy et al. 2016).
  */
 export function fillTargets(

@@ -3,19 +3,14 @@ import type { CalibrationBin, ClassFigures, Confusion, Mistake } from '../models
 /** Bins of confidence, as in Guo et al. 2017. */
 const BINS = 15;
 
-/** Fewer bins for the plot in the report, which must stay readable. */
 const PLOTTED_BINS = 10;
 
-/** One decision: how sure the model was, and whether it was right. */
 export interface Decision {
   readonly confidence: number;
   readonly right: boolean;
 }
 
-/**
- * Expected calibration error (Naeini et al. 2015): the mean over all decisions of |accuracy − confidence| of
- * their bin, bins being 15 equal parts of [0, 1]. 0 is perfect.
- */
+/** Naeini et al. 2015: the mean over all decisions of |accuracy − confidence| of their bin. 0 is perfect. */
 export function expectedCalibrationError(decisions: readonly Decision[]): number {
   const excess = new Float64Array(BINS);
   for (const { confidence, right } of decisions) {
@@ -41,10 +36,7 @@ export function calibrationBins(decisions: readonly Decision[]): CalibrationBin[
     .map(({ confidence, right, rows }) => ({ confidence: confidence / rows, accuracy: right / rows, rows }));
 }
 
-/**
- * Precision, recall and F1 of a class, 0 where there is nothing to divide by.
- * @param right how often it was given and is true. @param wrong given only. @param missed true only.
- */
+/** 0 where there is nothing to divide by. @param right given and true; wrong: given only; missed: true only */
 export function figuresOf(right: number, wrong: number, missed: number): Omit<ClassFigures, 'label'> {
   return {
     precision: share(right, right + wrong),
@@ -59,17 +51,13 @@ export function share(part: number, whole: number): number {
   return whole === 0 ? 0 : part / whole;
 }
 
-/** A text with its labels, and those that a model gave it. */
 export interface JudgedLabels {
   readonly text: string;
   readonly actual: readonly string[];
   readonly predicted: readonly string[];
 }
 
-/**
- * The model's mistake on a text, if it made one. Its score is the highest probability of a wrong label or, if labels are
- * only missing, the highest probability that one of these is absent.
- */
+/** Its score is the highest probability of a wrong label or, if labels are only missing, that one is absent. */
 export function labelMistake(
   { text, actual, predicted }: JudgedLabels,
   probabilityOf: (label: string) => number,

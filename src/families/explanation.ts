@@ -2,8 +2,6 @@ import { type InferenceResult, MAX_QUERY_CHARACTERS, ValidationError } from '../
 import type { Encoding, TextOutputs, TextReader, TextWindow } from '../text/index.js';
 import type { Word } from './words.js';
 
-/** What explains an answer: words are left out of the text, and what becomes of the answer then is read. */
-
 /** A word of the text that was asked about, and what it adds to an answer. */
 export interface ExplainedWord {
   /** As it stands in the text. */
@@ -63,12 +61,12 @@ export interface ModelResult extends JudgedResult {
 }
 
 /** What to explain. */
+/** What to explain. */
 export interface ExplanationChoice {
   /** Classification only: the label. Default: the most probable one. */
   readonly label?: string | undefined;
 }
 
-/** Neighbouring words that are left out together, and what the encoder gives without them. */
 interface LeftOut {
   readonly span: WordSpan;
   readonly outputs: TextOutputs;
@@ -80,20 +78,13 @@ export interface WordSpan {
   readonly end: number;
 }
 
-/** How a family explains its models' answers. */
 export interface Explainer {
-  /**
-   * What the encoder reads in place of words that are left out: nothing, or a mask for each of their pieces, so that all
-   * others keep their places.
-   */
+  /** What the encoder reads for words that are left out: nothing, or masks, so that others keep their places. */
   readonly leavesOut: 'removed' | 'masked';
-  /** The words that get weights. */
   wordsOf(text: string): readonly Word[];
   /**
-   * In steps of some milliseconds each.
-   * @param words of {@link Explainer.wordsOf}.
-   * @param outputs of the encoder for the whole text.
-   * @throws ValidationError for a choice that the model doesn't have.
+   * In steps of some milliseconds each. @param outputs of the encoder for the whole text
+   * @throws ValidationError for a choice that the model doesn't have
    */
   explain(
     text: string,
@@ -107,7 +98,6 @@ export interface Explainer {
 /** How many times more the encoder reads a text, at most: in a longer text, neighbouring words are left out together. */
 export const MAX_LEFT_OUT = 128;
 
-/** Which words are left out together. */
 export function spansToLeaveOut(words: number): WordSpan[] {
   const length = Math.max(1, Math.ceil(words / MAX_LEFT_OUT));
   const spans = Array.from({ length: Math.ceil(words / length) }, (_, at) => at * length);
@@ -120,10 +110,7 @@ export function textWithout(text: string, words: readonly Word[], span: WordSpan
   return text.slice(0, from).trimEnd() + text.slice(to);
 }
 
-/**
- * What the encoder reads of a text without some words. Windows that have none of them are those of the whole text.
- * @param whole the windows of the whole text. @param row of the text.
- */
+/** Windows that have none of the words are those of the whole text. @param row of the text */
 function windowsWithout(
   text: string,
   words: readonly Word[],
@@ -140,7 +127,6 @@ function windowsWithout(
   });
 }
 
-/** How a whole text was read, and by whom. */
 interface WholeText {
   readonly whole: readonly TextWindow[];
   readonly row: number;
@@ -148,7 +134,6 @@ interface WholeText {
   readonly leavesOut: Explainer['leavesOut'];
 }
 
-/** Shares what spans of words add by their words, evenly. [words] */
 export function shareByWords(
   words: number,
   spans: readonly { readonly span: WordSpan; readonly added: number }[],
@@ -160,7 +145,6 @@ export function shareByWords(
   return shares;
 }
 
-/** Words with what each of them adds. */
 export function weighedWords(words: readonly Word[], weightOf: (at: number) => number): ExplainedWord[] {
   return words.map(({ text: word, start }, at) => ({ word, start, weight: weightOf(at) }));
 }
@@ -210,7 +194,6 @@ export class ExplainedText {
   readonly #words: readonly Word[];
   readonly #without: { readonly span: WordSpan; readonly windows: readonly TextWindow[] }[] = [];
 
-  /** @throws ValidationError for a text that is too long, or a model whose family explains nothing. */
   constructor(explainer: Explainer | undefined, text: string) {
     if (explainer === undefined) {
       const msg = "models of this family can't be explained: their decoder has no explainer";
@@ -226,7 +209,6 @@ export class ExplainedText {
     this.#words = explainer.wordsOf(text);
   }
 
-  /** Reads the text without its words, step by step. @param whole its windows. */
   *read(reader: TextReader, whole: readonly TextWindow[], row: number): Generator<undefined, void> {
     const known = new Set(whole);
     const reading = { whole, row, reader, leavesOut: this.#explainer.leavesOut };

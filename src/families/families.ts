@@ -1,18 +1,64 @@
 import { type FamilyName, familyNameOf, ModelFolderError, type ModelType } from '../contract/index.js';
 import type { ModelFolderConfig } from '../models/index.js';
-import { papaya } from './classification/index.js';
-import { grapefruit } from './entities/index.js';
+import { entityTypes } from './entities/bio-tags.js';
 import type { Family, TypeFacts } from './family.js';
-import { dragonfruit } from './retrieval/index.js';
 
-/** Every family, by its name. */
+const papaya: Family = {
+  name: 'Papaya',
+  tier: 'basic',
+  durations: {
+    scratch: { rows: 40_000, minEpochs: 3, maxEpochs: 30 },
+    backbone: { rows: 40_000, minEpochs: 3, maxEpochs: 10 },
+  },
+  answerView: 'labels',
+  longTexts: 'truncate',
+  marksCapitals: false,
+  classNames: ({ orchard }) => ({ noun: 'label', names: orchard.labels }),
+  rows: async () => (await import('./classification/rows.js')).classificationRows,
+  training: async () => (await import('./classification/training.js')).papayaTraining,
+  decoder: async (config, files) => (await import('./classification/decoder.js')).papayaDecoder(config, files),
+};
+
+export const grapefruit: Family = {
+  name: 'Grapefruit',
+  tier: 'basic',
+  durations: {
+    scratch: { rows: 60_000, minEpochs: 3, maxEpochs: 30 },
+    backbone: { rows: 120_000, minEpochs: 3, maxEpochs: 10 },
+  },
+  answerView: 'entities',
+  longTexts: 'windows',
+  backboneEnding: 'entities',
+  marksCapitals: true,
+  classNames: ({ orchard }) => ({ noun: 'entity type', names: entityTypes(orchard.labels) }),
+  rows: async () => (await import('./entities/rows.js')).sequenceRows,
+  training: async () => (await import('./entities/training.js')).grapefruitTraining,
+  decoder: async (config, files) => (await import('./entities/decoder.js')).grapefruitDecoder(config, files),
+};
+
+export const dragonfruit: Family = {
+  name: 'Dragonfruit',
+  tier: 'pro',
+  // A row costs more here: each question is trained with two passages, and each epoch ends with reading all.
+  durations: {
+    scratch: { rows: 15_000, minEpochs: 2, maxEpochs: 5 },
+    backbone: { rows: 10_000, minEpochs: 1, maxEpochs: 5 },
+  },
+  answerView: 'passages',
+  longTexts: 'truncate',
+  marksCapitals: false,
+  classNames: () => ({ noun: 'label', names: [] }),
+  rows: async () => (await import('./retrieval/rows.js')).retrievalRows,
+  training: async () => (await import('./retrieval/training.js')).dragonfruitTraining,
+  decoder: async (config, files) => (await import('./retrieval/decoder.js')).dragonfruitDecoder(config, files),
+};
+
 export const families: Readonly<Record<FamilyName, Family>> = {
   Papaya: papaya,
   Grapefruit: grapefruit,
   Dragonfruit: dragonfruit,
 };
 
-/** How transformers.js runs the encoder of a model, in Markdown. */
 const transformersUsage = (
   pipeline: string,
 ) => `With transformers.js, the encoder alone, where it knows the \`model_type\` of config.json for this task:
@@ -36,7 +82,6 @@ const taggerCard: TypeFacts['card'] = {
   usage: transformersUsage('token-classification'),
 };
 
-/** Every type of model. */
 export const typeFacts: Readonly<Record<ModelType, TypeFacts>> = {
   'binary-text-classification': {
     mainMetric: 'accuracy',
@@ -71,16 +116,11 @@ export function taskOf(type: ModelType): ModelType {
   return typeFacts[type].sameTaskAs ?? type;
 }
 
-/** The family that trains models of a type. */
 export function familyOfType(type: ModelType): Family {
   return families[familyNameOf[type]];
 }
 
-/**
- * The family of a model.
- * @param file its config.json, named in errors.
- * @throws ModelFolderError if its type belongs to another family.
- */
+/** @param file its config.json, named in errors. @throws ModelFolderError if its type belongs to another family */
 export function familyOfModel({ orchard }: Pick<ModelFolderConfig, 'orchard'>, file: string): Family {
   const { family, type } = orchard;
   const right = familyNameOf[type];

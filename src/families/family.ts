@@ -17,56 +17,36 @@ export interface Family {
   readonly name: FamilyName;
   /** The tier that an account needs to train it. */
   readonly tier: Tier;
-  /**
-   * How long training lasts unless the request says: from random weights (docs/training.md), and from a
-   * backbone (docs/backbones.md).
-   */
+  /** Unless the request says: from random weights (docs/training.md), and from a backbone (docs/backbones.md). */
   readonly durations: { readonly scratch: Duration; readonly backbone: Duration };
-  /** How its answers are best shown to people. */
   readonly answerView: AnswerView;
   readonly longTexts: LongTexts;
-  /**
-   * Ending of the names of backbones that were made for it: `entities`, if `english-mini-entities` is to be taken before
-   * `english-mini`. Default: it takes what all take.
-   */
+  /** `entities` takes the backbone `english-mini-entities` rather than `english-mini`. Default: none of its own. */
   readonly backboneEnding?: string;
   /** Whether token types may tell the encoder which words had capitals, if its tokenizer folds case. */
   readonly marksCapitals: boolean;
-  /** The classes that a model of it tells apart. */
   classNames(config: ModelFolderConfig): ClassNames;
   /** How its rows are read, checked and written, loaded on first use: a program that only predicts doesn't need it. */
   rows(): Promise<FamilyRows>;
-  /** How it is trained, loaded on first use. */
   training(): Promise<FamilyTraining>;
-  /**
-   * Makes the function that turns a text and the encoder's outputs for it into a result.
-   * @throws ModelFolderError for a file that is missing or doesn't fit.
-   */
+  /** @throws ModelFolderError for a file that is missing or doesn't fit */
   decoder(config: ModelFolderConfig, files: ModelFiles): Promise<Decoder>;
 }
 
-/** How archives and tables become what a family trains on. */
 export interface FamilyRows<Made extends Dataset = Dataset> {
-  /**
-   * Reads and checks an unpacked archive.
-   * @throws DatasetError with every problem; AbortedError soon after the signal fires.
-   */
+  /** Reads an unpacked archive. @throws DatasetError with every problem; AbortedError soon after the signal fires */
   read(directory: string, type: ModelType, signal?: AbortSignal): Promise<Made>;
   /**
    * Checks rows, leaves out repeated ones, and sets some aside for dev unless dev rows are given.
-   * @throws DatasetError with every problem; AbortedError soon after the signal fires.
+   * @throws DatasetError with every problem; AbortedError soon after the signal fires
    */
   check(sets: RowSets, type: ModelType, signal?: AbortSignal): Promise<CheckedRowSets<Made>>;
-  /**
-   * The files of an archive, by their paths in its folder: text, or an object that becomes JSON.
-   * @param name of the dataset.
-   */
+  /** The files of an archive, by their paths in its folder: text, or an object that becomes JSON. */
   write(dataset: Made, name: string): Readonly<Record<string, string | object>>;
 }
 
 /** How a family's datasets become tasks, and the trained encoders model folders. */
 export interface FamilyTraining<Made extends Dataset = Dataset> {
-  /** @param dataset of {@link FamilyRows}. */
   task(dataset: Made): TrainingTask;
   /** Adds the operations from token ids to this model's outputs to a graph for inference. */
   exportedOutputs(graph: Graph, encoder: Encoder, inputs: EncoderInputs, config: ModelFolderConfig): ExportedOutput;
@@ -89,7 +69,6 @@ export interface TypeFacts {
   readonly card: CardFacts;
 }
 
-/** What a model's card says about its type. */
 export interface CardFacts {
   /** What the model does, as words after "it": `gives a text one of two labels`. */
   readonly does: string;
@@ -99,7 +78,6 @@ export interface CardFacts {
   readonly usage: string;
 }
 
-/** How long training lasts. */
 export interface Duration {
   /** Training rows read over all epochs, as far as the two limits allow. */
   readonly rows: number;
@@ -107,7 +85,6 @@ export interface Duration {
   readonly maxEpochs: number;
 }
 
-/** The classes of a model, by what one of them is called: `label`, `entity type`. */
 export interface ClassNames {
   readonly noun: string;
   readonly names: readonly string[];
@@ -116,43 +93,36 @@ export interface ClassNames {
 /** What becomes of a text that is longer than the encoder reads: its end is cut off, or it is read in windows. */
 export type LongTexts = 'truncate' | 'windows';
 
-/** The output of an inference graph, named as other libraries expect it. */
 export interface ExportedOutput {
   readonly name: string;
   /** [batch, outputs], or [batch, tokens, outputs]. */
   readonly tensor: Tensor;
 }
 
-/** Makes a result of a text and the encoder's outputs for it. */
 export interface Decoder {
   (text: string, outputs: TextOutputs): ModelResult;
   /**
-   * The same in steps of some milliseconds each, where a long text takes longer: the work of others, for the same model
-   * too, goes between them. Absent where even the longest query is decoded quickly.
+   * The same in steps of some milliseconds each; the work of others, for the same model too, goes between them. Absent
+   * where even the longest query is decoded quickly.
    */
   readonly inSteps?: (text: string, outputs: TextOutputs) => Generator<undefined, InferenceResult>;
   /** How its answers are explained. Absent: they can't be. */
   readonly explainer?: Explainer;
 }
 
-/** The files of a model folder that its family alone understands, by name. */
 export type ModelFiles = ReadonlyMap<string, ModelFile>;
 
 export interface ModelFile {
   readonly bytes: Uint8Array;
-  /** Its path, for errors. */
   readonly file: string;
 }
 
-/** What the training loop needs to know about a dataset; a family makes it from an archive. */
 export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   readonly warnings: readonly DatasetWarning[];
-  /** The texts to train and to evaluate on, row by row. */
   readonly train: readonly string[];
   readonly dev: readonly string[];
   /** The numbers of examples, where not every text is one: in retrieval, texts are questions and passages. */
   readonly examples?: { readonly train: number; readonly dev: number };
-  /** As in {@link TypeFacts}. */
   readonly mainMetric: TypeFacts['mainMetric'];
   readonly head: Head;
   /** A copy of the task with edited copies of training rows added; dev stays as it is. */
@@ -163,7 +133,6 @@ export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   trainExpert(options: ExpertOptions): Promise<TrainedExpert>;
   /** Bytes of memory that training the lexical expert takes at most, roughly. Default 0. */
   expertBytes?(): number;
-  /** The fields of config.json that this task decides. */
   describe(): TaskDescription;
 }
 
@@ -186,15 +155,10 @@ export interface ExpertOptions {
 
 /** A trained lexical expert that isn't blended with the encoder yet. */
 export interface TrainedExpert {
-  /**
-   * Blends expert and encoder.
-   * @param outputs of the finished encoder for each dev text.
-   * @throws AbortedError soon after the signal fires.
-   */
+  /** @param outputs of the finished encoder for each dev text. @throws AbortedError soon after the signal fires */
   finish(outputs: readonly TextOutputs[], signal?: AbortSignal): FinishedTask | Promise<FinishedTask>;
 }
 
-/** What training yields besides the encoder's weights. */
 export interface FinishedTask {
   readonly blend: Blend;
   /** Files that the decoder will need, by name. */
@@ -238,7 +202,6 @@ export interface Scores {
   readonly value: number;
 }
 
-/** Fields of config.json that name a class of transformers. */
 export interface TransformersClass {
   readonly architectures: string[];
   /** Classes that the folder has, by the class of transformers that looks them up: `file.Class`. */

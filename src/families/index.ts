@@ -1,7 +1,6 @@
-export { withoutPunctuation, withSlips } from './classification/augmentation.js';
 export { type ClassificationType, classificationTypes } from './classification/classification-dataset.js';
 export { classificationScores } from './classification/evaluation.js';
-export { classificationTask } from './classification/training.js';
+export { classificationTask, withoutPunctuation, withSlips } from './classification/training.js';
 export {
   type ArchiveOptions,
   type ArchiveSummary,
@@ -34,7 +33,6 @@ export {
   type Decision,
   expectedCalibrationError,
   figuresOf,
-  type JudgedLabels,
   labelMistake,
   share,
 } from './evaluation.js';
@@ -46,7 +44,6 @@ export {
   type Explanation,
   type ExplanationChoice,
   type JudgedResult,
-  MAX_EXPLAINED_CHARACTERS,
   MAX_LEFT_OUT,
   type MatchedWord,
   type ModelResult,
@@ -58,13 +55,10 @@ export type {
   ClassNames,
   Decoder,
   Duration,
-  ExpertOptions,
-  ExportedOutput,
   Family,
   FamilyRows,
   FamilyTraining,
   FinishedTask,
-  LongTexts,
   ModelFile,
   ModelFiles,
   PartFigures,
@@ -72,7 +66,6 @@ export type {
   TaskDescription,
   TrainedExpert,
   TrainingTask,
-  TypeFacts,
 } from './family.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './retrieval/passages.js';
 export { meanOfRows, quantizeVector, unitVector, VectorIndex } from './retrieval/vector-index.js';

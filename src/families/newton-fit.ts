@@ -1,10 +1,8 @@
 import type { Steps } from '../system/index.js';
 
-/** A number that is fitted. */
 interface FittedNumber {
   /** Where fitting starts, and what the number is pulled towards where there are few rows. */
   readonly start: number;
-  /** How far from its start a number of its kind usually is. */
   readonly scale: number;
   readonly least: number;
 }
@@ -22,9 +20,8 @@ const MAX_SWEEPS = 60;
 const TOLERANCE = 1e-4;
 
 /**
- * The numbers under which the rows are most likely. Newton steps go through the numbers one at a time; as the loss
- * is convex, that finds the optimum in spite of the bounds. A step is at most as long as the number itself or, below
- * 1, as 1: far from the optimum the loss is nearly flat, and a full step would overshoot.
+ * Newton steps go through the numbers one at a time; as the loss is convex, that finds the optimum in spite of the
+ * bounds. A step is at most as long as the number itself or 1: far from the optimum, a full step would overshoot.
  */
 export function* newtonFit(
   numbers: readonly FittedNumber[],

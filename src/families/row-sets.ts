@@ -9,12 +9,8 @@ import {
 } from '../datasets/index.js';
 import { filterWithPauses, isPauseDue, mapWithPauses, pause, Random } from '../system/index.js';
 
-/** What families share in making a dataset of rows: splitting, repeated rows, and rows of train that are in dev too. */
-
-/** Rows to make a dataset of, and how. */
 export interface RowSets {
   readonly train: RowTable;
-  /** Default: some of `train` are set aside. */
   readonly dev?: RowTable | undefined;
   /** Share of the rows to set aside for dev. Default {@link DEFAULT_DEV_FRACTION}. */
   readonly devFraction?: number | undefined;
@@ -33,14 +29,12 @@ export interface Dataset {
   readonly warnings: readonly DatasetWarning[];
 }
 
-/** A dataset that was made of rows. */
 export interface CheckedRowSets<Made extends Dataset = Dataset> {
   readonly dataset: Made;
   /** A warning about the rows that were left out because they repeat an earlier one; none if there are none. */
   readonly leftOut: readonly DatasetWarning[];
 }
 
-/** The rows of a dataset, divided; each half keeps the order of the source. */
 export interface Splits<Row> {
   readonly train: readonly Row[];
   readonly dev: readonly Row[];
@@ -50,13 +44,12 @@ export interface Splits<Row> {
 interface SplitKeys {
   /** Rows with the same text stay together, so that dev has nothing that train has seen. */
   readonly text: string;
-  /** Names or ids. */
   readonly labels: readonly (string | number)[];
 }
 
 /**
- * Sets rows aside for dev, the same ones for the same seed. Stratified: each label gives its share of texts,
- * rounded, and at least one if it has two or more; a row with several labels counts for its rarest.
+ * The same rows for the same seed. Stratified: each label gives its share of texts, rounded, and at least one if it has
+ * two or more; a row with several labels counts for its rarest.
  */
 function splitDev<Row>(
   rows: readonly Row[],
@@ -94,8 +87,7 @@ function textsByStratum(rows: readonly SplitKeys[]): Iterable<readonly string[]>
   return strata.values();
 }
 
-/** How a family makes a dataset of rows. */
-export interface SplitRules<Row> {
+interface SplitRules<Row> {
   /** What a row is called: `text`, `sentence`, `question`. */
   readonly noun: string;
   /** What some rows can be set aside of, in words. */
@@ -105,18 +97,14 @@ export interface SplitRules<Row> {
   /** Equal for rows that say the same. */
   readonly keyOf: (row: Row) => string;
   readonly splitKeysOf: (row: Row) => SplitKeys;
-  /** Adds a problem if the rows to train on leave nothing to learn. */
   readonly checkTrainable: (train: readonly Row[]) => void;
 }
 
-/**
- * The distinct rows to train on and those for dev, which are some of the others if none were given.
- * @throws DatasetError with every problem
- */
+/** Distinct rows to train on and for dev; dev is some of the others if none is given. @throws DatasetError */
 export async function splitRowSets<Row extends DatasetLocation>(
   sets: RowSets,
-  { noun, needed, check, keyOf, splitKeysOf, checkTrainable }: SplitRules<Row>,
   problems: ProblemList,
+  { noun, needed, check, keyOf, splitKeysOf, checkTrainable }: SplitRules<Row>,
 ): Promise<Splits<Row> & Pick<CheckedRowSets, 'leftOut'>> {
   const repeated: Row[] = [];
   const distinct = (rows: readonly Row[]) => {
@@ -152,9 +140,7 @@ export async function requireValid<Made>(read: (problems: ProblemList) => Promis
 
 /** How the rows of a family are compared. */
 export interface RowComparison<Row> {
-  /** What a row is called: `row`, `sentence`, `question`. */
   readonly noun: string;
-  /** What the two splits are called. */
   readonly train: string;
   readonly dev: string;
   /** Equal for rows with the same text, as far as a model can tell. */

@@ -16,8 +16,8 @@ export function softmax(logits: Float32Array | Float64Array): Float64Array {
 }
 
 /**
- * How fast the log-odds of one outcome of a softmax grow with each logit, at these logits: 1 with its own, and with each
- * other one less by that one's share of what is left of the probability. [logits]
+ * How fast the log-odds of one outcome grow with each logit: 1 with its own; with another, less by its share of the
+ * rest. [logits]
  */
 export function logOddsSlope(logits: Float32Array | Float64Array, own: number): Float64Array {
   const others = softmax(Float64Array.from(logits, (logit, at) => (at === own ? Number.NEGATIVE_INFINITY : logit)));

@@ -3,9 +3,8 @@ import type { Random } from '../system/index.js';
 /** Splits texts into words like those of the training data, whose sentences come already split. */
 
 /**
- * whitespace: at white space only. punctuation: marks around words are words of their own, as in most
- * corpora. marks: marks within words are, too, as in biomedical corpora. characters: as punctuation, and each
- * character of a script without spaces is a word.
+ * punctuation: marks around words are words, as in most corpora. marks: marks within words too, as in biomedical
+ * corpora. characters: as punctuation, and each character of a script without spaces is a word.
  */
 export const wordSplittings = ['whitespace', 'punctuation', 'marks', 'characters'] as const;
 export type WordSplitting = (typeof wordSplittings)[number];
@@ -13,7 +12,6 @@ export type WordSplitting = (typeof wordSplittings)[number];
 /** `text.slice(start, start + word.text.length) === word.text` */
 export interface Word {
   readonly text: string;
-  /** UTF-16 code units into the text. */
   readonly start: number;
 }
 
@@ -27,7 +25,6 @@ const unspacedCharacter = new RegExp(`[${UNSPACED}]\\p{M}*|\\p{M}+`, 'gu');
 const hasUnspaced = new RegExp(`[${UNSPACED}]`, 'u');
 const startsUnspaced = new RegExp(`^[${UNSPACED}]`, 'u');
 
-/** Most words: there is nothing to split off. */
 const plain = /^[a-z0-9]+$/i;
 
 /** The words of a text, left to right; together they have every character that isn't white space. */
@@ -51,7 +48,6 @@ function setApart(run: Word, splitting: WordSplitting): Word[] {
   return splitting === 'marks' ? matches(run.text, singleMarks, run.start) : setPunctuationApart(run);
 }
 
-/** @param pattern a global one that never matches nothing. */
 function matches(text: string, pattern: RegExp, offset: number): Word[] {
   const words: Word[] = [];
   pattern.lastIndex = 0;
@@ -61,10 +57,7 @@ function matches(text: string, pattern: RegExp, offset: number): Word[] {
   return words;
 }
 
-/**
- * Made on first use: it takes milliseconds that other families needn't wait for. ICU's dictionaries are
- * chosen by script; the language makes no difference.
- */
+/** Made on first use, which takes milliseconds. ICU chooses dictionaries by script, so any language will do. */
 let segmenter: Intl.Segmenter | undefined;
 
 /** ICU's time for a run grows with the square of its length, so that longer runs are segmented in pieces. */
@@ -101,7 +94,6 @@ const clitic = /(?<=[\p{L}\p{N}])['’](?:s|m|d|re|ve|ll)$/iu;
 const MAX_CLITIC = 3;
 /** U.S., e.g., the J. of J. Smith. */
 const initials = /^(?:\p{L}\.){1,6}$/u;
-/** English words that are written with a full stop. */
 const abbreviations = new Set(
   'mr. mrs. ms. dr. prof. st. jr. sr. inc. corp. co. ltd. vs. gov. gen. sen. rep. rev. capt. lt. col.'.split(' '),
 );
@@ -136,7 +128,6 @@ function endLength(text: string): number {
   return length;
 }
 
-/** How many sentences decide how texts are split. */
 const SENTENCES_TO_LOOK_AT = 2000;
 /** Scripts without spaces decide only where they make up this share of the words. */
 const MIN_UNSPACED_SHARE = 0.1;
@@ -151,9 +142,8 @@ const onlyMarks = /^[\p{P}`]+$/u;
 const severalUnspaced = new RegExp(`[${UNSPACED}]\\p{M}*[${UNSPACED}]`, 'u');
 
 /**
- * The splitting that cuts texts as these training sentences were cut. Marks are set apart unless words with a
- * mark attached outnumber the marks that stand alone. Scripts without spaces are split into characters if
- * nearly all their words are single characters.
+ * Marks are set apart unless words with a mark attached outnumber the marks that stand alone. Scripts without spaces
+ * are split into characters if nearly all their words are single characters.
  */
 export function guessSplitting(sentences: readonly (readonly string[])[]): WordSplitting {
   const words = sentences.slice(0, SENTENCES_TO_LOOK_AT).flat();
@@ -176,11 +166,7 @@ const EDITED_SHARE = 0.1;
 /** Shorter texts are left alone, since dropping one of their words may change what they are about. */
 const MIN_WORDS = 4;
 
-/**
- * A text with some words dropped or swapped with a neighbour, at least one; the same text if it is too
- * short to edit safely.
- * @param mayDrop which words may be dropped; the others are only swapped. Default: every word.
- */
+/** Drops words or swaps neighbours; a short text stays. @param mayDrop which may be dropped. Default: every word */
 export function editWords(text: string, random: Random, mayDrop: (word: string) => boolean = () => true): string {
   const words = text.split(' ');
   if (words.length < MIN_WORDS) return text;

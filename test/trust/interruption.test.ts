@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ModelType } from '../../src/contract/index.js';
-import { grapefruit } from '../../src/families/entities/index.js';
+import { grapefruit } from '../../src/families/families.js';
 import type { TrainingTask } from '../../src/families/family.js';
 import { familyOfType } from '../../src/families/index.js';
 import type { TextOutputs } from '../../src/text/index.js';

@@ -7,22 +7,13 @@ import type { Link } from './classification-dataset.js';
 import { decisionsOf, figuresOfCounts, type LabelCounts } from './evaluation.js';
 import { sigmoid } from './probabilities.js';
 
-/**
- * How encoder and lexical expert become one answer whose scores are probabilities: weights fitted to the dev rows and,
- * for multilabel models, a threshold for each label.
- */
-
 interface BlendTask extends BlendRows {
   /** Whether each output is a yes or no, decided by a threshold of its own. */
   readonly multilabel: boolean;
-  /** Metrics of blended logits. */
   readonly score: (logits: Float32Array) => Steps<Scores>;
 }
 
-/**
- * Calibrates each expert alone and both together on the dev rows. In a multilabel model each label's best
- * threshold is moved to a score of 0.5, so that every score can be compared with 0.5.
- */
+/** Calibrates each expert alone and both together. A multilabel label's best threshold becomes a score of 0.5. */
 export function* fitBlend(task: BlendTask): Steps<Blend> {
   const encoder = yield* fitPart(task, ['encoder', 'bias']);
   const expert = yield* fitPart(task, ['expert', 'bias']);
@@ -36,10 +27,7 @@ export function* fitBlend(task: BlendTask): Steps<Blend> {
   return { encoder, expert, blend: best };
 }
 
-/**
- * Further candidates for the blend of a multilabel model, in which one expert counts less. The likeliest
- * mixture doesn't always have the best F1, since rare labels count as much as frequent ones in it.
- */
+/** One expert counts less in these: the likeliest mixture of a multilabel model doesn't always have the best F1. */
 const LEANINGS = [
   { encoder: 0.5, expert: 1 },
   { encoder: 0.25, expert: 1 },
@@ -70,7 +58,6 @@ function* fitPart(task: BlendTask, fitted: readonly Coordinate[]): Steps<PartFig
   return yield* withDecisions(task, calibrated, { calibration_error });
 }
 
-/** Calibrated weights with their thresholds (multilabel only), and the figures that they reach. */
 function* withDecisions(
   task: BlendTask,
   calibrated: BlendWeights,
@@ -82,7 +69,6 @@ function* withDecisions(
   return { ...scores, ...(calibration_error && { calibration_error }), weights };
 }
 
-/** Shifts the biases so that each label's best threshold becomes a score of 0.5. */
 function* withThresholds(
   { outputs, targets }: BlendTask,
   weights: BlendWeights,
@@ -99,7 +85,6 @@ const logit = (probability: number): number => Math.log(probability / (1 - proba
 /** Both experts added as they are, for the calibration error before fitting. */
 export const UNCALIBRATED: BlendWeights = { encoder: 1, expert: 1, bias: [] };
 
-/** What the weights are fitted to. Arrays are [rows, outputs]. */
 export interface BlendRows {
   readonly link: Link;
   readonly outputs: number;
@@ -109,16 +94,13 @@ export interface BlendRows {
   readonly targets: Uint8Array;
 }
 
-/**
- * Where fitting starts, and stays close to if rows are few: weights that did well on many datasets (docs/lexical.md).
- */
+/** Weights that did well on many datasets (docs/lexical.md); fits of few rows stay close to them. */
 export const startingWeights = { encoder: 1, expert: 4.5, bias: 0 } as const;
 type Coordinate = keyof typeof startingWeights;
 
 /**
- * The weights, none below 0, under which the rows are most likely: temperature scaling (Guo et al. 2017) of one expert,
- * or of both at once.
- * @param fitted the weights to fit; the others are 0. A bias is fitted for sigmoids only, one for all outputs.
+ * The weights under which the rows are most likely: temperature scaling (Guo et al. 2017) of one expert or of both.
+ * @param fitted the others are 0. A bias is fitted for sigmoids only, one for all outputs
  */
 export function* fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[]): Steps<BlendWeights> {
   const coordinates = fitted.filter((each) => each !== 'bias' || rows.link === 'sigmoid');
@@ -142,7 +124,6 @@ export function* fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[])
 
 type Scalars = Record<Coordinate, number>;
 
-/** Outputs between two places where the fit may be interrupted. */
 const OUTPUTS_A_STEP = 4096;
 
 function* sigmoidDerivatives(rows: BlendRows, weights: Scalars, coordinate: Coordinate): Steps<Derivatives> {
@@ -196,7 +177,6 @@ function featureAt({ encoder, expert }: BlendRows, coordinate: Coordinate, at: n
   return (coordinate === 'encoder' ? encoder[at] : expert[at]) ?? 0;
 }
 
-/** Blended logits. [rows, outputs] */
 export function blendLogits(
   { encoder, expert, bias }: BlendWeights,
   encoderOutputs: Float32Array,
@@ -207,11 +187,9 @@ export function blendLogits(
   );
 }
 
-/** Probabilities of [rows, labels] and which of them should be on. */
 interface LabelRows {
   readonly labels: number;
   readonly probabilities: Float64Array;
-  /** 1 where a label should be on, else 0. */
   readonly targets: Uint8Array;
 }
 
@@ -221,10 +199,7 @@ const candidates = Array.from({ length: 41 }, (_, step) => 1 / (1 + Math.exp(5 -
 /** For a label with this many rows, its own F1 and the mean over all labels count the same. */
 const SHARED_ROWS = 20;
 
-/**
- * For each label, the threshold with the best F1. Rare labels follow what is best for all labels together:
- * the F1 of a label with n rows has the weight n, the mean over all labels the weight {@link SHARED_ROWS}.
- */
+/** The threshold of each label with the best F1; rare labels follow what is best for all labels together. */
 export function* labelThresholds(rows: LabelRows): Steps<number[]> {
   const curves: F1Curve[] = [];
   for (let label = 0; label < rows.labels; label += 1) curves.push(yield* f1Curve(rows, label));
@@ -238,9 +213,7 @@ export function* labelThresholds(rows: LabelRows): Steps<number[]> {
 }
 
 interface F1Curve {
-  /** Rows that have the label. */
   readonly positives: number;
-  /** F1 at each candidate threshold. */
   readonly f1s: readonly number[];
 }
 

@@ -25,7 +25,6 @@ export function classificationKind(type: ModelType): ClassificationKind {
   return kinds[known];
 }
 
-/** A text and the ids of its labels, ascending; exactly one id unless the kind is multilabel. */
 export interface LabelledText {
   readonly text: string;
   readonly labelIds: readonly number[];
@@ -36,17 +35,13 @@ export interface LocatedRow extends LabelledText, DatasetLocation {}
 
 export interface ClassificationDataset {
   readonly kind: ClassificationKind;
-  /** In the order of their ids. */
   readonly labels: readonly string[];
   readonly train: readonly LabelledText[];
   readonly dev: readonly LabelledText[];
   readonly warnings: readonly DatasetWarning[];
 }
 
-/**
- * How logits are read. `softmax`: one class of several. `sigmoid`: each logit says yes or no on its own, which
- * is a multilabel model, or a binary one with its single logit.
- */
+/** `sigmoid`: each logit is a yes or no of its own, in a multilabel model and in a binary one with its single logit. */
 export type Link = 'softmax' | 'sigmoid';
 
 export function linkOf(kind: ClassificationKind): Link {

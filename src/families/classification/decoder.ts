@@ -33,13 +33,11 @@ export function papayaDecoder({ orchard }: ModelFolderConfig, files: ModelFiles)
   return Object.assign(decode, { explainer: classificationExplainer(classifier) });
 }
 
-/** A binary model has one output for its two labels. @throws ModelFolderError */
 function requireOutputs(file: string, outputs: number, labels: number): void {
   if (outputs === labels || (outputs === 1 && labels === 2)) return;
   throw new ModelFolderError(file, `it has ${outputs} outputs, but ${CONFIG_FILE} has ${labels} labels`);
 }
 
-/** A trained classifier, as it answers. */
 interface Classifier {
   readonly labels: readonly string[];
   readonly link: Link;
@@ -49,16 +47,12 @@ interface Classifier {
   readonly evidence?: Evidence | undefined;
 }
 
-/** An answer, and the logits that it is made of. */
 interface ClassifiedText {
   readonly result: ModelResult;
-  /** Of the blend. [outputs] */
   readonly logits: Float32Array;
-  /** Of the encoder alone. [outputs] */
   readonly encoded: Float32Array;
 }
 
-/** Answers one text. @param outputs of the encoder. */
 function classify({ labels, link, lexical, evidence }: Classifier, text: string, outputs: TextOutputs): ClassifiedText {
   const encoded = flatOutputs([outputs]);
   const reading = lexical?.expert.read(text);

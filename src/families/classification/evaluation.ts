@@ -13,7 +13,6 @@ import { softmax } from '../softmax.js';
 import type { ClassificationDataset, ClassificationKind, Link } from './classification-dataset.js';
 import { heldBack, labelProbabilities, predictedLabels, sigmoid } from './probabilities.js';
 
-/** How often one label was predicted, true, or both. */
 export interface LabelCounts {
   truePositive: number;
   falsePositive: number;
@@ -23,7 +22,6 @@ export interface LabelCounts {
 export const figuresOfCounts = ({ truePositive, falsePositive, falseNegative }: LabelCounts) =>
   figuresOf(truePositive, falsePositive, falseNegative);
 
-/** The metrics of a classifier, as jobs report them. */
 interface ClassificationScores {
   readonly accuracy: number;
   readonly f1: number;
@@ -34,10 +32,7 @@ export function mainMetricOf(kind: ClassificationKind): keyof ClassificationScor
   return kind === 'multilabel' ? 'f1' : 'accuracy';
 }
 
-/**
- * Accuracy: the share of rows whose predicted labels are exactly the true ones. F1: the mean over `f1Labels`
- * of each label's F1 (macro-F1 for all labels; the positive label alone in binary classification).
- */
+/** F1 is the mean over `f1Labels`: macro-F1 for all labels, that of the positive label in binary classification. */
 export function classificationScores(
   predicted: readonly (readonly number[])[],
   actual: readonly (readonly number[])[],
@@ -53,7 +48,6 @@ export function classificationScores(
   return { accuracy: exact / Math.max(1, actual.length), f1 };
 }
 
-/** Counts each of these labels over all rows. */
 function countLabels(
   predicted: readonly (readonly number[])[],
   actual: readonly (readonly number[])[],
@@ -70,7 +64,6 @@ function countLabels(
   return counts;
 }
 
-/** @param counts undefined for a label that isn't counted. */
 function add(counts: LabelCounts | undefined, what: keyof LabelCounts): void {
   if (counts !== undefined) counts[what] += 1;
 }
@@ -79,15 +72,13 @@ function add(counts: LabelCounts | undefined, what: keyof LabelCounts): void {
 interface DecisionRows {
   readonly link: Link;
   readonly outputs: number;
-  /** 1 where an output should be on, else 0. [rows, outputs] */
   readonly targets: Uint8Array;
   /** How far each row's probabilities are to be trusted. [rows] Default: they are as they are. */
   readonly trust?: Float64Array | undefined;
 }
 
 /**
- * Softmax: one decision per row, with the probability of the most probable label. Sigmoid: one per row and
- * output, with the probability of the yes or no.
+ * Softmax: one decision per row, on the most probable label. Sigmoid: one per row and output.
  * @param logits [rows, outputs]
  */
 export function* decisionsOf({ link, outputs, targets, trust }: DecisionRows, logits: Float32Array): Steps<Decision[]> {
@@ -110,16 +101,11 @@ export function* decisionsOf({ link, outputs, targets, trust }: DecisionRows, lo
 
 /** What a finished classifier says about the dev rows. Arrays are [rows, outputs]. */
 interface ScoredRows extends DecisionRows {
-  /** The model's own: blended and calibrated. */
   readonly logits: Float32Array;
   /** The sum of both experts before they were weighted. */
   readonly uncalibrated: Float32Array;
 }
 
-/**
- * The figures of each label, the confusion matrix (unless a row may have several labels), the calibration,
- * and the mistakes that the model was surest of.
- */
 export function* classificationEvaluation(
   { kind, labels, dev }: Pick<ClassificationDataset, 'kind' | 'labels' | 'dev'>,
   { logits, uncalibrated, ...rows }: ScoredRows,
@@ -150,7 +136,6 @@ export function* classificationEvaluation(
   };
 }
 
-/** One row, its labels by id. */
 interface Answer {
   readonly text: string;
   readonly actual: readonly number[];

@@ -6,7 +6,6 @@ import type { Link } from './classification-dataset.js';
 /** A multilabel model predicts the labels whose probability is above this. */
 const SIGMOID_THRESHOLD = 0.5;
 
-/** How a classifier's logits are read. */
 interface Reading {
   readonly link: Link;
   /** The number of labels. A binary model has two, but a single logit, which is the second label's. */
@@ -15,7 +14,6 @@ interface Reading {
   readonly trust?: number | undefined;
 }
 
-/** Probabilities of all labels, by label id. */
 export function labelProbabilities(logits: Float32Array, { link, labels, trust = 1 }: Reading): Float64Array {
   if (link === 'softmax') return heldBack(softmax(logits), { trust, independent: false });
   const probabilities = Float64Array.from(logits, sigmoid);
@@ -37,7 +35,6 @@ function isBinary(logits: Float32Array, labels: number): boolean {
   return logits.length === 1 && labels === 2;
 }
 
-/** The result: every label with its probability, highest first. */
 export function classificationResult(
   logits: Float32Array,
   labels: readonly string[],
@@ -59,34 +56,27 @@ const UNUSUAL = 0.05;
 const WITHHELD = 0.05;
 
 /**
- * How much a model's scores are to be trusted for a text, 0 to 1: rows / (rows + 2), the rule of succession with two rows
- * of a prior (Laplace 1814; for two labels its (right + 1) / (rows + 2)), times the text's coverage where that is less
- * than dev rows have.
- * @param coverage the share of its n-grams that were seen in training.
+ * How much scores are to be trusted, 0 to 1: rows / (rows + 2), the rule of succession with two rows of a prior
+ * (Laplace 1814), times the text's coverage where that is less than dev rows have.
+ * @param coverage the share of its n-grams that were seen in training
  */
 export function trustIn({ rows, coverage: usual }: Omit<Evidence, 'none_below'>, coverage: number): number {
   return (rows / (rows + PRIOR_ROWS)) * (coverage < usual ? coverage / usual : 1);
 }
 
-/** How probabilities are drawn back. */
 interface Trust {
-  /** 0 to 1; 1 leaves them as they are. */
   readonly trust: number;
   /** Whether each is a yes or no of its own: then those that say no stay, as labels are rare. */
   readonly independent: boolean;
 }
 
-/**
- * Draws probabilities back to where all labels are alike, as far as they aren't to be trusted: their order stays, and in
- * a multilabel model what is above one half stays there.
- */
+/** Draws probabilities back to where all labels are alike. Their order stays; independent ones stay above ½. */
 export function heldBack(probabilities: Float64Array, { trust, independent }: Trust): Float64Array {
   if (trust === 1) return probabilities;
   const prior = independent ? 0.5 : 1 / probabilities.length;
   return probabilities.map((each) => (independent && each <= prior ? each : prior + trust * (each - prior)));
 }
 
-/** A dev row that was answered. */
 export interface AnsweredRow {
   readonly coverage: number;
   /** Highest score, before it was held back; undefined where the answer is wrong. */
@@ -94,10 +84,8 @@ export interface AnsweredRow {
 }
 
 /**
- * What the dev rows say of the model's evidence. The threshold of none lets nineteen of twenty right answers through
- * (Hendrycks & Gimpel 2017, "A Baseline for Detecting Misclassified and Out-of-Distribution Examples in Neural
- * Networks", at a true positive rate of 95 %).
- * @param labels how many there are. @param independent as of {@link Trust}; then none is what no label says yes to.
+ * The threshold of none lets nineteen of twenty right answers through (Hendrycks & Gimpel 2017, "A Baseline for
+ * Detecting Misclassified and Out-of-Distribution Examples in Neural Networks", at a true positive rate of 95 %).
  */
 export function fitEvidence(rows: readonly AnsweredRow[], labels: number, independent: boolean): Evidence {
   const known = {
@@ -115,7 +103,6 @@ export function fitEvidence(rows: readonly AnsweredRow[], labels: number, indepe
   return { ...known, none_below: Math.max(prior, quantile(scores, WITHHELD)) };
 }
 
-/** The value that at most this share of the others lies below; 0 of none. */
 function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(share * sorted.length)] ?? 0;

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import type { ModelType } from '../../contract/index.js';
 import {
   type ArchiveFile,
   type ArchiveFolder,
@@ -25,14 +24,11 @@ import {
 import { mapWithPauses } from '../../system/index.js';
 import type { FamilyRows } from '../family.js';
 import {
-  type CheckedRowSets,
   comparisonWarnings,
   findTextProblem,
   foldText,
   type RowComparison,
-  type RowSets,
   requireValid,
-  type SplitRules,
   type Splits,
   splitRowSets,
 } from '../row-sets.js';
@@ -44,7 +40,6 @@ import {
   type LocatedRow,
 } from './classification-dataset.js';
 
-/** Columns of the archive (docs/archives.md). */
 const TEXT_COLUMN = 'sentence';
 const LABEL_COLUMN = 'label';
 
@@ -59,26 +54,18 @@ const fieldNames = z
     return z.NEVER;
   });
 
-/** config.json of a text classification archive. */
 const classificationConfigSchema = splitFilesSchema.extend({
   field_names: fieldNames,
   field_header: z.literal(0, '0 (the header is the first row)').default(0),
   NUM_CLASS_LABELS: z.int('a whole number'),
 });
 
-type ClassificationConfig = z.infer<typeof classificationConfigSchema>;
-
-/** Which column holds what. */
 interface ColumnRoles {
   readonly text: string;
   readonly label: string;
 }
 
-/**
- * Columns called "sentence" and "label" are the text and the label, wherever they stand. If one of two
- * columns has such a name, the other column has the other role; if neither does, the text comes first.
- * @returns undefined if the names don't settle the two roles.
- */
+/** Columns called "sentence" and "label" are text and label; otherwise the text comes first. Undefined if ambiguous. */
 function columnRoles(names: readonly string[]): ColumnRoles | undefined {
   if (new Set(names).size < names.length) return undefined;
   if (names.includes(TEXT_COLUMN) && names.includes(LABEL_COLUMN)) {
@@ -117,7 +104,7 @@ function checkLabelCount(
 function checkNumClassLabels(
   kind: ClassificationKind,
   labels: readonly string[],
-  config: ClassificationConfig,
+  config: z.infer<typeof classificationConfigSchema>,
   problems: ProblemList,
 ): void {
   const expected = numClassLabels(kind, labels);
@@ -130,21 +117,11 @@ function checkNumClassLabels(
   });
 }
 
-/** The first labels of a list, quoted. */
 function quotedLabels(labels: readonly string[]): string {
   const shown = labels.slice(0, 6).map((label) => quoted(label));
   return labels.length > shown.length ? `${shown.join(', ')}, …` : shown.join(', ');
 }
 
-/** The rows of a text classification: from an archive or a table to a dataset, and to the files of an archive. */
-
-export const classificationRows: FamilyRows<ClassificationDataset> = {
-  read: readArchive,
-  check: checkRowSets,
-  write: archiveFiles,
-};
-
-/** A row as its source has it, with the labels as they are written there. */
 interface WrittenRow extends DatasetLocation {
   readonly text: string;
   readonly labels: readonly string[];
@@ -155,7 +132,6 @@ interface LabelNotation {
   idOf(written: string): number | undefined;
   /** What a written label is called: `label id`, `label`. */
   readonly noun: string;
-  /** What a written label may be. */
   readonly expected: string;
 }
 
@@ -175,10 +151,8 @@ function nameNotation(labels: readonly string[]): LabelNotation {
   return { idOf: (written) => ids.get(written), noun: 'label', expected: `one of ${quotedLabels(labels)}` };
 }
 
-/** What a row is checked against. */
 interface RowRules {
   readonly kind: ClassificationKind;
-  /** Named in problems. */
   readonly columns: ColumnRoles;
   readonly notation: LabelNotation;
 }
@@ -275,47 +249,44 @@ function classWarnings(
   return [{ kind: 'class_without_examples', count: missing.length, message, examples: [] }];
 }
 
-/** @throws DatasetError with every problem */
-async function checkRowSets(
-  sets: RowSets,
-  type: ModelType,
-  signal?: AbortSignal,
-): Promise<CheckedRowSets<ClassificationDataset>> {
-  const kind = classificationKind(type);
-  const problems = new ProblemList();
-  const { origin } = sets.train;
-  const labels = sets.classes ?? namesIn([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenRows));
-  const notation = nameNotation(labels);
-  const rules: SplitRules<LocatedRow> = {
-    noun: 'text',
-    needed: 'at least two texts of one label, or rows for dev',
-    check: (table) => {
-      const columns = {
-        text: `${placeOfField(table, 0, 'text').column}`,
-        label: `${placeOfField(table, 0, table.checked.shape === 'labels' ? 'labels' : 'label').column}`,
-      };
-      return writtenRows(table).flatMap((row) => checkRow(row, { kind, columns, notation }, problems) ?? []);
-    },
-    keyOf: ({ text, labelIds }) => `${text}\t${labelIds.join()}`,
-    // Rows whose texts differ only in case or spacing stay together.
-    splitKeysOf: ({ text, labelIds }) => ({ text: foldText(text), labels: labelIds }),
-    checkTrainable: (train) => {
-      checkLabelCount(kind, labels, origin, problems);
-      checkTrainable(kind, labels, train, origin, problems);
-    },
-  };
-  const { leftOut, ...splits } = await splitRowSets(sets, rules, problems);
-  return { dataset: await datasetOf(kind, labels, splits, signal), leftOut };
-}
+export const classificationRows: FamilyRows<ClassificationDataset> = {
+  /** Finds all problems at once; without config.json and label_id.json, no rows are checked. @throws DatasetError */
+  async read(directory, type, signal) {
+    const kind = classificationKind(type);
+    return requireValid((problems) => readDataset(openArchive(directory), kind, problems, signal));
+  },
+  async check(sets, type, signal) {
+    const kind = classificationKind(type);
+    const problems = new ProblemList();
+    const { origin } = sets.train;
+    const labels = sets.classes ?? namesIn([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenRows));
+    const notation = nameNotation(labels);
+    const { leftOut, ...splits } = await splitRowSets<LocatedRow>(sets, problems, {
+      noun: 'text',
+      needed: 'at least two texts of one label, or rows for dev',
+      check: (table) => {
+        const columns = {
+          text: `${placeOfField(table, 0, 'text').column}`,
+          label: `${placeOfField(table, 0, table.checked.shape === 'labels' ? 'labels' : 'label').column}`,
+        };
+        return writtenRows(table).flatMap((row) => checkRow(row, { kind, columns, notation }, problems) ?? []);
+      },
+      keyOf: ({ text, labelIds }) => `${text}\t${labelIds.join()}`,
+      splitKeysOf: ({ text, labelIds }) => ({ text: foldText(text), labels: labelIds }),
+      checkTrainable: (train) => {
+        checkLabelCount(kind, labels, origin, problems);
+        checkTrainable(kind, labels, train, origin, problems);
+      },
+    });
+    return { dataset: await datasetOf(kind, labels, splits, signal), leftOut };
+  },
+  write: archiveFiles,
+};
 
 function writtenRows(table: RowTable): readonly WrittenRow[] {
   const { checked } = table;
   if (checked.shape === 'label') {
-    return checked.rows.map(({ text, label }, row) => ({
-      ...placeOfRow(table, row),
-      text,
-      labels: [label],
-    }));
+    return checked.rows.map(({ text, label }, row) => ({ ...placeOfRow(table, row), text, labels: [label] }));
   }
   if (checked.shape === 'labels') {
     return checked.rows.map(({ text, labels }, row) => ({ ...placeOfRow(table, row), text, labels }));
@@ -327,16 +298,6 @@ function writtenRows(table: RowTable): readonly WrittenRow[] {
 function namesIn(rows: readonly WrittenRow[]): readonly string[] {
   const names = [...new Set(rows.flatMap(({ labels }) => labels))].filter((name) => name !== '');
   return names.every((name) => /^\d+$/.test(name)) ? names.sort((a, b) => Number(a) - Number(b)) : names.sort();
-}
-
-/**
- * Reads the unpacked archive of a text classification and checks every rule of docs/archives.md. All problems
- * are found in one pass, except that rows can't be checked without config.json and label_id.json.
- * @throws DatasetError with every problem; TypeError for a model type of another family.
- */
-async function readArchive(directory: string, type: ModelType, signal?: AbortSignal): Promise<ClassificationDataset> {
-  const kind = classificationKind(type);
-  return requireValid((problems) => readDataset(openArchive(directory), kind, problems, signal));
 }
 
 async function readDataset(
@@ -363,7 +324,6 @@ async function readDataset(
 }
 
 interface SplitReading {
-  /** Of the columns. */
   readonly names: readonly string[];
   readonly rules: RowRules;
   readonly problems: ProblemList;
@@ -430,7 +390,6 @@ function readRow(
   return checkRow(row, rules, problems);
 }
 
-/** `"0, 3"` → `["0", "3"]`; nothing at all means no label. */
 function splitLabels(written: string): readonly string[] {
   return written.trim() === '' ? [] : written.split(',').map((each) => each.trim());
 }

@@ -1,9 +1,20 @@
-import type { Encoder, Pooling } from '../../encoder/index.js';
-import type { RowHead } from '../../engine/index.js';
-import { linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
+import {
+  type Dropout,
+  type Encoder,
+  type EncoderInputs,
+  linearParameters,
+  NO_DROPOUT,
+  type ParameterSpec,
+  type Pooling,
+  pooledStates,
+} from '../../encoder/index.js';
+import type { LinearEnd, LossTargets, RowHead } from '../../engine/index.js';
+import type { Graph, Tensor, TensorData } from '../../graph/index.js';
+import { type ClassWeights, linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
 import { type Evidence, EXPERT_FILE, type ModelFolderConfig, type NamedTensor } from '../../models/index.js';
-import { mapSteps, type Steps, withPauses } from '../../system/index.js';
+import { mapSteps, Random, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
+import { crossEntropy, fillTargets } from '../cross-entropy.js';
 import type {
   ExpertOptions,
   FamilyTraining,
@@ -15,33 +26,233 @@ import type {
   TransformersClass,
 } from '../family.js';
 import { flatOutputs } from '../softmax.js';
-import { augmentTexts } from './augmentation.js';
+import { editWords } from '../words.js';
 import { blendLogits, fitBlend, UNCALIBRATED } from './calibration.js';
-import { type ClassificationDataset, type ClassificationKind, linkOf } from './classification-dataset.js';
-import { classificationEvaluation, classificationScores, mainMetricOf } from './evaluation.js';
 import {
-  balancedWeights,
-  type ClassifierShape,
-  classificationLoss,
-  classifierEnd,
-  classifierLogits,
-  classifierParameters,
-  lossTargets,
-} from './head.js';
+  type ClassificationDataset,
+  type ClassificationKind,
+  type LabelledText,
+  type Link,
+  linkOf,
+} from './classification-dataset.js';
+import { classificationEvaluation, classificationScores, mainMetricOf } from './evaluation.js';
 import { type AnsweredRow, fitEvidence, labelProbabilities, predictedLabels, trustIn } from './probabilities.js';
 
-/**
- * What makes Python's transformers load a classifier with mean pooling as what it is, or refuse it. transformers has no class
- * for it: its own ones read the first token's state, by a layer that the folder doesn't have and that would be random.
- */
+/** One copy of every row with one or two edits, its label kept; edits that change nothing give no copy. */
+export function augmentTexts(rows: readonly LabelledText[], seed: number): LabelledText[] {
+  const random = Random.fromSeed(seed);
+  return rows.flatMap(({ text, labelIds }) => {
+    const edited = random
+      .shuffle(edits)
+      .slice(0, 1 + random.integer(2))
+      .reduce((sofar, edit) => edit(sofar, random), text);
+    return edited === text ? [] : [{ text: edited, labelIds }];
+  });
+}
 
+const edits: readonly ((text: string, random: Random) => string)[] = [
+  (text, random) => editWords(text, random),
+  withSlips,
+  withoutPunctuation,
+  asPosted,
+];
+
+const SLIPS = 0.2;
+/** Words that may get one: four letters or more, of a script that writes sounds. */
+const SPELLED = /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]{4,}$/u;
+
+export function withSlips(text: string, random: Random): string {
+  return text
+    .split(' ')
+    .map((word) => (SPELLED.test(word) && random.uniform() < SLIPS ? slip(word, random) : word))
+    .join(' ');
+}
+
+/** First and last letter stay, as readers rely on them (Pruthi et al. 2019). @param word of four letters or more */
+export function slip(word: string, random: Random): string {
+  const letters = [...word];
+  const at = 1 + random.integer(letters.length - 2);
+  const letter = letters[at] ?? '';
+  switch (random.integer(4)) {
+    case 0: {
+      const left = Math.min(at, letters.length - 3);
+      return letters.toSpliced(left, 2, ...letters.slice(left, left + 2).reverse()).join('');
+    }
+    case 1:
+      return letters.toSpliced(at, 1).join('');
+    case 2:
+      return letters.toSpliced(at, 0, letter).join('');
+    default:
+      return letters.with(at, letters[random.integer(letters.length)] ?? letter).join('');
+  }
+}
+
+/** Words of handles and hashtags that say nothing of what a text is about. */
+const TAGS = ['today', 'fyi', 'thread', 'update', 'now', 'people', 'one', 'just', 'really', 'monday'];
+/** Such as stand under any text, whatever its mood. */
+const EMOJI = ['👀', '📌', '🤔', '📱', '👇', '🙋', '💬', '🔔'];
+const ADDRESS_CHARACTERS = 'ABCDEFabcdefghijkmnpqrstuvwxyz0123456789';
+
+/** A text among what stands around it in posts: a handle before it, hashtags, an address or an emoji behind it. */
+function asPosted(text: string, random: Random): string {
+  const tag = () => TAGS[random.integer(TAGS.length)] ?? '';
+  const address = () =>
+    Array.from({ length: 8 }, () => ADDRESS_CHARACTERS.charAt(random.integer(ADDRESS_CHARACTERS.length))).join('');
+  const before = [() => `@${tag()}${random.integer(100)}`, () => `@${tag()}_${tag()}`];
+  const behind = [
+    () => `#${tag()}`,
+    () => `https://t.co/${address()}`,
+    () => EMOJI[random.integer(EMOJI.length)] ?? '',
+  ];
+  const some = (pieces: readonly (() => string)[]) =>
+    pieces.filter(() => random.uniform() < 0.5).map((piece) => piece());
+  return [...some(before), text, ...some(behind)].join(' ');
+}
+
+/** Without its punctuation; the text itself if nothing else is in it. */
+export function withoutPunctuation(text: string): string {
+  const rest = text
+    .replaceAll(/\p{P}+/gu, ' ')
+    .replaceAll(/\s+/gu, ' ')
+    .trim();
+  return rest === '' ? text : rest;
+}
+
+const CLASSIFIER = 'classifier';
+
+interface ClassifierShape {
+  readonly outputs: number;
+  /** `first`: the first token through the encoder's own head, as transformers has it. `mean`: a linear layer alone. */
+  readonly pooling: Pooling;
+}
+
+function classifierParameters(encoder: Encoder, { outputs, pooling }: ClassifierShape): readonly ParameterSpec[] {
+  const { width, initializerRange, prefix } = encoder;
+  const head =
+    pooling === 'first'
+      ? encoder.textHead.parameters(outputs)
+      : linearParameters(CLASSIFIER, width, outputs, initializerRange);
+  return [...encoder.parameters(prefix), ...head];
+}
+
+/** What {@link classifierLogits} ends with where it pools by the mean. */
+function classifierEnd(lossesPerRow: number): LinearEnd {
+  return {
+    weight: `${CLASSIFIER}.weight`,
+    bias: `${CLASSIFIER}.bias`,
+    lossesPerRow,
+    states: (graph, encoder, inputs) => pooled(graph, encoder, inputs, 'mean'),
+  };
+}
+
+/** Encoder, pooling and head. @returns logits [batch, outputs]. */
+function classifierLogits(
+  graph: Graph,
+  encoder: Encoder,
+  inputs: EncoderInputs,
+  { outputs, pooling }: ClassifierShape,
+  dropout?: Dropout,
+): Tensor {
+  const drop = dropout ?? NO_DROPOUT;
+  const read = pooled(graph, encoder, inputs, pooling, dropout);
+  if (pooling === 'first') return encoder.textHead.logits(graph, read, outputs, drop);
+  const weight = graph.parameter(`${CLASSIFIER}.weight`, [outputs, encoder.width]);
+  const bias = graph.parameter(`${CLASSIFIER}.bias`, [outputs]);
+  return graph.gemm(drop(read, encoder.headDropout), weight, { transposeB: true }, bias);
+}
+
+function pooled(graph: Graph, encoder: Encoder, inputs: EncoderInputs, pooling: Pooling, dropout?: Dropout): Tensor {
+  return pooledStates(graph, encoder, inputs, {
+    prefix: encoder.prefix,
+    dropout: dropout ?? NO_DROPOUT,
+    pooling,
+    differentiable: dropout !== undefined,
+  });
+}
+
+/** Weighted binary cross-entropy over every logit: ln(1 + eˣ) − x·target. */
+function sigmoidLoss(graph: Graph, logits: Tensor): Tensor {
+  const targets = graph.input('targets', 'float32', logits.shape);
+  const weights = graph.input('target_weights', 'float32', logits.shape);
+  const terms = graph.subtract(graph.softplus(logits), graph.multiply(logits, targets));
+  return graph.reduceSum(graph.multiply(terms, weights), [0, 1]);
+}
+
+interface TargetRules {
+  readonly link: Link;
+  /** Share of a row's target that is spread over all labels evenly (Szegedy et al. 2016). */
+  readonly labelSmoothing: number;
+  /** For each output. Default: 1 for all. */
+  readonly classWeights?: readonly ClassWeights[];
+}
+
+export function lossTargets(labels: readonly (readonly number[])[], outputs: number, rules: TargetRules): LossTargets {
+  return rules.link === 'softmax' ? classTargets(labels, outputs, rules) : yesNoTargets(labels, outputs, rules);
+}
+
+/** One class per row: a row's targets sum to its share of the batch's weight. */
+function classTargets(
+  labels: readonly (readonly number[])[],
+  outputs: number,
+  { labelSmoothing, classWeights }: TargetRules,
+): LossTargets {
+  const rows = labels.map(([id = 0], row) => ({ row, id, weight: classWeights?.[id]?.active ?? 1 }));
+  const total = rows.reduce((sum, { weight }) => sum + weight, 0);
+  const targets = new Float32Array(labels.length * outputs);
+  fillTargets(targets, rows, { classes: outputs, total, labelSmoothing });
+  return { feeds: { targets: matrix(targets, outputs) }, weight: total };
+}
+
+/** Any number of classes per row: a yes or no for each output, and its weight in the batch. */
+function yesNoTargets(
+  labels: readonly (readonly number[])[],
+  outputs: number,
+  { labelSmoothing, classWeights }: TargetRules,
+): LossTargets {
+  const count = labels.length * outputs;
+  const targets = new Float32Array(count).fill(labelSmoothing / 2);
+  const weights = Float32Array.from(
+    { length: count },
+    (_, at) => (classWeights?.[at % outputs]?.inactive ?? 1) / count,
+  );
+  for (const [row, ids] of labels.entries()) {
+    for (const id of ids) {
+      targets[row * outputs + id] = 1 - labelSmoothing / 2;
+      weights[row * outputs + id] = (classWeights?.[id]?.active ?? 1) / count;
+    }
+  }
+  const feeds = { targets: matrix(targets, outputs), target_weights: matrix(weights, outputs) };
+  return { feeds, weight: labels.length };
+}
+
+function matrix(data: Float32Array, columns: number): TensorData {
+  return { type: 'float32', dims: [data.length / columns, columns], data };
+}
+
+/** Rows of a rare label count at most this many times. */
+const MAX_WEIGHT = 10;
+
+/**
+ * √(mean rows per label / rows of this label). Without the root all labels would count the same, but rare ones would be
+ * predicted wrongly far too often. @param active for each row, the outputs that are on
+ */
+export function balancedWeights(active: readonly (readonly number[])[], outputs: number): ClassWeights[] {
+  const rows = new Float64Array(outputs);
+  for (const ids of active) for (const id of ids) rows[id] = (rows[id] ?? 0) + 1;
+  const mean = rows.reduce((sum, each) => sum + each, 0) / outputs;
+  return Array.from(rows, (count) => ({
+    active: Math.min(MAX_WEIGHT, Math.sqrt(mean / Math.max(1, count))),
+    inactive: 1,
+  }));
+}
+
+/** transformers has no class for mean pooling: its own ones would read the first token by a layer that is random. */
 const CLASS = 'MeanPoolingClassifier';
 const MODULE = 'modeling_orchard';
 const FILE = `${MODULE}.py`;
 
 const usesClass = ({ orchard }: ModelFolderConfig): boolean => orchard.pooling === 'mean';
 
-/** The class, and the file of the folder that transformers finds it in. */
 function transformersClass(config: ModelFolderConfig): TransformersClass | undefined {
   if (!usesClass(config)) return undefined;
   return {
@@ -50,15 +261,11 @@ function transformersClass(config: ModelFolderConfig): TransformersClass | undef
   };
 }
 
-/** The Python file with the class. */
 function transformersFiles(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array> {
   return new Map(usesClass(config) ? [[FILE, Buffer.from(pythonClass(encoder))]] : []);
 }
 
-/**
- * A tensor of one number under the name of the layer that transformers' own class would make up. It doesn't fit, so that class
- * stops with an error that names it, where it would otherwise warn and answer at random.
- */
+/** A misfit named like the layer that transformers' own class would make up, so that it stops instead of guessing. */
 function transformersGuards({ textHead }: Encoder, config: ModelFolderConfig): ReadonlyMap<string, NamedTensor> {
   const [inner] = textHead.inner;
   const guard = { shape: [1], values: new Float32Array(1) };
@@ -110,25 +317,19 @@ class ${CLASS}(PreTrainedModel):
 `;
 }
 
-/** A binary model has one logit, for its second label; every other kind has one per label. */
-function outputsOf({ kind, labels }: ClassificationDataset): number {
-  return kind === 'binary' ? 1 : labels.length;
-}
-
 /** The outputs that should be on for a row; the one output of a binary model is on for the second label. */
 function activeOutputs(kind: ClassificationKind, labelIds: readonly number[]): readonly number[] {
   if (kind !== 'binary') return labelIds;
   return labelIds.includes(1) ? [0] : [];
 }
 
-/** Measures logits of the dev rows. */
 type Scoring = (logits: Float32Array) => Steps<Scores>;
 
-/** A text classification dataset as the training loop sees it. */
 export function classificationTask(dataset: ClassificationDataset, pooling: Pooling): TrainingTask<RowHead> {
   const { kind, labels, train, dev } = dataset;
   const reading = { link: linkOf(kind), labels: labels.length };
-  const outputs = outputsOf(dataset);
+  // A binary model has one logit, for its second label.
+  const outputs = kind === 'binary' ? 1 : labels.length;
   // Binary F1 is that of the second label, as scikit-learn's default has it; otherwise the mean over labels.
   const f1Labels = kind === 'binary' ? [1] : [...labels.keys()];
   const mainMetric = mainMetricOf(kind);
@@ -166,11 +367,10 @@ async function trainExpert(
 ): Promise<TrainedExpert> {
   const { kind, train, dev } = dataset;
   const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
-  const weights = balanced ? balancedWeights(active, outputs) : undefined;
   const expert = await trainLinearExpert(
     train.map(({ text }) => text),
     active,
-    { outputs, lowercase, seed, signal, ...(weights && { classWeights: weights }) },
+    { outputs, lowercase, seed, signal, ...(balanced && { classWeights: balancedWeights(active, outputs) }) },
   );
   const finish = function* (texts: readonly TextOutputs[]): Steps<FinishedTask> {
     const margins = new Float32Array(dev.length * outputs);
@@ -232,7 +432,7 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
     outputs: () => shape.outputs,
     parameters: (encoder) => classifierParameters(encoder, shape),
     logits: (graph, encoder, inputs, dropout) => classifierLogits(graph, encoder, inputs, shape, dropout),
-    loss: (graph, logits) => classificationLoss(graph, logits, link),
+    loss: link === 'softmax' ? crossEntropy : sigmoidLoss,
     linearEnd: () => (shape.pooling === 'mean' ? classifierEnd(link === 'softmax' ? 1 : shape.outputs) : undefined),
     targets(batch, { labelSmoothing, balanced }) {
       const labels = batch.map(({ row }) => active[row] ?? []);
@@ -242,10 +442,7 @@ function classificationHead({ kind, train }: ClassificationDataset, shape: Class
   };
 }
 
-/**
- * What config.json says to other libraries. To them a binary model is a multi-label one with a single label,
- * the second, since its one logit goes through a sigmoid.
- */
+/** To other libraries, a binary model is a multi-label one with its second label only, as its logit takes a sigmoid. */
 function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): TaskDescription {
   const named = kind === 'binary' ? labels.slice(1) : labels;
   return {
@@ -257,11 +454,9 @@ function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): Ta
   };
 }
 
-/** How new Papaya models pool; see docs/decisions.md for the measurement. */
-const POOLING: Pooling = 'mean';
-
 export const papayaTraining: FamilyTraining<ClassificationDataset> = {
-  task: (dataset) => classificationTask(dataset, POOLING),
+  // For the measurement, see docs/decisions.md.
+  task: (dataset) => classificationTask(dataset, 'mean'),
   exportedOutputs: (graph, encoder, inputs, { id2label, orchard }) => ({
     name: 'logits',
     tensor: classifierLogits(graph, encoder, inputs, {

@@ -25,10 +25,8 @@ export interface FoundEntity extends EntitySpan {
   readonly score: number;
 }
 
-/** How many entities are given their probabilities in a step. */
 const ENTITIES_A_STEP = 500;
 
-/** Decodes tags and entities from what the experts say. */
 export class SequenceDecoder {
   readonly #transitions: TagTransitions;
   readonly #ids: ReadonlyMap<string, number>;
@@ -37,7 +35,6 @@ export class SequenceDecoder {
   readonly #matrix: LogMatrix;
   readonly #weights: TagWeights;
 
-  /** @param tags BIO tags by id. */
   constructor(tags: readonly string[], constraints: TagTransitions, expert: TagTransitions, weights: TagWeights) {
     this.#tags = tags;
     this.#parsed = tags.map(parseTag);
@@ -47,13 +44,11 @@ export class SequenceDecoder {
     this.#ids = new Map(tags.map((tag, id) => [tag, id]));
   }
 
-  /** The most probable valid tags. */
   tagsOf(evidence: TagEvidence): string[] {
     const path = viterbi(blendEmissions(evidence, this.#weights), this.#transitions);
     return Array.from(path, (id) => this.#tags[id] ?? '');
   }
 
-  /** The entities of the most probable valid tags, left to right. */
   *entities(evidence: TagEvidence): Generator<undefined, FoundEntity[]> {
     const emissions = blendEmissions(evidence, this.#weights);
     const path = viterbi(emissions, this.#transitions);
@@ -62,7 +57,6 @@ export class SequenceDecoder {
     return yield* this.#scored(emissions, spans);
   }
 
-  /** Given entities with their probabilities. */
   scored(evidence: TagEvidence, spans: readonly EntitySpan[]): FoundEntity[] {
     return runToEnd(this.#scored(blendEmissions(evidence, this.#weights), spans));
   }
@@ -102,12 +96,10 @@ export function* tagEvidence(
   return { encoder, expert: yield* expert.emissionsInSteps(foldWords(texts, lowercase)) };
 }
 
-/** Words as the model reads them, which may ignore case. */
 export function foldWords(words: readonly string[], lowercase: boolean): readonly string[] {
   return lowercase ? words.map((word) => word.toLowerCase()) : words;
 }
 
-/** The result: one label, score, text and position per entity. */
 export function entityResult(text: string, words: readonly Word[], entities: readonly FoundEntity[]): InferenceResult {
   const places = entities.map(({ start, end }) => placeOf(words, { first: start, end }));
   return {

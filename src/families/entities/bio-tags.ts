@@ -3,7 +3,6 @@ import type { TagTransitions } from '../../lexical/index.js';
 /** BIO tags (Ramshaw & Marcus 1995, as IOB2): B-x begins an entity of type x, I-x continues it, O is outside of any. */
 export const OUTSIDE = 'O';
 
-/** What a tag says: where in an entity, and of which type. */
 export interface BioTag {
   readonly position: 'B' | 'I';
   readonly type: string;
@@ -35,24 +34,17 @@ export function entityTypes(tags: Iterable<string>): readonly string[] {
   return [...types];
 }
 
-/** An entity as a range of words. */
 export interface EntitySpan {
   readonly type: string;
-  /** Index of the first word. */
   readonly start: number;
-  /** Index after the last word. */
   readonly end: number;
 }
 
-/**
- * The entities of one sentence, left to right, as conlleval (Tjong Kim Sang & De Meulder 2003) reads BIO
- * tags: B-x always begins an entity, and so does an I-x after O, after another type or at the start.
- */
+/** As conlleval (Tjong Kim Sang & De Meulder 2003): B-x begins an entity, and so does an I-x that continues none. */
 export function spansOf(tags: readonly string[]): EntitySpan[] {
   return spansOfParsed(tags.map(parseTag));
 }
 
-/** As {@link spansOf}, of tags that {@link parseTag} has read. */
 export function spansOfParsed(tags: readonly (BioTag | undefined)[]): EntitySpan[] {
   const spans: EntitySpan[] = [];
   let open: { type: string; start: number } | undefined;
@@ -65,10 +57,7 @@ export function spansOfParsed(tags: readonly (BioTag | undefined)[]): EntitySpan
   return spans;
 }
 
-/**
- * Which tag may begin a sentence and which may follow which, as scores to add before decoding: 0 where
- * allowed, −Infinity where not. An I-x may follow B-x and I-x only; every other tag may stand anywhere.
- */
+/** Scores to add before decoding: 0 where allowed, −Infinity where not. An I-x may follow B-x and I-x only. */
 export function bioConstraints(tags: readonly string[]): TagTransitions {
   const parsed = tags.map(parseTag);
   const start = Float32Array.from(parsed, (tag) => (tag?.position === 'I' ? Number.NEGATIVE_INFINITY : 0));

@@ -4,9 +4,7 @@ import { OUTSIDE } from './bio-tags.js';
 
 /** What the two experts say about one sentence, [words, tags] each. */
 export interface TagEvidence {
-  /** Log-probabilities. */
   readonly encoder: Float32Array;
-  /** Scores of the CRF's features. */
   readonly expert: Float32Array;
 }
 
@@ -34,10 +32,7 @@ export function blendTransitions(constraints: TagTransitions, expert: TagTransit
   // 0 · −Infinity would be NaN, but never occurs: what the CRF forbids, the constraints forbid too.
   const mix = (allowed: Float32Array, scores: Float32Array) =>
     allowed.map((value, at) => (value === 0 ? weight * (scores[at] ?? 0) : value));
-  return {
-    start: mix(constraints.start, expert.start),
-    between: mix(constraints.between, expert.between),
-  };
+  return { start: mix(constraints.start, expert.start), between: mix(constraints.between, expert.between) };
 }
 
 export interface TagBlendRows {
@@ -46,10 +41,8 @@ export interface TagBlendRows {
   readonly sentences: readonly (TagEvidence & { readonly tags: readonly number[] })[];
 }
 
-/** How much each expert counts, up to a common factor. */
 export type TagShares = Omit<TagWeights, 'bias'>;
 
-/** The weights are fitted to at most this many sentences. */
 const MAX_SENTENCES = 1000;
 /** The pull towards factors of 1, in sentences of evidence. */
 const PRIOR_SENTENCES = 5;
@@ -57,9 +50,8 @@ const FIRST_STEP = 0.5;
 const LAST_STEP = 0.02;
 
 /**
- * The weights under which the tags of the dev sentences are most likely as paths through the lattice: a sum
- * of the shares, each times a factor that isn't below 0. The loss is convex in the factors; the search
- * changes one of them at a time, and halves its step when no change is an improvement.
+ * The weights under which the tags are most likely as paths: a sum of the shares, each times a factor of at least 0.
+ * The loss is convex; the search changes one factor at a time, and halves its step when no change is an improvement.
  */
 export function* fitTagWeights(rows: TagBlendRows, shares: readonly TagShares[]): Steps<TagWeights> {
   const some = { ...rows, sentences: rows.sentences.slice(0, MAX_SENTENCES) };
@@ -121,8 +113,8 @@ const FINE = [-0.5, -0.25, 0.25, 0.5];
 
 /**
  * Moves the score of O to where the F1 is best: the likeliest tags leave out too many entities of rare types for that
- * (Lipton et al. 2014, "Optimal Thresholding of Classifiers to Maximize F1 Measure").
- * @param f1Of gives the entity F1 of weights on dev. Among equals the first one tried wins, and 0 is tried first.
+ * (Lipton et al. 2014, "Optimal Thresholding of Classifiers to Maximize F1 Measure"). Among equals the first one tried
+ * wins.
  */
 export function* fitOutsideBias(
   weights: TagWeights,

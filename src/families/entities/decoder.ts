@@ -40,7 +40,6 @@ export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFi
 /** A word that no training text has. */
 const UNSEEN = '\uFFFD';
 
-/** A model of entities whose answers are explained. */
 interface ExplainedTagger {
   readonly tags: number;
   readonly splitting: WordSplitting;
@@ -49,10 +48,7 @@ interface ExplainedTagger {
   readonly decoder: SequenceDecoder;
 }
 
-/**
- * For each entity, what its log-odds lose when a word is unknown to both experts: the encoder reads a mask, and the
- * lexical expert a word that it has never seen. The words of the entity itself are among them.
- */
+/** What an entity's log-odds lose when the encoder reads a mask for a word, and the expert a word it has never seen. */
 function entityExplainer(tagger: ExplainedTagger): Explainer {
   const { tags, expert, lowercase, decoder } = tagger;
   const evidenceOf = (words: readonly Word[], places: readonly Word[], outputs: TextOutputs) =>

@@ -21,13 +21,10 @@ interface EntityFigures {
   readonly recall: number;
   /** Harmonic mean of the two; 0 if both are 0. */
   readonly f1: number;
-  /** True entities. */
   readonly support: number;
-  /** Predicted entities. */
   readonly predicted: number;
 }
 
-/** What conlleval prints, as shares instead of percentages. */
 interface EntityScores extends EntityFigures {
   /** Share of the words whose tag is right, O included. */
   readonly accuracy: number;
@@ -35,19 +32,13 @@ interface EntityScores extends EntityFigures {
   readonly types: ReadonlyMap<string, EntityFigures>;
 }
 
-/** Counts of entities. */
 interface SpanCounts {
   correct: number;
   support: number;
   predicted: number;
 }
 
-/**
- * Precision, recall and F1 over the entities of all sentences together (micro), and the accuracy over words.
- * @param predicted BIO tags, sentence by sentence.
- * @param actual the true ones.
- * @throws RangeError if a sentence has more or fewer predicted than true tags.
- */
+/** Micro-averaged over all entities. @throws RangeError if a sentence has more or fewer predicted than true tags */
 export function entityScores(
   predicted: readonly (readonly string[])[],
   actual: readonly (readonly string[])[],
@@ -101,12 +92,6 @@ function figures({ correct, support, predicted }: SpanCounts): EntityFigures {
 /** Both experts added as they are, for the calibration error before fitting. */
 const UNWEIGHED: TagWeights = { encoder: 1, expert: 1, bias: [] };
 
-/**
- * The figures of each type of entity, the calibration of the entities' scores, and the mistakes that the
- * model was surest of.
- * @param rows of the dev sentences, in their order.
- * @param weights of the finished model.
- */
 export function* sequenceEvaluation(
   { tags, dev }: Pick<SequenceDataset, 'tags' | 'dev'>,
   rows: TagBlendRows,
@@ -136,7 +121,6 @@ export function* sequenceEvaluation(
   };
 }
 
-/** One sentence. */
 interface Answer {
   readonly words: readonly string[];
   /** The true entities, with the scores that the model gives them. */
@@ -157,7 +141,6 @@ function classFigures(tags: readonly string[], scores: ReturnType<typeof entityS
 const holds = (spans: readonly EntitySpan[], { type, start, end }: EntitySpan): boolean =>
   spans.some((span) => span.type === type && span.start === start && span.end === end);
 
-/** Every entity found is one decision; undefined if none was found. */
 function calibrationOf(answers: readonly Answer[]): Calibration | undefined {
   const decisionsOf = (found: 'found' | 'foundBefore') =>
     answers.flatMap((answer) =>
@@ -172,10 +155,7 @@ function calibrationOf(answers: readonly Answer[]): Calibration | undefined {
   };
 }
 
-/**
- * The model's mistake on a sentence, if it made one. Its score is the highest probability of a wrong entity
- * or, if entities are only missing, the highest probability that one of these isn't there.
- */
+/** Its score is the highest probability of a wrong entity or, if entities are only missing, that one is absent. */
 function mistakeOf({ words, actual, found }: Answer): Mistake[] {
   const wrong = found.filter((entity) => !holds(actual, entity));
   const missed = actual.filter((entity) => !holds(found, entity));
@@ -183,12 +163,6 @@ function mistakeOf({ words, actual, found }: Answer): Mistake[] {
   const confidences = wrong.length > 0 ? wrong.map(({ score }) => score) : missed.map(({ score }) => 1 - score);
   const named = (entities: readonly EntitySpan[]) =>
     entities.map(({ type, start, end }) => `${sentenceText(words.slice(start, end))} (${type})`);
-  return [
-    {
-      text: sentenceText(words),
-      expected: named(actual),
-      predicted: named(found),
-      score: Math.max(...confidences),
-    },
-  ];
+  const score = Math.max(...confidences);
+  return [{ text: sentenceText(words), expected: named(actual), predicted: named(found), score }];
 }

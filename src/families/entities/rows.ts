@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { DatasetProblem, ModelType } from '../../contract/index.js';
+import type { DatasetProblem } from '../../contract/index.js';
 import {
   type ArchiveConfig,
   type ArchiveFile,
@@ -26,29 +26,11 @@ import {
 } from '../../datasets/index.js';
 import { isPauseDue, mapWithPauses, pause } from '../../system/index.js';
 import type { FamilyRows } from '../family.js';
-import {
-  type CheckedRowSets,
-  comparisonWarnings,
-  type RowComparison,
-  type RowSets,
-  requireValid,
-  type SplitRules,
-  type Splits,
-  splitRowSets,
-} from '../row-sets.js';
+import { comparisonWarnings, type RowComparison, requireValid, type Splits, splitRowSets } from '../row-sets.js';
 import { beginTag, entityTypes, insideTag, OUTSIDE, parseTag } from './bio-tags.js';
 import { type LocatedSentence, type SequenceDataset, sequenceTypes, type TaggedSentence } from './sequence-dataset.js';
 import { taggedSentence } from './tagged-sentence.js';
 
-/** The rows of a sequence labelling: from an archive or a table to a dataset, and to the files of an archive. */
-
-export const sequenceRows: FamilyRows<SequenceDataset> = {
-  read: readArchive,
-  check: checkRowSets,
-  write: archiveFiles,
-};
-
-/** The folders of the splits, and the files in each. */
 const TRAIN_FOLDER = 'train';
 const DEV_FOLDER = 'val';
 const SENTENCES_FILE = 'sentences.txt';
@@ -60,13 +42,10 @@ type Place = Pick<DatasetProblem, 'file' | 'line' | 'column'>;
 interface WrittenSentence extends DatasetLocation {
   readonly words: readonly string[];
   readonly tags: readonly string[];
-  /** Where a tag is written; without an index, where the list of tags is. */
   placeOfTag(index?: number): Place;
 }
 
-/** What sentences are checked against, and what is found on the way. */
 interface SentenceCheck {
-  /** The tags that there are. */
   readonly ids: ReadonlyMap<string, number>;
   /** The same in words, for problems. */
   readonly expected: string;
@@ -90,10 +69,7 @@ async function checkSentences(written: readonly WrittenSentence[], check: Senten
   return sentences;
 }
 
-/**
- * @returns the sentence with tag ids, or undefined after adding at least one problem. An I- tag that
- * continues no entity is read as B-, as conlleval does.
- */
+/** An I- tag that continues no entity is read as B-, as conlleval does. Undefined after adding at least one problem. */
 function checkSentence(
   sentence: WrittenSentence,
   { ids, expected, problems }: SentenceCheck,
@@ -136,7 +112,6 @@ function repairTags(tags: readonly string[]): readonly string[] {
   });
 }
 
-/** Adds a problem if the sentences to train on have no entity. */
 function checkTrainable(
   tags: readonly string[],
   train: readonly LocatedSentence[],
@@ -147,7 +122,6 @@ function checkTrainable(
   problems.add({ file, found: 'found no entity, every tag is O', expected: 'sentences with entities' });
 }
 
-/** Sentences are the same if their words are, letter for letter. */
 const comparison: RowComparison<LocatedSentence> = {
   noun: 'sentence',
   train: TRAIN_FOLDER,
@@ -206,35 +180,45 @@ function textOf({ words }: { readonly words: readonly string[] }): string {
   return words.join(' ');
 }
 
-/** @throws DatasetError with every problem */
-async function checkRowSets(
-  sets: RowSets,
-  _type: ModelType,
-  signal?: AbortSignal,
-): Promise<CheckedRowSets<SequenceDataset>> {
-  const problems = new ProblemList();
-  const tags = tagsOf(sets.classes ?? typesOf([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenSentences)));
-  const ofTypes = sets.classes ? ` with one of the types ${someOf(sets.classes.map((type) => quoted(type)))}` : '';
-  const check: SentenceCheck = {
-    ids: new Map(tags.map((tag, id) => [tag, id])),
-    expected: `a BIO tag: O, B-… or I-…${ofTypes}`,
-    ...{ emptyLines: [], problems, signal },
-  };
-  const rules: SplitRules<LocatedSentence> = {
-    noun: 'sentence',
-    needed: 'two different sentences with entities of one type, or rows for dev',
-    check: (table) => checkSentences(writtenSentences(table), check),
-    keyOf: (sentence) => `${textOf(sentence)}\t${sentence.tags.join()}`,
-    // A sentence counts for the rarest type of entity in it.
-    splitKeysOf: (sentence) => ({
-      text: textOf(sentence),
-      labels: entityTypes(sentence.tags.map((id) => tags[id] ?? '')),
-    }),
-    checkTrainable: (train) => checkTrainable(tags, train, sets.train.origin, problems),
-  };
-  const { leftOut, ...splits } = await splitRowSets(sets, rules, problems);
-  return { dataset: await datasetOf(tags, splits, check), leftOut };
-}
+export const sequenceRows: FamilyRows<SequenceDataset> = {
+  /**
+   * Finds all problems in one pass, but checks no sentences without label_id.json, or with an invalid config.json.
+   * @throws DatasetError with every problem; TypeError for a model type of another family
+   */
+  async read(directory, type, signal) {
+    if (!sequenceTypes.some((each) => each === type)) {
+      throw new TypeError(`${type} is not a sequence labelling type`);
+    }
+    const archive = openArchive(directory, [CONFIG_FILE, LABEL_FILE]);
+    return requireValid((problems) => readDataset(archive, problems, signal));
+  },
+  async check(sets, _type, signal) {
+    const problems = new ProblemList();
+    const tags = tagsOf(
+      sets.classes ?? typesOf([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenSentences)),
+    );
+    const ofTypes = sets.classes ? ` with one of the types ${someOf(sets.classes.map((type) => quoted(type)))}` : '';
+    const check: SentenceCheck = {
+      ids: new Map(tags.map((tag, id) => [tag, id])),
+      expected: `a BIO tag: O, B-… or I-…${ofTypes}`,
+      ...{ emptyLines: [], problems, signal },
+    };
+    const { leftOut, ...splits } = await splitRowSets<LocatedSentence>(sets, problems, {
+      noun: 'sentence',
+      needed: 'two different sentences with entities of one type, or rows for dev',
+      check: (table) => checkSentences(writtenSentences(table), check),
+      keyOf: (sentence) => `${textOf(sentence)}\t${sentence.tags.join()}`,
+      // A sentence counts for the rarest type of entity in it.
+      splitKeysOf: (sentence) => ({
+        text: textOf(sentence),
+        labels: entityTypes(sentence.tags.map((id) => tags[id] ?? '')),
+      }),
+      checkTrainable: (train) => checkTrainable(tags, train, sets.train.origin, problems),
+    });
+    return { dataset: await datasetOf(tags, splits, check), leftOut };
+  },
+  write: archiveFiles,
+};
 
 function writtenSentences(table: RowTable): readonly WrittenSentence[] {
   const { checked } = table;
@@ -290,7 +274,6 @@ function typesOf(sentences: readonly WrittenSentence[]): readonly string[] {
   return [...entityTypes(new Set(sentences.flatMap(({ tags }) => tags)))].sort();
 }
 
-/** O, then B-x and I-x of each type. */
 function tagsOf(types: readonly string[]): readonly string[] {
   return [OUTSIDE, ...types.flatMap((type) => [beginTag(type), insideTag(type)])];
 }
@@ -299,19 +282,6 @@ const text = z.string('a string').default('');
 
 /** Any field of config.json may be missing, and so may the file: the interface doesn't say what it holds here. */
 const sequenceConfigSchema = archiveConfigSchema.extend({ DATASET_NAME: text, DATA_DIR: text });
-
-/**
- * Reads the unpacked archive of a sequence labelling and checks every rule of docs/archives.md. All problems are found
- * in one pass, except that sentences can't be checked without label_id.json, or with an invalid config.json.
- * @throws DatasetError with every problem; TypeError for a model type of another family.
- */
-async function readArchive(directory: string, type: ModelType, signal?: AbortSignal): Promise<SequenceDataset> {
-  if (!sequenceTypes.some((each) => each === type)) {
-    throw new TypeError(`${type} is not a sequence labelling type`);
-  }
-  const archive = openArchive(directory, [CONFIG_FILE, LABEL_FILE]);
-  return requireValid((problems) => readDataset(archive, problems, signal));
-}
 
 async function readDataset(
   archive: ArchiveFolder,
@@ -354,7 +324,6 @@ function checkTags(tags: readonly string[], problems: ProblemList): void {
 /** Words and tags are separated by a space; several spaces, or tabs, are accepted too. */
 const cell = /[^ \t]+/g;
 
-/** The lines of a file that can be decoded, by their numbers. */
 interface NumberedLines {
   readonly byNumber: ReadonlyMap<number, string>;
   /** Number of the last line that isn't blank; undefined if any line can't be decoded. */
@@ -362,9 +331,8 @@ interface NumberedLines {
 }
 
 /**
- * Reads the two files of a split, in DATA_DIR or next to config.json: the same line of both has the words and the tags of
- * one sentence. What can't be read becomes a problem, and so do files of different lengths. Sentences that both files
- * have are read all the same.
+ * The same line of both files of a split has the words and the tags of one sentence. Different lengths are a problem;
+ * sentences that both files have are read all the same.
  */
 async function readSentenceFiles(
   archive: ArchiveFolder,
@@ -445,7 +413,6 @@ function checkLengths(
   problems.add({ file: tagsFile, found, expected });
 }
 
-/** Where a cell of a line begins, 1-based. */
 function columnOf(text: string, index: number): number {
   const found = [...text.matchAll(cell)][index];
   return (found?.index ?? 0) + 1;

@@ -10,14 +10,12 @@ export interface TaggedSentence {
   readonly tags: readonly number[];
 }
 
-/** A sentence of a dataset and the line it was read from. */
 export interface LocatedSentence extends TaggedSentence, DatasetLocation {
   /** Whether an I- tag that continued nothing was read as B-. */
   readonly isRepaired: boolean;
 }
 
 export interface SequenceDataset {
-  /** BIO tags in the order of their ids. */
   readonly tags: readonly string[];
   readonly train: readonly TaggedSentence[];
   readonly dev: readonly TaggedSentence[];

@@ -2,16 +2,12 @@ import type { EntityRange, EntityRow, TaggedRow } from '../../datasets/index.js'
 import { splitWords } from '../words.js';
 import { sentencePlaces, sentenceText } from './word-pieces.js';
 
-/** Words with a tag for each, as sequence archives have them. */
 interface TaggedWords {
   readonly words: readonly string[];
   readonly tags: readonly string[];
 }
 
-/**
- * A text with the places of its entities as words with BIO tags: words are those of running text, cut where an
- * entity begins or ends within one.
- */
+/** Words are those of running text, cut where an entity begins or ends within one. */
 export function taggedSentence({ text, entities }: EntityRow): TaggedWords {
   const cuts = [...new Set(entities.flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);
   const words: string[] = [];

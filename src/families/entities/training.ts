@@ -1,9 +1,13 @@
-import type { RowHead } from '../../engine/index.js';
+import type { Dropout, Encoder, EncoderInputs } from '../../encoder/index.js';
+import type { LinearEnd, RowHead, TargetOptions } from '../../engine/index.js';
+import { type Graph, type Tensor, type TensorData, volume } from '../../graph/index.js';
 import { type CrfExpert, crfExpertBytes, type TagTransitions, trainCrfExpert, viterbi } from '../../lexical/index.js';
 import { EXPERT_FILE } from '../../models/index.js';
-import { mapSteps, mapWithPauses, runToEnd, type Steps, withPauses } from '../../system/index.js';
-import type { TextOutputs } from '../../text/index.js';
+import { mapSteps, mapWithPauses, Random, runToEnd, type Steps, withPauses } from '../../system/index.js';
+import type { TextOutputs, TextWindow } from '../../text/index.js';
+import { crossEntropy, fillTargets } from '../cross-entropy.js';
 import type {
+  AugmentOptions,
   Blend,
   ExpertOptions,
   FamilyTraining,
@@ -14,16 +18,220 @@ import type {
   TrainingTask,
 } from '../family.js';
 import { guessSplitting } from '../words.js';
-import { augmentSentences } from './augmentation.js';
 import { foldWords, logProbabilities, SequenceDecoder, tagEvidence } from './bio-decoding.js';
-import { bioConstraints } from './bio-tags.js';
+import { beginTag, bioConstraints, type EntitySpan, insideTag, spansOf } from './bio-tags.js';
 import { fitOutsideBias, fitTagWeights, type TagBlendRows, type TagShares, type TagWeights } from './calibration.js';
 import { entityScores, sequenceEvaluation } from './evaluation.js';
-import { sequenceHead, tokenLogits } from './head.js';
 import type { SequenceDataset, TaggedSentence } from './sequence-dataset.js';
-import { sentencePlaces, sentenceText, wordOutputs } from './word-pieces.js';
+import { firstPieces, sentencePlaces, sentenceText, wordOutputs } from './word-pieces.js';
 
-/** A sequence labelling dataset as the training loop sees it. */
+/** Shares of the sentences that are copied in lower case and in capitals (docs/entities.md#upper-and-lower-case). */
+const LOWER_CASE = 1 / 4;
+const CAPITALS = 1 / 8;
+
+/** Copies with another mention of a type and, unless the model ignores case, some in lower case or capitals. */
+export function augmentSentences(
+  sentences: readonly TaggedSentence[],
+  tags: readonly string[],
+  { seed, lowercase }: AugmentOptions,
+): TaggedSentence[] {
+  const random = Random.fromSeed(seed);
+  const replaced = withOtherMentions(sentences, tags, random).filter((copy, at) => copy !== sentences[at]);
+  return lowercase ? replaced : [...replaced, ...inOtherCase(sentences, random)];
+}
+
+function inOtherCase(sentences: readonly TaggedSentence[], random: Random): TaggedSentence[] {
+  return sentences.flatMap(({ words, tags }) => {
+    const changed = changeCase(words, random.uniform());
+    return changed.some((word, at) => word !== words[at]) ? [{ words: changed, tags }] : [];
+  });
+}
+
+/** @param drawn at least 0 and below 1. */
+function changeCase(words: readonly string[], drawn: number): readonly string[] {
+  if (drawn < LOWER_CASE) return words.map((word) => word.toLowerCase());
+  return drawn < LOWER_CASE + CAPITALS ? words.map((word) => word.toUpperCase()) : words;
+}
+
+/** The probability that a mention is replaced ("mention replacement", Dai & Adel 2020). */
+const REPLACEMENT_PROBABILITY = 0.5;
+
+type Mentions = readonly (readonly string[])[];
+
+/** Replaces at least one mention by another of its type; a sentence where that is impossible stays the same object. */
+export function withOtherMentions(
+  sentences: readonly TaggedSentence[],
+  tags: readonly string[],
+  random: Random,
+): TaggedSentence[] {
+  const idOf = new Map(tags.map((tag, id) => [tag, id]));
+  const located = sentences.map((sentence) => ({
+    sentence,
+    spans: spansOf(sentence.tags.map((id) => tags[id] ?? '')),
+  }));
+  const mentions = mentionsByType(located);
+  return located.map(({ sentence, spans }) => {
+    const replaceable = spans.filter(({ type }) => (mentions.get(type)?.length ?? 0) > 1);
+    const chosen = chooseSome(replaceable, random);
+    return chosen.length === 0 ? sentence : replaceMentions(sentence, chosen, mentions, idOf, random);
+  });
+}
+
+function mentionsByType(
+  located: readonly { sentence: TaggedSentence; spans: readonly EntitySpan[] }[],
+): ReadonlyMap<string, Mentions> {
+  const byType = new Map<string, Map<string, readonly string[]>>();
+  for (const { sentence, spans } of located) {
+    for (const { type, start, end } of spans) {
+      const words = sentence.words.slice(start, end);
+      const known = byType.get(type) ?? new Map<string, readonly string[]>();
+      byType.set(type, known.set(words.join(' '), words));
+    }
+  }
+  return new Map([...byType].map(([type, known]) => [type, [...known.values()]]));
+}
+
+/** Chooses each span with the same probability, but at least one. */
+function chooseSome(spans: readonly EntitySpan[], random: Random): readonly EntitySpan[] {
+  if (spans.length === 0) return [];
+  const sure = random.integer(spans.length);
+  return spans.filter((_, index) => random.uniform() < REPLACEMENT_PROBABILITY || index === sure);
+}
+
+function replaceMentions(
+  sentence: TaggedSentence,
+  spans: readonly EntitySpan[],
+  mentions: ReadonlyMap<string, Mentions>,
+  idOf: ReadonlyMap<string, number>,
+  random: Random,
+): TaggedSentence {
+  const words = [...sentence.words];
+  const tags = [...sentence.tags];
+  // From the right, so that the spans still to come stay where they are.
+  for (const { type, start, end } of [...spans].reverse()) {
+    const others = mentions.get(type) ?? [];
+    const mention = otherThan(words.slice(start, end), others, random);
+    const mentionTags = mention.map((_, index) => (index === 0 ? beginTag(type) : insideTag(type)));
+    words.splice(start, end - start, ...mention);
+    tags.splice(start, end - start, ...mentionTags.flatMap((tag) => idOf.get(tag) ?? []));
+  }
+  return { words, tags };
+}
+
+/** Any of the mentions but this one, all equally likely. */
+function otherThan(mention: readonly string[], mentions: Mentions, random: Random): readonly string[] {
+  const text = mention.join(' ');
+  const own = mentions.findIndex((words) => words.join(' ') === text);
+  const other = random.integer(mentions.length - 1);
+  return mentions[other < own ? other : other + 1] ?? mention;
+}
+
+/** The weight of a batch without a labelled token. Its loss is 0, but weights are divided by. */
+const MIN_WEIGHT = 1e-6;
+
+/** Predicts a tag for the first piece of every word; its targets are the tags of the training sentences. */
+export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
+  const places = train.map(({ words }) => sentencePlaces(words));
+  const weights = tagWeights(train, tags.length);
+  const labelled = (batch: readonly TextWindow[]) =>
+    batch.map(({ row, encoding }) =>
+      firstPieces(encoding, places[row] ?? []).map(({ word, token }) => ({
+        token,
+        tag: train[row]?.tags[word] ?? 0,
+      })),
+    );
+  return {
+    kind: 'rows',
+    per: 'token',
+    outputs: () => tags.length,
+    parameters: (encoder) => [...encoder.parameters(encoder.prefix), ...encoder.tokenHead.parameters(tags.length)],
+    logits: (graph, encoder, inputs, dropout) => tokenLogits(graph, encoder, inputs, tags.length, dropout),
+    loss: crossEntropy,
+    linearEnd: (encoder) =>
+      tokenEnd(encoder, tags.length, (batch, options) => {
+        const tokens = labelled(batch);
+        const all = tokens.flat();
+        const dims = [all.length, tags.length];
+        const { targets } = tagTargets(
+          all.map(({ tag }, row) => ({ row, tag })),
+          { dims, options, tagWeights: weights },
+        );
+        return { places: tokens.map((text) => text.map(({ token }) => token)), feeds: { targets } };
+      }),
+    targets(batch, options) {
+      const rows = labelled(batch).flatMap((text, at) =>
+        text.map(({ token, tag }) => ({ row: token * batch.length + at, tag })),
+      );
+      const tokens = batch.reduce((longest, { encoding }) => Math.max(longest, encoding.ids.length), 0);
+      const dims = [tokens, batch.length, tags.length];
+      const { targets, weight } = tagTargets(rows, { dims, options, tagWeights: weights });
+      return { feeds: { targets }, weight };
+    },
+  };
+}
+
+interface TargetShape {
+  /** Those of the logits; the last is the number of tags. */
+  readonly dims: readonly number[];
+  readonly options: TargetOptions;
+  readonly tagWeights: readonly number[];
+}
+
+/** A labelled token's targets sum to its share of the batch's weight; those of other tokens are 0. */
+function tagTargets(
+  labelled: readonly { readonly row: number; readonly tag: number }[],
+  { dims, options: { labelSmoothing, balanced }, tagWeights }: TargetShape,
+): { readonly targets: TensorData; readonly weight: number } {
+  const rows = labelled.map(({ row, tag }) => {
+    return { row, id: tag, weight: balanced ? (tagWeights[tag] ?? 1) : 1 };
+  });
+  const total = Math.max(
+    MIN_WEIGHT,
+    rows.reduce((sum, { weight }) => sum + weight, 0),
+  );
+  const data = new Float32Array(volume(dims));
+  fillTargets(data, rows, { classes: dims.at(-1) ?? 0, total, labelSmoothing });
+  return { targets: { type: 'float32', dims, data }, weight: total };
+}
+
+/** Encoder and transformers' token classifier over every hidden state. @returns logits [tokens, batch, tags]. */
+function tokenLogits(graph: Graph, encoder: Encoder, inputs: EncoderInputs, tags: number, dropout?: Dropout): Tensor {
+  const states = encoder.states(graph, inputs, { prefix: encoder.prefix, ...(dropout && { dropout }) });
+  return graph.reshape(encoder.tokenHead.logits(graph, states, tags, dropout), ['tokens', 'batch', tags]);
+}
+
+/** What {@link tokenLogits} ends with, unless layers that start at random come before it. */
+function tokenEnd(
+  encoder: Encoder,
+  tags: number,
+  labelledTokens: NonNullable<LinearEnd['labelledTokens']>,
+): LinearEnd | undefined {
+  const { prefix, width, tokenHead } = encoder;
+  const [weight, bias] = tokenHead.parameters(tags);
+  if (tokenHead.inner.length > 0 || weight === undefined || bias === undefined) return undefined;
+  return {
+    weight: weight.name,
+    bias: bias.name,
+    lossesPerRow: 1,
+    states: (graph, _, inputs) => graph.reshape(encoder.states(graph, inputs, { prefix }), ['tokens', 'batch', width]),
+    labelledTokens,
+  };
+}
+
+/** No tag counts more than this many times the mean, or rare tags would drown out the others. */
+const LARGEST_WEIGHT = 10;
+
+/** words / (tags · words so tagged): rare tags count as much as frequent ones. */
+function tagWeights(sentences: readonly TaggedSentence[], tags: number): number[] {
+  const counts = new Array<number>(tags).fill(0);
+  let words = 0;
+  for (const sentence of sentences) {
+    for (const tag of sentence.tags) counts[tag] = (counts[tag] ?? 0) + 1;
+    words += sentence.tags.length;
+  }
+  return counts.map((count) => Math.min(LARGEST_WEIGHT, words / (tags * Math.max(1, count))));
+}
+
 export function sequenceTask(dataset: SequenceDataset): TrainingTask<RowHead> {
   const { tags, train, dev, warnings } = dataset;
   const constraints = bioConstraints(tags);
@@ -78,7 +286,6 @@ async function trainExpert(
   return { finish: (outputs, signal) => withPauses(finish(outputs), signal) };
 }
 
-/** What both experts say about the dev sentences. */
 function devEvidence(
   { tags, dev }: SequenceDataset,
   expert: CrfExpert,

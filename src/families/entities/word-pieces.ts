@@ -1,7 +1,6 @@
 import type { Encoding, TextOutputs } from '../../text/index.js';
 import type { Word } from '../words.js';
 
-/** A sentence as the encoder reads it. */
 export const sentenceText = (words: readonly string[]): string => words.join(' ');
 
 /** Where the words are in {@link sentenceText}. */
@@ -14,16 +13,14 @@ export function sentencePlaces(words: readonly string[]): Word[] {
   });
 }
 
-/** The token that a word is judged by. */
 interface WordPiece {
-  /** Index of the word. */
   readonly word: number;
   readonly token: number;
 }
 
 /**
- * The first piece of each word that begins in an encoding, left to right: the word is judged by it, as in
- * BERT's NER (Devlin et al. 2019, 5.3). Words that the tokenizer drops entirely have none.
+ * The first piece of each word that begins in an encoding, by which it is judged, as in BERT's NER (Devlin et al. 2019,
+ * 5.3). Words that the tokenizer drops entirely have none.
  */
 export function firstPieces({ ids, offsets, sequenceIds }: Encoding, words: readonly Word[]): readonly WordPiece[] {
   if (offsets === null) return [];
@@ -43,7 +40,6 @@ export function firstPieces({ ids, offsets, sequenceIds }: Encoding, words: read
   return first;
 }
 
-/** The last word that begins at or before a place; −1 if there is none. */
 function lastBeginningBy(words: readonly Word[], place: number): number {
   let first = 0;
   let end = words.length;
@@ -56,17 +52,17 @@ function lastBeginningBy(words: readonly Word[], place: number): number {
 }
 
 /**
- * Whether a window that begins at `place` begins inside a word. The first word of a text is never cut: what
- * is missing was dropped by the tokenizer, a mark for the direction of writing, say.
+ * Whether a window that begins at `place` begins inside a word. The first word of a text is never cut: what is missing
+ * was dropped by the tokenizer, a mark for the direction of writing, say.
  */
 function isCut(words: readonly Word[], word: number, place: number): boolean {
   return word > 0 && (words[word]?.start ?? place) < place;
 }
 
 /**
- * The encoder's outputs for each word; 0 for words in no window. If several windows have a word, the one
- * counts in which it is farthest from an edge, where the encoder sees most context.
- * @returns [words, outputs].
+ * 0 for words in no window; of several windows, the one counts where the word is farthest from an edge and has most
+ * context.
+ * @returns [words, outputs]
  */
 export function wordOutputs(windows: TextOutputs, words: readonly Word[], width: number): Float32Array {
   const outputs = new Float32Array(words.length * width);

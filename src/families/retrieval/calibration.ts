@@ -4,15 +4,12 @@ import { softmax } from '../softmax.js';
 import { pessimisticRank } from './evaluation.js';
 import type { Candidates } from './passages.js';
 
-/**
- * How the two experts become one score: vector · cosine + bm25 · share of the best BM25 score. No weight is below 0.
- */
+/** The blended score is vector · cosine + bm25 · share of the best BM25 score. No weight is below 0. */
 export interface RetrievalWeights {
   readonly vector: number;
   readonly bm25: number;
 }
 
-/** A dev question: the passages to choose from, and the right one. */
 export interface JudgedCandidates {
   readonly candidates: Candidates;
   readonly passage: number;
@@ -26,10 +23,8 @@ const MIN_SCALE = 0.01;
 const VECTOR_SHARES = [0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05];
 
 /**
- * The weights under which the right passages are most likely among the candidates, if these put clearly more
- * of them first than the better expert alone (in a tie, BM25). Otherwise the mixture that puts most of them
- * first, if those are clearly more; otherwise the better expert alone. So the blend never has a lower top-1
- * on these questions than the better expert, and doesn't follow a weak expert by chance.
+ * The likeliest weights if they put clearly more right passages first than the better expert alone (in a tie, BM25);
+ * else the best mixture if that does; else the better expert alone. So the blend never follows a weak expert by chance.
  */
 export function* fitRetrievalBlend(questions: readonly JudgedCandidates[]): Steps<RetrievalWeights> {
   const vector: RetrievalWeights = { ...STARTING_WEIGHTS, bm25: 0 };
@@ -45,10 +40,7 @@ export function* fitRetrievalBlend(questions: readonly JudgedCandidates[]): Step
   return (yield* isClearlyBetter(questions, mixture, alone)) ? mixture : alone;
 }
 
-/**
- * Whether the gain in top-1 exceeds its standard error under chance, which is √n for the n questions that
- * only one of the two ranks right (McNemar 1947).
- */
+/** Whether the gain exceeds its standard error by chance, √n for n questions that one alone has right (McNemar 1947). */
 function* isClearlyBetter(
   questions: readonly JudgedCandidates[],
   weights: RetrievalWeights,
@@ -66,10 +58,7 @@ function* isClearlyBetter(
   return won - lost > Math.sqrt(won + lost);
 }
 
-/**
- * The candidates by blended score, best first (equal ones by id), with probabilities that sum to 1.
- * @param limit how many of the best are given, at least 1. Default: all.
- */
+/** Best first, equal ones by id, with probabilities that sum to 1. @param limit at least 1. Default: all */
 export function rankCandidates(
   candidates: Candidates,
   weights: RetrievalWeights,
@@ -82,7 +71,6 @@ export function rankCandidates(
   return order.map((at) => ({ id: candidates.passages[at] ?? 0, score: probabilities[at] ?? 0 }));
 }
 
-/** The rank of the right passage, equal ones counting as better; ∞ if it isn't a candidate. */
 export function rankOfAnswer({ candidates, passage }: JudgedCandidates, weights: RetrievalWeights): number {
   return pessimisticRank(blendedScores(candidates, weights), candidates.passages.indexOf(passage));
 }
@@ -96,7 +84,6 @@ export function blendedScores({ cosines, bm25 }: Candidates, weights: RetrievalW
   return scores;
 }
 
-/** Questions whose right passage comes first. */
 function* countFirst(questions: readonly JudgedCandidates[], weights: RetrievalWeights): Steps<number> {
   const ranks = yield* mapSteps(questions, (question) => rankOfAnswer(question, weights));
   return ranks.filter((rank) => rank === 1).length;

@@ -24,13 +24,11 @@ import {
 } from './passages.js';
 import { meanOfRows, unitVector, VectorIndex } from './vector-index.js';
 
-/** The number of passages in a result (docs/service.md, "Result"). */
 const PASSAGES = 10;
 
 /**
- * The passages that both experts together put first. A folder without passages and without a blend is an encoder of texts:
- * its results have no labels, and as scores the elements of the text's vector, of unit length.
- * @throws ModelFolderError
+ * A folder without passages and without a blend is an encoder of texts: its results have no labels, and as scores the
+ * elements of the text's vector, of unit length. @throws ModelFolderError
  */
 export function dragonfruitDecoder(config: ModelFolderConfig, files: ModelFiles): Decoder {
   const { blend, files: listed } = config.orchard;
@@ -91,20 +89,17 @@ function fileOf(files: ModelFiles, name: string): ModelFile {
   throw new ModelFolderError(CONFIG_FILE, `the orchard section does not list the file ${name}`);
 }
 
-/** A model of passages whose answers are explained. */
 interface ExplainedRetrieval extends RetrievalExperts {
   readonly passages: readonly string[];
   readonly weights: RetrievalWeights;
-  /** The most passages of an answer. */
   readonly limit: number;
   /** The vector of what the encoder gave for a question, of unit length. */
   vectorOf(outputs: TextOutputs): Float32Array;
 }
 
 /**
- * For each of the best passages, what its blended score, the logit of the softmax over all candidates, loses when a word
- * is left out of the question: BM25's share of it, which is a sum over words, and the cosine's. So a word counts that all
- * candidates have, too. The best BM25 score that shares are of stays that of the whole question.
+ * For each of the best passages, what its blended score loses when a word is left out of the question: BM25's share of
+ * it and the cosine's. So a word counts that all candidates have, too.
  */
 function retrievalExplainer(model: ExplainedRetrieval): Explainer {
   const { passages, weights, limit, bm25, vectors } = model;

@@ -4,14 +4,9 @@ import { mapSteps, type Steps } from '../../system/index.js';
 import { type JudgedCandidates, type RetrievalWeights, rankCandidates, rankOfAnswer } from './calibration.js';
 import type { RetrievalDataset } from './retrieval-dataset.js';
 
-/** Ranks beyond this count as not found in the mean reciprocal rank. */
 const RECIPROCAL_RANKS = 10;
 
-/**
- * The rank of one score among all, 1 being the best. Equal scores count as better ones, so that a model gains
- * nothing by scoring everything alike.
- * @returns ∞ for a position outside the scores.
- */
+/** 1 is the best. Equal scores count as better ones: nothing is gained by scoring all alike. ∞ for no position. */
 export function pessimisticRank(scores: ArrayLike<number>, position: number): number {
   const own = scores[position];
   if (own === undefined) return Number.POSITIVE_INFINITY;
@@ -35,11 +30,6 @@ export function meanReciprocalRank(ranks: readonly number[]): number {
   return sum / Math.max(1, ranks.length);
 }
 
-/**
- * How high the right passages are ranked, and the questions to which the model puts another passage first.
- * @param judged the dev questions, in their order.
- * @param weights of the finished model.
- */
 export function* retrievalEvaluation(
   { passages, dev }: Pick<RetrievalDataset, 'passages' | 'dev'>,
   judged: readonly JudgedCandidates[],

@@ -4,7 +4,6 @@ import { listOf, type Scored, shaped, text, topScores } from '../../system/index
 import type { ModelFile } from '../family.js';
 import type { VectorIndex } from './vector-index.js';
 
-/** How many of its best passages each expert proposes. */
 export const CANDIDATES_OF_EACH = 100;
 
 /** The two experts on the same passages: in both, the same id means the same passage. */
@@ -15,21 +14,14 @@ export interface RetrievalExperts {
 
 /** The passages that the final ranking of a question chooses from, with each expert's score for every one. */
 export interface Candidates {
-  /** Ids, ascending. */
   readonly passages: Int32Array;
   /** Cosine of question and passage. [candidates] */
   readonly cosines: Float32Array;
-  /**
-   * BM25 scores as shares of the question's best one, 0 if no word is shared: raw scores grow with the
-   * length of the question, and make worse probabilities (docs/retrieval.md). [candidates]
-   */
+  /** As shares of the question's best score: raw ones grow with its length (docs/retrieval.md). [candidates] */
   readonly bm25: Float32Array;
 }
 
-/**
- * The best {@link CANDIDATES_OF_EACH} of each expert, together.
- * @param vector of the question, of unit length.
- */
+/** The best {@link CANDIDATES_OF_EACH} of each expert, together. @param vector of the question, of unit length */
 export function findCandidates(
   question: string,
   vector: Float32Array,
@@ -45,7 +37,6 @@ export function findCandidates(
   return { passages, cosines: vectors.scoresOf(vector, passages), bm25: shares };
 }
 
-/** The ids of both, ascending, each once. */
 function unionOf(some: readonly Scored[], others: readonly Scored[]): Int32Array {
   const ids = new Int32Array(some.length + others.length);
   for (const [at, { id }] of some.entries()) ids[at] = id;
@@ -74,7 +65,6 @@ export function encodePassages(passages: readonly string[]): Uint8Array {
   return Buffer.from(JSON.stringify(passages, undefined, 1));
 }
 
-/** @throws ModelFolderError */
 export function decodePassages({ bytes, file }: ModelFile): readonly string[] {
   const passages = shaped(passagesShape, parseJson(bytes, file));
   if (passages !== undefined) return passages;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { DatasetProblem, ModelType } from '../../contract/index.js';
+import type { DatasetProblem } from '../../contract/index.js';
 import {
   type ArchiveFile,
   type ArchiveFolder,
@@ -28,28 +28,16 @@ import {
 import { isPauseDue, mapWithPauses, pause } from '../../system/index.js';
 import type { FamilyRows } from '../family.js';
 import {
-  type CheckedRowSets,
   comparisonWarnings,
   findTextProblem,
   foldText,
   type RowComparison,
-  type RowSets,
   requireValid,
-  type SplitRules,
   type Splits,
   splitRowSets,
 } from '../row-sets.js';
 import type { LocatedQuestion, Question, RetrievalDataset } from './retrieval-dataset.js';
 
-/** The rows of a question answering: from an archive or a table to a dataset, and to the files of an archive. */
-
-export const retrievalRows: FamilyRows<RetrievalDataset> = {
-  read: readArchive,
-  check: checkRowSets,
-  write: archiveFiles,
-};
-
-/** A question and its passage as their source has them. */
 interface WrittenQuestion extends DatasetLocation {
   readonly question: string;
   readonly context: string;
@@ -58,17 +46,13 @@ interface WrittenQuestion extends DatasetLocation {
 /** What the two fields of a question are called in problems. */
 type QuestionColumns = Readonly<Record<'question' | 'context', NonNullable<DatasetProblem['column']>>>;
 
-/** The ids of passages, by their texts. */
 type PassageIds = ReadonlyMap<string, number>;
 
 function passageIdsOf(passages: readonly string[]): PassageIds {
   return new Map(passages.map((passage, id) => [passage, id]));
 }
 
-/**
- * @param passageIds undefined if the passages couldn't be read; then no context is looked up.
- * @returns the question with its passage's id, or undefined, after adding a problem unless `passageIds` is undefined.
- */
+/** @param passageIds undefined if the passages couldn't be read; then no context is looked up */
 function checkQuestion(
   written: WrittenQuestion,
   columns: QuestionColumns,
@@ -92,7 +76,6 @@ function checkQuestion(
   return undefined;
 }
 
-/** Adds a problem if there are fewer than two passages, which leaves nothing to rank. */
 function checkRankable(passages: readonly string[], file: string, problems: ProblemList): void {
   if (passages.length >= 2) return;
   const found = `found ${counted(passages.length, 'passage')}`;
@@ -139,36 +122,36 @@ function unaskedWarnings(
   return [{ kind: 'passage_without_question', count, message, examples: [] }];
 }
 
-/** @throws DatasetError with every problem */
-async function checkRowSets(
-  sets: RowSets,
-  _type: ModelType,
-  signal?: AbortSignal,
-): Promise<CheckedRowSets<RetrievalDataset>> {
-  const problems = new ProblemList();
-  const extra = checkPassages(sets.passages ?? [], problems);
-  const written = [sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenQuestions);
-  const passages = [...new Set([...written.map(({ context }) => context), ...extra])];
-  const passageIds = passageIdsOf(passages);
-  const rules: SplitRules<LocatedQuestion> = {
-    noun: 'question',
-    needed: 'at least two different questions, or rows for dev',
-    check: (table) => {
-      const context = table.checked.shape === 'passages' ? 'passages' : 'passage';
-      const columns = {
-        question: placeOfField(table, 0, 'question').column ?? 'question',
-        context: placeOfField(table, 0, context).column ?? context,
-      };
-      return writtenQuestions(table).flatMap((each) => checkQuestion(each, columns, passageIds, problems) ?? []);
-    },
-    keyOf: ({ question, passage }) => `${passage} ${question}`,
-    // Questions that differ only in case or spacing stay together.
-    splitKeysOf: ({ question }) => ({ text: foldText(question), labels: [] }),
-    checkTrainable: () => checkRankable(passages, sets.train.origin, problems),
-  };
-  const { leftOut, ...splits } = await splitRowSets(sets, rules, problems);
-  return { dataset: await datasetOf(passages, splits, signal), leftOut };
-}
+export const retrievalRows: FamilyRows<RetrievalDataset> = {
+  /** Finds all problems in one pass, as far as config.json and label_id.json can be read. @throws DatasetError */
+  async read(directory, _type, signal) {
+    return requireValid((problems) => readDataset(openArchive(directory), problems, signal));
+  },
+  async check(sets, _type, signal) {
+    const problems = new ProblemList();
+    const extra = checkPassages(sets.passages ?? [], problems);
+    const written = [sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenQuestions);
+    const passages = [...new Set([...written.map(({ context }) => context), ...extra])];
+    const passageIds = passageIdsOf(passages);
+    const { leftOut, ...splits } = await splitRowSets<LocatedQuestion>(sets, problems, {
+      noun: 'question',
+      needed: 'at least two different questions, or rows for dev',
+      check: (table) => {
+        const context = table.checked.shape === 'passages' ? 'passages' : 'passage';
+        const columns = {
+          question: placeOfField(table, 0, 'question').column ?? 'question',
+          context: placeOfField(table, 0, context).column ?? context,
+        };
+        return writtenQuestions(table).flatMap((each) => checkQuestion(each, columns, passageIds, problems) ?? []);
+      },
+      keyOf: ({ question, passage }) => `${passage} ${question}`,
+      splitKeysOf: ({ question }) => ({ text: foldText(question), labels: [] }),
+      checkTrainable: () => checkRankable(passages, sets.train.origin, problems),
+    });
+    return { dataset: await datasetOf(passages, splits, signal), leftOut };
+  },
+  write: archiveFiles,
+};
 
 /** A question with several passages is one for each of them. */
 function writtenQuestions(table: RowTable): readonly WrittenQuestion[] {
@@ -200,15 +183,6 @@ function checkPassages(passages: Iterable<string>, problems: ProblemList): reado
 const EXPECTED_ENTRY = 'an object with question and context, both strings';
 const entrySchema = z.looseObject({ question: z.string('a string'), context: z.string('a string') });
 
-/**
- * Reads the unpacked archive of a question answering and checks every rule of docs/archives.md. All problems are found
- * in one pass, except that questions can't be found without config.json, nor their passages without label_id.json.
- * @throws DatasetError with every problem.
- */
-async function readArchive(directory: string, _type: ModelType, signal?: AbortSignal): Promise<RetrievalDataset> {
-  return requireValid((problems) => readDataset(openArchive(directory), problems, signal));
-}
-
 async function readDataset(
   archive: ArchiveFolder,
   problems: ProblemList,
@@ -237,7 +211,6 @@ interface SplitReading {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The questions of one file, in the order of their indices. */
 async function readSplit(
   { path, name: file }: ArchiveFile,
   { passageIds, unknown, problems, signal }: SplitReading,
@@ -289,7 +262,6 @@ class UnknownFields {
   readonly #names = new Set<string>();
   readonly #places: DatasetLocation[] = [];
 
-  /** @param names of one question's unknown fields. */
   add(names: readonly string[], place: DatasetLocation): void {
     if (names.length === 0) return;
     for (const name of names) this.#names.add(name);

@@ -1,29 +1,20 @@
-import type { PairExamples, PairHead } from '../../engine/index.js';
+import {
+  type Dropout,
+  type Encoder,
+  type EncoderInputs,
+  type ParameterSpec,
+  pooledStates,
+} from '../../encoder/index.js';
+import type { PairExamples, PairHead, PairLoss } from '../../engine/index.js';
+import { Graph, type Tensor, type TensorData } from '../../graph/index.js';
 import { Bm25Index } from '../../lexical/index.js';
-import { mapSteps, mapWithPauses, Random, type Steps, withPauses } from '../../system/index.js';
+import { isPauseDue, mapSteps, mapWithPauses, pause, Random, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
-import type {
-  Blend,
-  FamilyTraining,
-  FinishedTask,
-  PartFigures,
-  Scores,
-  TaskDescription,
-  TrainedExpert,
-  TrainingTask,
-} from '../family.js';
+import type { Blend, FamilyTraining, FinishedTask, PartFigures, Scores, TrainingTask } from '../family.js';
 import { foldText } from '../row-sets.js';
 import { editWords } from '../words.js';
 import { fitRetrievalBlend, type JudgedCandidates, type RetrievalWeights, rankOfAnswer } from './calibration.js';
 import { meanReciprocalRank, pessimisticRank, retrievalEvaluation, topkScores } from './evaluation.js';
-import {
-  contrastiveFeeds,
-  contrastiveLoss,
-  mineHardNegatives,
-  pooledVectors,
-  tokenStates,
-  vectorParameters,
-} from './head.js';
 import {
   encodePassages,
   findCandidates,
@@ -35,16 +26,149 @@ import {
 import type { Question, RetrievalDataset } from './retrieval-dataset.js';
 import { unitVectors, VectorIndex } from './vector-index.js';
 
+const ENCODER_PREFIX = '';
+
+const vectorParameters = (encoder: Encoder): readonly ParameterSpec[] => encoder.parameters(ENCODER_PREFIX);
+
+/** The mean of a text's hidden states. @returns [batch, hidden], not yet of unit length. */
+function pooledVectors(graph: Graph, encoder: Encoder, inputs: EncoderInputs, dropout: Dropout): Tensor {
+  return pooledStates(graph, encoder, inputs, {
+    prefix: ENCODER_PREFIX,
+    dropout,
+    pooling: 'mean',
+    differentiable: true,
+  });
+}
+
+/** For sentence-transformers and transformers.js, which pool themselves. @returns [batch, tokens, hidden] */
+function tokenStates(graph: Graph, encoder: Encoder, inputs: EncoderInputs): Tensor {
+  const states = encoder.states(graph, inputs, { prefix: ENCODER_PREFIX });
+  const byToken = graph.reshape(states, ['tokens', 'batch', encoder.width]);
+  return graph.transpose(byToken, [1, 0, 2]);
+}
+
+/** What cosines are multiplied by before the softmax: the inverse temperature, as in sentence-transformers. */
+const SCALE = 20;
+/** Added to squared norms, so that a vector of zeros isn't divided by 0. */
+const TINY = 1e-12;
+/** Added to a passage's score, takes it out of the softmax. */
+const MASKED = -1e9;
+
+/**
+ * Brings questions nearer to their own passages than to others of the batch: cross-entropy over scaled cosines
+ * (Henderson et al. 2017, "Efficient Natural Language Response Suggestion", 4.4; Karpukhin et al. 2020).
+ */
+export function contrastiveLoss(width: number): PairLoss {
+  const graph = new Graph();
+  const questions = graph.parameter('questions', ['questions', width]);
+  const passages = graph.parameter('passages', ['passages', width]);
+  const mask = graph.input('mask', 'float32', ['questions', 'passages']);
+  const targets = graph.input('targets', 'float32', ['questions', 'passages']);
+  const attributes = { transposeB: true, alpha: SCALE };
+  const cosines = graph.gemm(unitRows(graph, questions), unitRows(graph, passages), attributes);
+  const terms = graph.multiply(graph.logSoftmax(graph.add(cosines, mask)), targets);
+  const loss = graph.scale(graph.reduceSum(terms, [0, 1]), -1);
+  return { graph, anchors: questions, candidates: passages, loss };
+}
+
+function unitRows(graph: Graph, x: Tensor): Tensor {
+  const squares = graph.reduceSum(graph.multiply(x, x), [1], true);
+  return graph.divide(x, graph.sqrt(graph.add(squares, graph.constant([TINY], []))));
+}
+
+/** One question of a batch: the id of its passage, and those of the passages that it brings into the batch. */
+export interface ContrastiveExample {
+  /** Folded, so that equal texts are the same question. */
+  readonly question: string;
+  /** The right one first. */
+  readonly passages: readonly number[];
+}
+
+/** A copy of the right passage, or one that answers the same question elsewhere in the batch, is masked. */
+export function contrastiveFeeds(batch: readonly ContrastiveExample[]): Readonly<Record<string, TensorData>> {
+  const passages = batch.flatMap((example) => example.passages);
+  const dims = [batch.length, passages.length];
+  const mask = new Float32Array(batch.length * passages.length);
+  const targets = new Float32Array(mask.length);
+  const answers = new Map<string, Set<number>>();
+  for (const {
+    question,
+    passages: [right = -1],
+  } of batch) {
+    answers.set(question, (answers.get(question) ?? new Set()).add(right));
+  }
+  let own = 0;
+  for (const [row, example] of batch.entries()) {
+    const right = answers.get(example.question);
+    for (const [column, passage] of passages.entries()) {
+      if (column !== own && right?.has(passage)) mask[row * passages.length + column] = MASKED;
+    }
+    targets[row * passages.length + own] = 1 / batch.length;
+    own += example.passages.length;
+  }
+  return {
+    mask: { type: 'float32', dims, data: mask },
+    targets: { type: 'float32', dims, data: targets },
+  };
+}
+
+/**
+ * The passages that BM25 wrongly takes for answers, best first: none that answers the same question elsewhere, and no
+ * copy of these. Fewer than `count` if fewer share a word with the question. @throws AbortedError soon after the signal
+ * fires
+ */
+export async function mineHardNegatives(
+  passages: readonly string[],
+  questions: readonly Question[],
+  index: Bm25Index,
+  { count, signal }: { readonly count: number; readonly signal?: AbortSignal },
+): Promise<readonly (readonly number[])[]> {
+  await pause(signal);
+  const answers = new AnswerTable(passages, questions);
+  const negatives: number[][] = [];
+  for (const question of questions) {
+    if (isPauseDue()) await pause(signal);
+    const right = answers.of(question);
+    const found = index.search(question.question, count + right.size).map(({ id }) => id);
+    negatives.push(found.filter((id) => !right.has(id)).slice(0, count));
+  }
+  return negatives;
+}
+
+class AnswerTable {
+  /** Ids of the passages with the same folded text, by that text. */
+  readonly #copies = new Map<string, number[]>();
+  /** Folded texts of the passages that answer a question, by the folded question. */
+  readonly #answers = new Map<string, Set<string>>();
+
+  constructor(passages: readonly string[], questions: readonly Question[]) {
+    const folded = passages.map(foldText);
+    for (const [id, text] of folded.entries()) {
+      const copies = this.#copies.get(text);
+      if (copies) copies.push(id);
+      else this.#copies.set(text, [id]);
+    }
+    for (const { question, passage } of questions) {
+      const key = foldText(question);
+      const answer = folded[passage] ?? '';
+      const answers = this.#answers.get(key);
+      if (answers) answers.add(answer);
+      else this.#answers.set(key, new Set([answer]));
+    }
+  }
+
+  of({ question }: Question): ReadonlySet<number> {
+    const answers = this.#answers.get(foldText(question)) ?? [];
+    return new Set([...answers].flatMap((text) => this.#copies.get(text) ?? []));
+  }
+}
+
 /** Words in at least this share of the questions ("what", "of") say little about what is asked. */
 const COMMON_SHARE = 0.02;
 /** A common word is also in at least this many questions: a share of few questions says nothing. */
 const MIN_COMMON = 3;
 
-/**
- * One edited copy of every question, with the same passage. Only common words are dropped, any may be swapped
- * with a neighbour, so the words that say what is asked all stay. Questions too short to edit safely, and
- * edits that change nothing, give no copy.
- */
+/** One copy of every question. Only common words are dropped, so the words that say what is asked all stay. */
 export function augmentQuestions(questions: readonly Question[], seed: number): Question[] {
   const random = Random.fromSeed(seed);
   const isCommon = commonWords(questions);
@@ -67,8 +191,8 @@ function commonWords(questions: readonly Question[]): (word: string) => boolean 
 const HARD_NEGATIVES = 1;
 
 /**
- * A retrieval dataset as the training loop sees it: texts are the questions, then every passage.
- * @param indexFor gives the BM25 index of the passages for questions in a language.
+ * Texts are the questions, then every passage.
+ * @param indexFor gives the BM25 index of the passages for questions in a language
  */
 export function retrievalTask(
   dataset: RetrievalDataset,
@@ -90,8 +214,11 @@ export function retrievalTask(
       const rankOf = ({ passage }: Question, row: number) => pessimisticRank(index.scores(questions(row)), passage);
       return scoresOf(await mapWithPauses(dev, rankOf, signal));
     },
-    trainExpert: async ({ language, signal }) => trainExpert(dataset, await indexFor(language, signal)),
-    describe,
+    async trainExpert({ language, signal }) {
+      const bm25 = await indexFor(language, signal);
+      return { finish: (outputs, signal) => withPauses(finish(dataset, bm25, outputs), signal) };
+    },
+    describe: () => ({ id2label: {}, label2id: {}, labels: [], pooling: 'mean' }),
   };
 }
 
@@ -99,7 +226,6 @@ function scoresOf(ranks: readonly number[]): Scores {
   return { topk: topkScores(ranks), value: meanReciprocalRank(ranks) };
 }
 
-/** The unit vectors of the dev questions, and an index of the passages' vectors. */
 function split(outputs: readonly TextOutputs[], questions: number) {
   const vectors = unitVectors(outputs);
   const width = vectors.length / outputs.length;
@@ -118,7 +244,6 @@ function passageIndexes(passages: readonly string[]): PassageIndexes {
   };
 }
 
-/** Gives the BM25 index of the passages for questions in a language. */
 type PassageIndexes = (language: string, signal: AbortSignal) => Promise<Bm25Index>;
 
 /** The encoder alone, which learns to put a question near the passage that answers it, far from others of its batch. */
@@ -130,9 +255,8 @@ function vectorHead({ passages, train }: RetrievalDataset, indexFor: PassageInde
     parameters: vectorParameters,
     logits: pooledVectors,
     async examples({ language, signal }) {
-      const options = { count: HARD_NEGATIVES, signal };
       const index = await indexFor(language, signal);
-      return pairExamples(train, await mineHardNegatives(passages, train, index, options));
+      return pairExamples(train, await mineHardNegatives(passages, train, index, { count: HARD_NEGATIVES, signal }));
     },
     pairLoss: contrastiveLoss,
   };
@@ -150,11 +274,6 @@ function pairExamples(train: readonly Question[], negatives: readonly (readonly 
   };
 }
 
-/** BM25 has nothing to learn. */
-function trainExpert(dataset: RetrievalDataset, bm25: Bm25Index): TrainedExpert {
-  return { finish: (outputs, signal) => withPauses(finish(dataset, bm25, outputs), signal) };
-}
-
 function* finish(
   { passages, dev }: RetrievalDataset,
   bm25: Bm25Index,
@@ -168,26 +287,15 @@ function* finish(
   const weights = yield* fitRetrievalBlend(judged);
   const figures = function* (
     rankOf: (question: Question, row: number) => number,
-    part: PartFigures['weights'],
+    encoder: number,
+    expert: number,
   ): Steps<PartFigures> {
-    return { ...scoresOf(yield* mapSteps(dev, rankOf)), weights: part };
+    return { ...scoresOf(yield* mapSteps(dev, rankOf)), weights: { encoder, expert, bias: [] } };
   };
   const blend: Blend = {
-    encoder: yield* figures(({ passage }, row) => pessimisticRank(index.scores(questions(row)), passage), {
-      encoder: 1,
-      expert: 0,
-      bias: [],
-    }),
-    expert: yield* figures(({ question, passage }) => pessimisticRank(bm25.scores(question), passage), {
-      encoder: 0,
-      expert: 1,
-      bias: [],
-    }),
-    blend: yield* figures((_, row) => rankIn(judged[row], weights), {
-      encoder: weights.vector,
-      expert: weights.bm25,
-      bias: [],
-    }),
+    encoder: yield* figures(({ passage }, row) => pessimisticRank(index.scores(questions(row)), passage), 1, 0),
+    expert: yield* figures(({ question, passage }) => pessimisticRank(bm25.scores(question), passage), 0, 1),
+    blend: yield* figures((_, row) => rankIn(judged[row], weights), weights.vector, weights.bm25),
   };
   const files = new Map([
     [PASSAGES_FILE, encodePassages(passages)],
@@ -200,13 +308,6 @@ function* finish(
 function rankIn(judged: JudgedCandidates | undefined, weights: RetrievalWeights): number {
   return judged === undefined ? Number.POSITIVE_INFINITY : rankOfAnswer(judged, weights);
 }
-
-const describe = (): TaskDescription => ({
-  id2label: {},
-  label2id: {},
-  labels: [],
-  pooling: 'mean',
-});
 
 export const dragonfruitTraining: FamilyTraining<RetrievalDataset> = {
   task: (dataset) => retrievalTask(dataset),
@@ -225,10 +326,7 @@ const modules = [
   { idx: 2, name: '2', path: '2_Normalize', type: 'sentence_transformers.models.Normalize' },
 ];
 
-/**
- * Tells sentence-transformers what comes after the encoder: token states are averaged and brought to unit length.
- * @param width of a vector. @param maxTokens longer texts are cut to this many tokens.
- */
+/** What comes after the encoder: mean and unit length. @param maxTokens longer texts are cut to this many tokens */
 function sentenceTransformersFiles(width: number, maxTokens: number): ReadonlyMap<string, Uint8Array> {
   return new Map([
     ['modules.json', json(modules)],

@@ -4,7 +4,6 @@ import { decodeSafetensors, encodeSafetensors } from '../../models/index.js';
 import { quantizeRow, type Scored, scoreBelowTop, topScores } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
 
-/** The code of a vector's largest element; the others are stored in proportion. */
 const LARGEST_CODE = 127;
 const LARGEST_INT16 = 32_767;
 /** The largest sum of products that fits into 32 bits. */
@@ -16,18 +15,15 @@ export function quantizeVector(vector: Float32Array, codes: Int8Array): number {
 }
 
 /**
- * Quantizes a query to 16-bit integers, as large as possible without overflow in a dot product with codes, so that the
- * query's rounding error is negligible compared with that of the codes. @returns the scale
+ * Quantizes to 16-bit integers, as large as possible without overflow in a dot product with codes, so that the rounding
+ * error is negligible compared with that of the codes. @returns the scale
  */
 export function quantizeQuery(query: Float32Array, integers: Int16Array): number {
   const most = Math.min(LARGEST_INT16, Math.floor(LARGEST_SUM / (LARGEST_CODE * integers.length)));
   return quantizeRow(query, most, integers);
 }
 
-/**
- * The maximum error of the dot product of codes and integers, times both scales, per unit of the vector's scale. Every
- * element is rounded by at most half a scale.
- */
+/** Maximum error of a dot product per unit of the vector's scale: each element is rounded by at most half a scale. */
 export function largestError(query: Float32Array, queryScale: number): number {
   let sum = 0;
   for (let at = 0; at < query.length; at += 1) sum += Math.abs(query[at] ?? 0);
@@ -50,9 +46,9 @@ const LARGEST_ELEMENT = 1e6;
 const MAX_ELEMENTS = 2 ** 29;
 
 /**
- * Finds the nearest of many vectors by dot product, which is the cosine for unit vectors. Every vector is compared as bytes
- * with its own scale; candidates are compared again in float32, so that scores are exact. A vector can be missed only if
- * there are more than a few hundred candidates, and then rarely (figures: `npm run bench -- search`). Not for concurrent use.
+ * Finds the nearest vectors by dot product. Every vector is compared as bytes with its own scale; candidates again in
+ * float32, so that scores are exact. A vector can be missed only among more than a few hundred candidates, and then
+ * rarely (figures: `npm run bench -- search`). Not for concurrent use.
  */
 export class VectorIndex {
   /** The vectors, each padded with zeros to a multiple of {@link DOT_STEP}. [size, stride] */
@@ -63,7 +59,6 @@ export class VectorIndex {
   readonly #query: Float32Array;
   readonly #queryIntegers: Int16Array;
   readonly #ids: Int32Array;
-  /** The byte scores of the last search. */
   readonly #byteScores: Float32Array;
   readonly #scores: Float32Array;
   readonly #arena: Arena;
@@ -71,7 +66,6 @@ export class VectorIndex {
 
   private constructor(
     readonly size: number,
-    /** Number of elements of a vector. */
     readonly width: number,
   ) {
     this.#stride = Math.ceil(width / DOT_STEP) * DOT_STEP;
@@ -89,10 +83,7 @@ export class VectorIndex {
     this.#kernels = loadKernels(this.#arena);
   }
 
-  /**
-   * @param vectors [size, width]; copied.
-   * @throws RangeError if they aren't a whole number of rows, or take more than 4 GiB of memory
-   */
+  /** @param vectors [size, width]; copied. @throws RangeError for a broken row, or more than 4 GiB of memory */
   static fromVectors(vectors: Float32Array, width: number): VectorIndex {
     const size = vectors.length / width;
     if (!(Number.isSafeInteger(size) && Number.isSafeInteger(width))) {
@@ -116,13 +107,12 @@ export class VectorIndex {
     return VectorIndex.fromVectors(all, width);
   }
 
-  /** The memory of the index. */
   get memoryBytes(): number {
     return this.#arena.usedBytes;
   }
 
   /**
-   * The k nearest vectors, nearest first and equally near ones by id; fewer if the index has fewer.
+   * Nearest first and equally near ones by id; fewer if the index has fewer.
    * @param query [width]. @throws RangeError for another width, as the methods below do
    */
   search(query: Float32Array, k: number): Scored[] {
@@ -134,9 +124,8 @@ export class VectorIndex {
   }
 
   /**
-   * The ids, ascending, of the vectors that can be among the k nearest. The exact scores of the nearest ones by codes set a
-   * threshold; the error bound of byte scores tells which others can exceed it. If these are more than `most`, the `most`
-   * nearest by codes.
+   * The ids, ascending, that can be among the k nearest: the exact scores of the nearest ones by codes set a threshold,
+   * and the error bound tells which others can exceed it. If these are more than `most`, the `most` nearest by codes.
    */
   #rescoredIds(query: Float32Array, k: number, most: number): Int32Array {
     // The query's scale is left out of the scores: it is the same for all vectors, so their order stays.
@@ -179,10 +168,7 @@ export class VectorIndex {
     return this.#dotRows(query, this.size);
   }
 
-  /**
-   * The dot products of some vectors with the query, in float32. [ids]
-   * @throws RangeError for an unknown id, and for more ids than vectors
-   */
+  /** In float32. [ids] @throws RangeError for an unknown id, and for more ids than vectors */
   scoresOf(query: Float32Array, ids: Int32Array): Float32Array {
     for (let at = 0; at < ids.length; at += 1) {
       const id = ids[at] ?? 0;
@@ -206,7 +192,6 @@ export class VectorIndex {
     this.#query.set(query);
   }
 
-  /** The bytes of a safetensors file with the vectors in float32. */
   encode(): Uint8Array {
     const { size, width } = this;
     const values = new Float32Array(size * width);

@@ -8,7 +8,7 @@ import {
   labelThresholds as labelThresholdsSteps,
   startingWeights,
 } from '../../../src/families/classification/calibration.js';
-import { balancedWeights } from '../../../src/families/classification/head.js';
+import { balancedWeights } from '../../../src/families/classification/training.js';
 import { expectedCalibrationError } from '../../../src/families/evaluation.js';
 import { Random } from '../../../src/system/random.js';
 import { atOnce, inOneStep } from '../../support/at-once.js';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { augmentTexts, slip } from '../../../src/families/classification/augmentation.js';
 import { classificationScores } from '../../../src/families/classification/evaluation.js';
-import { lossTargets } from '../../../src/families/classification/head.js';
 import { classificationResult, predictedLabels } from '../../../src/families/classification/probabilities.js';
+import { augmentTexts, lossTargets, slip } from '../../../src/families/classification/training.js';
 import { Random } from '../../../src/system/random.js';
 
 describe('classificationScores, by hand', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { withOtherMentions } from '../../../src/families/entities/augmentation.js';
 import { spansOf } from '../../../src/families/entities/bio-tags.js';
 import type { TaggedSentence } from '../../../src/families/entities/sequence-dataset.js';
+import { withOtherMentions } from '../../../src/families/entities/training.js';
 import { Random } from '../../../src/system/random.js';
 
 const TAGS = ['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC'];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { augmentSentences } from '../../../src/families/entities/augmentation.js';
 import type { TaggedSentence } from '../../../src/families/entities/sequence-dataset.js';
+import { augmentSentences } from '../../../src/families/entities/training.js';
 
 const TAGS = ['O', 'B-LOC', 'I-LOC'];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sequenceHead } from '../../../src/families/entities/head.js';
+import { sequenceHead } from '../../../src/families/entities/training.js';
 import type { TextWindow } from '../../../src/text/index.js';
 import { tinyEncoder } from '../../training/loop-input.js';
 

@@ -1,6 +1,10 @@
 import * as tf from '@tensorflow/tfjs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type ContrastiveExample, contrastiveFeeds, contrastiveLoss } from '../../../src/families/retrieval/head.js';
+import {
+  type ContrastiveExample,
+  contrastiveFeeds,
+  contrastiveLoss,
+} from '../../../src/families/retrieval/training.js';
 import { addGradients, onnxExecutor, type TensorData } from '../../../src/graph/index.js';
 import { someNumbers } from '../../support/finite-differences.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { dragonfruit } from '../../../src/families/families.js';
 import { VectorIndex } from '../../../src/families/index.js';
-import { dragonfruit } from '../../../src/families/retrieval/index.js';
 import { encodePassages } from '../../../src/families/retrieval/passages.js';
 import { Bm25Index } from '../../../src/lexical/index.js';
 import type { ModelFolderConfig } from '../../../src/models/index.js';

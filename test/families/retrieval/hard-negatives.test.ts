@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { mineHardNegatives } from '../../../src/families/retrieval/head.js';
 import type { Question } from '../../../src/families/retrieval/retrieval-dataset.js';
+import { mineHardNegatives } from '../../../src/families/retrieval/training.js';
 import { Bm25Index } from '../../../src/lexical/index.js';
 import { failureOf } from '../../support/outcomes.js';
 
