@@ -18,9 +18,8 @@ interface LengthBatchOptions {
 const BATCHES_PER_CHUNK = 20;
 
 /**
- * The batches of one epoch: rows are shuffled, sorted by length within chunks of 20 batches and cut into
- * batches, whose order is shuffled again. Every row occurs exactly once; the same arguments give the same
- * batches.
+ * The batches of one epoch: rows are shuffled, sorted by length within chunks of 20 batches and cut into batches, whose
+ * order is shuffled again. Every row occurs exactly once; the same arguments give the same batches.
  * @param lengths length of each row in tokens.
  * @returns row indices, batch by batch.
  * @throws RangeError if the batch size is below 1.

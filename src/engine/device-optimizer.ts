@@ -177,10 +177,7 @@ export class GradientSum {
     this.#weight += weight;
   }
 
-  /**
-   * The mean is `scale` times these gradients.
-   * @throws RangeError if nothing was added since the last step.
-   */
+  /** The mean is `scale` times these gradients. @throws RangeError if nothing was added since the last step. */
   get mean(): { readonly gradients: DeviceGradients; readonly scale: number } {
     if (this.#weight === 0) throw new RangeError('no gradients were accumulated for this step');
     return { gradients: this.#gradients, scale: this.#factor / this.#weight };

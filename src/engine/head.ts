@@ -58,9 +58,7 @@ export interface RowHead extends TaskHead, LossHead {
   targets(batch: readonly TextWindow[], options: TargetOptions): LossTargets;
 }
 
-/**
- * Every text is compared with all others of its batch, which therefore can't be split into independent rows.
- */
+/** Every text is compared with all others of its batch, which therefore can't be split into independent rows. */
 export interface PairHead extends TaskHead {
   readonly kind: 'pairs';
   readonly per: 'text';
@@ -80,9 +78,7 @@ interface PairOptions {
 }
 
 export interface PairExamples {
-  /**
-   * Rows of the training texts that make up each example: an anchor, its match, and others that don't match.
-   */
+  /** Rows of the training texts that make up each example: an anchor, its match, and others that don't match. */
   readonly rows: readonly (readonly number[])[];
   /** Inputs of the loss, in addition to the encoder's outputs, for a batch of these examples, given by index. */
   feeds(batch: readonly number[]): Readonly<Record<string, TensorData>>;

@@ -138,10 +138,7 @@ export interface LearnerState {
   readonly dropout: MaskState;
 }
 
-/**
- * Trains on examples, one batch per step, epoch after epoch. Can be stopped and resumed between any two
- * steps.
- */
+/** Trains on examples, one batch per step, epoch after epoch. Can be stopped and resumed between any two steps. */
 export class Learner {
   readonly #engine: Engine;
   readonly #gradients: BatchGradients;

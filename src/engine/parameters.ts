@@ -54,10 +54,7 @@ interface ParameterRegion extends AdamWArrays {
   readonly decay: boolean;
 }
 
-/**
- * Floats per cache line, at which every parameter starts. The padding between them stays 0 throughout
- * training.
- */
+/** Floats per cache line, at which every parameter starts. The padding between them stays 0 throughout training. */
 const ALIGNMENT = 16;
 
 /**

@@ -5,8 +5,7 @@ import type { InputGradient, PartGradient, RowGradient } from './operations/oper
 import { dimensionAt, type Shape, ShapeError, sameShape } from './shape.js';
 
 /**
- * The gradient of one parameter: dense (a tensor of its shape), sparse (rows to be summed into such a
- * tensor), or both.
+ * The gradient of one parameter: dense (a tensor of its shape), sparse (rows to be summed into such a tensor), or both.
  */
 export interface ParameterGradient {
   readonly parameter: Tensor;

@@ -142,8 +142,7 @@ export class Graph {
   }
 
   /**
-   * α·op(a)·op(b) for each matrix of the leading dimensions, which both share; defaults: nothing transposed,
-   * α = 1.
+   * α·op(a)·op(b) for each matrix of the leading dimensions, which both share; defaults: nothing transposed, α = 1.
    * Shapes: op(a) […batch, m, k], op(b) […batch, k, n] → […batch, m, n].
    */
   batchMatMul(a: Tensor, b: Tensor, attributes: Partial<BatchMatMulAttributes> = {}): Tensor {

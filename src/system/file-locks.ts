@@ -18,10 +18,7 @@ const MAX_PAUSE_MS = 8;
 
 /** For locks that are held longer than for a write. */
 interface FileLockOptions {
-  /**
-   * How long a holder on another machine may be silent before its lock is broken, although it may still be
-   * alive.
-   */
+  /** How long a holder on another machine may be silent before its lock is broken, although it may still be alive. */
   readonly silenceMs?: number;
   /** Longest pause between two attempts at a lock that is taken. */
   readonly maxPauseMs?: number;
@@ -36,15 +33,13 @@ interface LockWaiting {
 }
 
 /**
- * Locks between processes that share a directory. A lock is a file with an {@link ownedName} of its holder. It is created
- * whole, by link(2), which fails if the name is taken, so only one process can create it. Its holder unlinks
- * it. If the holder has died, another process does so: one that holds the lock `<name>.break` and still finds
- * the dead holder's name in the file. As no other process may unlink it then, a living holder's lock is never
- * broken.
+ * Locks between processes that share a directory. A lock is a file with an {@link ownedName} of its holder. It is
+ * created whole, by link(2), which fails if the name is taken, so only one process can create it. Its holder unlinks
+ * it. If the holder has died, another process does so: one that holds the lock `<name>.break` and still finds the dead
+ * holder's name in the file. As no other process may unlink it then, a living holder's lock is never broken.
  *
- * There is one exception: a holder on another machine, whose death can't be seen, loses its lock after 30
- * silent seconds, which is thousands of times longer than a storage needs one. {@link Lock.confirm} then
- * stops that holder.
+ * There is one exception: a holder on another machine, whose death can't be seen, loses its lock after 30 silent
+ * seconds, which is thousands of times longer than a storage needs one. {@link Lock.confirm} then stops that holder.
  */
 export class FileLocks {
   readonly #directory: string;

@@ -91,9 +91,8 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * From /proc/<pid>/stat (proc(5)): field 3 is the state, 20 the number of threads, 22 the start time. A
- * zombie is over once no other thread is left: until then, a system call of another thread may still take
- * effect.
+ * From /proc/<pid>/stat (proc(5)): field 3 is the state, 20 the number of threads, 22 the start time. A zombie is over
+ * once no other thread is left: until then, a system call of another thread may still take effect.
  */
 function linuxStatus(pid: number): { started: string; isOver: boolean } | undefined {
   try {
@@ -124,9 +123,7 @@ function bootId(): string {
 }
 
 const ON_WINDOWS = process.platform === 'win32';
-/**
- * Virus scanners and indexers keep files open for moments, in which Windows refuses to move or delete them.
- */
+/** Virus scanners and indexers keep files open for moments, in which Windows refuses to move or delete them. */
 const WINDOWS_ATTEMPTS = 20;
 const WINDOWS_PAUSE_MS = 50;
 
@@ -151,9 +148,7 @@ export async function ensureDirectory(path: string): Promise<void> {
   for (let made = path; made.length >= firstNew.length; made = dirname(made)) await flushDirectory(dirname(made));
 }
 
-/**
- * Writes a new file and flushes it to the medium; {@link flushDirectory} does that for its directory entry.
- */
+/** Writes a new file and flushes it to the medium; {@link flushDirectory} does that for its directory entry. */
 export async function writeFlushed(path: string, content: string | Uint8Array, mode?: number): Promise<void> {
   const file = await open(path, 'wx', mode);
   try {
@@ -299,9 +294,8 @@ export async function replaceFile(
 }
 
 /**
- * Makes a change in a directory, which is created with its parents if it is missing; all of this then
- * survives a power cut. If {@link unlinkWithEmptyParents} removes the directory in between, the change is
- * made again.
+ * Makes a change in a directory, which is created with its parents if it is missing; all of this then survives a power
+ * cut. If {@link unlinkWithEmptyParents} removes the directory in between, the change is made again.
  */
 export async function inDirectory(directory: string, change: () => Promise<void>): Promise<void> {
   let topmost = directory;
@@ -350,9 +344,7 @@ async function flushIfPresent(directory: string): Promise<boolean> {
   }
 }
 
-/**
- * @returns false if it stays. An empty one may stay on Windows, while a process reads it, which does no harm.
- */
+/** @returns false if it stays. An empty one may stay on Windows, while a process reads it, which does no harm. */
 async function removeIfEmpty(directory: string): Promise<boolean> {
   try {
     await rmdir(directory);

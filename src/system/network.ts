@@ -81,9 +81,8 @@ function networkFailure(thrown: unknown): NetworkFailure {
 }
 
 /**
- * One HTTP request without following redirects, such as the platform's `fetch`. A custom one can refuse
- * addresses: each redirect passes through it, too, and an OrchardError that it rejects with reaches the
- * caller.
+ * One HTTP request without following redirects, such as the platform's `fetch`. A custom one can refuse addresses: each
+ * redirect passes through it, too, and an OrchardError that it rejects with reaches the caller.
  */
 export type Fetch = (
   url: URL,
@@ -115,8 +114,7 @@ const PERMANENT_STATUSES = [501, 505];
 const CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization'];
 
 /**
- * One request, redirects followed. `read` gets a 2xx answer and its body in pieces; what it leaves unread is
- * discarded.
+ * One request, redirects followed. `read` gets a 2xx answer and its body in pieces; what it leaves unread is discarded.
  * @throws NetworkFailure; whatever `read` throws; an OrchardError that `options.fetch` rejects with.
  */
 async function request<T>(
@@ -293,9 +291,7 @@ async function withRetry<T>(
   }
 }
 
-/**
- * Between half of the pause and all of it, so that many clients that failed together don't return together.
- */
+/** Between half of the pause and all of it, so that many clients that failed together don't return together. */
 const jittered = (ms: number): number => ms * (0.5 + Math.random() / 2);
 
 /**
@@ -346,21 +342,17 @@ export interface DownloadOptions extends RequestOptions, RetryOptions {
   readonly onProgress?: ((progress: DownloadProgress) => void) | undefined;
 }
 
-/**
- * What the server announced about the file whose first bytes are on disk; empty if the caller checks the
- * bytes.
- */
+/** What the server announced about the file whose first bytes are on disk; empty if the caller checks the bytes. */
 interface Source {
   etag: string | undefined;
   totalBytes: number | undefined;
 }
 
 /**
- * Downloads a URL to a file. A download that breaks off is repeated, and resumed if the server can tell that
- * its file is unchanged; otherwise it starts anew.
+ * Downloads a URL to a file. A download that breaks off is repeated, and resumed if the server can tell that its file
+ * is unchanged; otherwise it starts anew.
  * @returns the bytes of the file.
- * @throws NetworkFailure, StorageError; the signal's reason; an OrchardError that `options.fetch` rejects
- *   with.
+ * @throws NetworkFailure, StorageError; the signal's reason; an OrchardError that `options.fetch` rejects with.
  */
 export async function download(options: DownloadOptions): Promise<number> {
   const { file, keepsPart = false, timeoutMs, signal: stop } = options;
@@ -387,10 +379,7 @@ export async function download(options: DownloadOptions): Promise<number> {
   }
 }
 
-/**
- * Fetches the rest of the file.
- * @throws NetworkFailure, a transient one if bytes are still missing afterwards.
- */
+/** Fetches the rest of the file. @throws NetworkFailure, a transient one if bytes are still missing afterwards. */
 async function fetchRest(options: DownloadOptions, source: Source): Promise<void> {
   const { file, maxBytes, expectedBytes, keepsPart } = options;
   const here = await bytesOf(file);

@@ -5,9 +5,7 @@ import ipaddr from 'ipaddr.js';
 import { ValidationError } from '../contract/index.js';
 import { type Fetch, NetworkFailure } from './network.js';
 
-/**
- * What IANA has allocated as global unicast in IPv6 (RFC 4291, section 2.4); the rest is special or reserved.
- */
+/** What IANA has allocated as global unicast in IPv6 (RFC 4291, section 2.4); the rest is special or reserved. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** False for addresses of the own machine or network, or of none: loopback, link-local, private, … */

@@ -11,10 +11,7 @@ export class Random {
     this.#generator = xoroshiro128plusFromState(state);
   }
 
-  /**
-   * @param seeds one or more 32-bit integers; different lists, even (1, 2) and (2, 1), give unrelated
-   *   streams.
-   */
+  /** @param seeds one or more 32-bit integers; different lists, even (1, 2) and (2, 1), give unrelated streams. */
   static fromSeed(...seeds: readonly number[]): Random {
     let hash = 0;
     for (const seed of seeds) hash = mix(hash + seed + WEYL);
@@ -32,8 +29,7 @@ export class Random {
   }
 
   /**
-   * Normal with mean 0 and variance 1 (Box & Muller 1958; the second value is dropped, which keeps the state
-   * small).
+   * Normal with mean 0 and variance 1 (Box & Muller 1958; the second value is dropped, which keeps the state small).
    */
   normal(): number {
     const radius = Math.sqrt(-2 * Math.log(1 - this.uniform()));
@@ -56,10 +52,7 @@ export class Random {
 /** 2^32 / golden ratio, odd: spaces out the inputs of `mix`. */
 const WEYL = 0x9e3779b9;
 
-/**
- * The finalizer of MurmurHash3 (Appleby 2011): a permutation of the 32-bit integers in which every bit
- * affects all.
- */
+/** The finalizer of MurmurHash3 (Appleby 2011): a permutation of the 32-bit integers in which every bit affects all. */
 function mix(value: number): number {
   let bits = value | 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);

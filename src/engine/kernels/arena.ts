@@ -1,16 +1,13 @@
 /// <reference path="./web-assembly.d.ts" />
 
-/**
- * Every allocation starts at a multiple of this many bytes: a cache line, and what ONNX Runtime aligns to.
- */
+/** Every allocation starts at a multiple of this many bytes: a cache line, and what ONNX Runtime aligns to. */
 const ALIGNMENT = 64;
 
 /** One page of WebAssembly memory, bytes. */
 const PAGE = 65_536;
 
 /**
- * Maximum size of a 32-bit memory, less its last page, so that the address after the last byte still fits in 32
- * bits.
+ * Maximum size of a 32-bit memory, less its last page, so that the address after the last byte still fits in 32 bits.
  */
 const MAX_BYTES = 65_535 * PAGE;
 
@@ -18,10 +15,9 @@ const MAX_BYTES = 65_535 * PAGE;
 const ELEMENT = 4;
 
 /**
- * One WebAssembly memory whose size is fixed at creation, handed out as views that the kernels and ONNX
- * Runtime read and write in place. The memory isn't shared, since ONNX Runtime refuses views of shared
- * memory, and it never grows, since growing would detach every view. Views are zero at first and live as long
- * as the arena.
+ * One WebAssembly memory whose size is fixed at creation, handed out as views that the kernels and ONNX Runtime read
+ * and write in place. The memory isn't shared, since ONNX Runtime refuses views of shared memory, and it never grows,
+ * since growing would detach every view. Views are zero at first and live as long as the arena.
  */
 export class Arena {
   readonly memory: WebAssembly.Memory;

@@ -24,10 +24,9 @@ function advanceDropout(state: DropoutState, count: number): DropoutState {
 }
 
 /**
- * A dropout rate as the kernel applies it. An element is dropped if its 16-bit draw is below `threshold`: the
- * chance of that is threshold / 65,536, the multiple of 1 / 65,536 nearest to the rate. Elements that are
- * kept become `kept`, the reciprocal of their chance to be kept, so that a mask's expected value is exactly 1
- * (but for rounding to f32).
+ * A dropout rate as the kernel applies it. An element is dropped if its 16-bit draw is below `threshold`: the chance of
+ * that is threshold / 65,536, the multiple of 1 / 65,536 nearest to the rate. Elements that are kept become `kept`, the
+ * reciprocal of their chance to be kept, so that a mask's expected value is exactly 1 (but for rounding to f32).
  * @throws RangeError unless 0 ≤ rate < 1 once rounded.
  */
 export function quantizeDropoutRate(rate: number): { threshold: number; kept: number } {
@@ -75,10 +74,7 @@ export interface SvmProblem {
   /** Where each row's active outputs start; one more entry at the end. [rows + 1] */
   readonly labelStarts: Int32Array;
   readonly labels: Int32Array;
-  /**
-   * 1 / (2C) of each output: first for rows where it is inactive, then for rows where it is active. [2,
-   * outputs]
-   */
+  /** 1 / (2C) of each output: first for rows where it is inactive, then for rows where it is active. [2, outputs] */
   readonly slacks: Float32Array;
   /** [features, outputs] */
   readonly weights: Float32Array;
@@ -249,8 +245,7 @@ export function loadKernels(arena: Arena) {
 
     /**
      * scores[i] = Σⱼ table[ids[i], j] · query[j], in f32.
-     * Shapes: table [any, width], query [width] with width a multiple of 16; ids, scores [n]. Ids are not
-     * checked.
+     * Shapes: table [any, width], query [width] with width a multiple of 16; ids, scores [n]. Ids are not checked.
      */
     dotRows(table: Float32Array, ids: Int32Array, query: Float32Array, scores: Float32Array): void {
       requireInside(arena, { table, ids, query, scores });
@@ -270,9 +265,8 @@ export function loadKernels(arena: Arena) {
     },
 
     /**
-     * One AdaGrad step (Duchi et al. 2011) on the rows of each bag, all of which have the bag's gradient g:
-     * square += g², weight −= rate · g / √square; groups of four columns in which no |g| is above `ignored` are
-     * skipped.
+     * One AdaGrad step (Duchi et al. 2011) on the rows of each bag, all of which have the bag's gradient g: square +=
+     * g², weight −= rate · g / √square; groups of four columns in which no |g| is above `ignored` are skipped.
      * Shapes: table, squares [any, width], gradients [bags, width], width a multiple of 4. Ids are not checked.
      */
     adaGradRows(

@@ -76,9 +76,7 @@ function rounded(values: Float32Array, rows: number, largest: number): IntegerMa
   return { integers, scales };
 }
 
-/**
- * A float32 table as 4-bit integers, two per byte, with the scales of its rows and columns that restore it.
- */
+/** A float32 table as 4-bit integers, two per byte, with the scales of its rows and columns that restore it. */
 
 /** Added to an integer to store it as an unsigned number of four bits. */
 export const OFFSET = 8;

@@ -6,9 +6,7 @@ import type { StoredWeights } from '../executor.js';
 
 export type Runtime = typeof import('onnxruntime-node');
 
-/**
- * Loaded with the first session, so that the application's own thread needn't wait for it if workers compute.
- */
+/** Loaded with the first session, so that the application's own thread needn't wait for it if workers compute. */
 let runtime: Runtime | undefined;
 
 /** @throws InstallationError where the package or its native library is missing, or doesn't fit the system. */

@@ -99,8 +99,7 @@ export const gaussianGate: Operation<'gaussianGate'> = {
     const erf = builder.fresh('erf');
     const gate = outputs.slice(1);
     builder.node('Erf', inputs, [erf]);
-    // HardSigmoid(e) = clip(½·e + ½, 0, 1) is exact here, as erf lies in [−1, 1], and takes one pass over
-    // memory.
+    // HardSigmoid(e) = clip(½·e + ½, 0, 1) is exact here, as erf lies in [−1, 1], and takes one pass over memory.
     builder.node('HardSigmoid', [erf], gate, { alpha: { float: 0.5 }, beta: { float: 0.5 } });
     builder.node('Mul', [...inputs, ...gate], outputs.slice(0, 1));
   },

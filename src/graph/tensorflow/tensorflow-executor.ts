@@ -15,8 +15,7 @@ import { resolveShape, volume } from '../shape.js';
 import type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow.js';
 
 /**
- * Computes tensors of a graph. Call it inside `tf.tidy`, or inside a function that TensorFlow.js
- * differentiates.
+ * Computes tensors of a graph. Call it inside `tf.tidy`, or inside a function that TensorFlow.js differentiates.
  * @param known values of the inputs and parameters, by name.
  * @param sizes values of the symbols in shapes.
  */
