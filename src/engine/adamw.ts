@@ -60,10 +60,7 @@ export function stepAdamW(store: ParameterStore, kernels: Kernels, taken: AdamWS
   return norm;
 }
 
-/**
- * The factor that brings gradients to the bound on their joint norm; 1 if they are within it.
- * @throws TrainingError if the norm isn't finite.
- */
+/** @throws TrainingError if the norm isn't finite. */
 export function clippingFactor(norm: number, { step, maxGradientNorm }: AdamWStep): number {
   if (!Number.isFinite(norm)) {
     throw new TrainingError(
@@ -73,21 +70,17 @@ export function clippingFactor(norm: number, { step, maxGradientNorm }: AdamWSte
   return maxGradientNorm !== undefined && norm > maxGradientNorm ? maxGradientNorm / norm : 1;
 }
 
-/** What AdamW keeps for each weight, where it is computed in a graph. */
 export interface AdamWTensors<T> {
   readonly weights: T;
   readonly firstMoments: T;
   readonly secondMoments: T;
 }
 
-/** A parameter in the graph that updates it. */
 interface UpdatedParameter extends AdamWTensors<Tensor> {
   readonly gradients: Tensor;
-  /** Whether weight decay applies. */
   readonly decay: boolean;
 }
 
-/** The numbers that change from step to step; see {@link addAdamW}. */
 interface Scalars<T> {
   readonly firstShare: T;
   readonly secondShare: T;
@@ -96,7 +89,6 @@ interface Scalars<T> {
   readonly shrink: T;
 }
 
-/** Adds an input for each number of {@link adamWScalars}. */
 export function adamWInputs(graph: Graph): Scalars<Tensor> {
   const input = (name: keyof Scalars<Tensor>) => graph.input(name, 'float32', []);
   return {

@@ -69,7 +69,6 @@ export async function calibrate(
 
 const NO_RANGE: Range = { min: 0, max: 0 };
 
-/** The range of what the layers that share a weight read. */
 function rangeOfAll(inputs: readonly Tensor[], ranges: ReadonlyMap<string, Range>): Range {
   return inputs.reduce((all, { name }) => {
     const { min, max } = ranges.get(name) ?? NO_RANGE;

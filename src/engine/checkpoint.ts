@@ -5,22 +5,18 @@ import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../model
 import { replaceFile } from '../system/index.js';
 import type { LearnedParameters, ParameterState, Weights } from './parameters.js';
 
-/** What a checkpoint holds in addition to the weights and the optimizer's moments. */
 interface CheckpointContent {
-  /** State of the training: any JSON value. */
   readonly state: unknown;
   /** A second set of weights by parameter name, such as those of the best epoch so far. Default: none. */
   readonly best?: Weights;
 }
 
-/** A checkpoint as read from its file. */
 export interface Checkpoint {
   /** Not validated yet: any program may have written the file. */
   readonly state: unknown;
   readonly tensors: ReadonlyMap<string, NamedTensor>;
 }
 
-/** Key of the safetensors metadata that holds the state. */
 const STATE = 'orchard.training_state';
 
 /**
@@ -80,10 +76,7 @@ function fittingValues(tensors: Checkpoint['tensors'], name: string, size: numbe
   throw new TrainingError(`checkpoint: ${problem}; it belongs to another model, so start a new training`);
 }
 
-/**
- * The weights in a checkpoint, by parameter name.
- * @param kind `best` for the second set of weights. Default: those that training resumes from.
- */
+/** @param kind `best` for the second set of weights. */
 export function checkpointTensors(
   { tensors }: Checkpoint,
   kind: 'weights' | 'best' = 'weights',

@@ -28,10 +28,8 @@ interface ForwardOnDevice {
   readonly dropout: GeneratedDropout;
 }
 
-/** Forward pass, loss and backward pass, down to one dense gradient for every parameter. */
 interface TrainingOnDevice extends ForwardOnDevice {
   readonly rowSums: RowSums;
-  /** The gradients among the outputs of a run, by parameter name. */
   gradientsIn(outputs: Readonly<Record<string, ResidentTensor>>): DeviceGradients;
 }
 
@@ -89,7 +87,6 @@ class RowSums {
     this.#graph = graph;
   }
 
-  /** The gradient of a parameter as one tensor of its shape. */
   total({ parameter, dense, rows }: ParameterGradient): Tensor {
     const parts = rows.map((each) => this.#sumOf(each, parameter));
     const [first, ...others] = dense === undefined ? parts : [dense, ...parts];
@@ -97,7 +94,6 @@ class RowSums {
     return others.reduce((sum, part) => this.#graph.add(sum, part), first);
   }
 
-  /** What to feed a run: the entries that its batch reads, each once. */
   feeds({ feeds }: PaddedBatch): Record<string, TensorData> {
     const fed = Object.entries(feeds).flatMap(([name, feed]) => {
       const input = this.#entries.get(name);
@@ -134,7 +130,6 @@ class RowSums {
   }
 }
 
-/** A graph before and after compilation. */
 interface Compiled<Built> {
   readonly built: Built;
   readonly graph: ResidentGraph;
@@ -256,7 +251,6 @@ export class DeviceEngine implements Engine {
     await this.#sum.add(gradients, weight);
   }
 
-  /** Weights, ids and the keys of the dropout masks, whose stream goes on with each run. */
   #feeds(
     batch: PaddedBatch,
     { dropout }: TrainingOnDevice | ForwardOnDevice,

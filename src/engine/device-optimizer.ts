@@ -19,7 +19,6 @@ import {
 } from './adamw.js';
 import type { LearnedParameters, ParameterDefinition, ParameterState, Weights } from './parameters.js';
 
-/** A parameter's weights and moments in an executor's memory, all of its shape. */
 type DeviceParameter = AdamWTensors<ResidentTensor>;
 
 type Shaped = Pick<ParameterDefinition, 'name' | 'shape'>;
@@ -44,7 +43,6 @@ export class DeviceParameters implements LearnedParameters {
     return made;
   }
 
-  /** @throws RangeError if no parameter has this name. */
   get(name: string): DeviceParameter {
     const tensors = this.#tensors.get(name);
     if (tensors === undefined) throw new RangeError(`no parameter ${JSON.stringify(name)}`);
@@ -110,7 +108,6 @@ export class DeviceParameters implements LearnedParameters {
     this.#tensors.clear();
   }
 
-  /** @throws RangeError if there are more or fewer numbers than the parameter has. */
   #upload({ name, shape }: Shaped, data: Float32Array): Promise<ResidentTensor> {
     const expected = volume(shape);
     if (data.length !== expected)
@@ -131,7 +128,6 @@ const tensorsOf = ({ weights, firstMoments, secondMoments }: DeviceParameter): R
   secondMoments,
 ];
 
-/** Gradients in an executor's memory, by parameter name. */
 export type DeviceGradients = ReadonlyMap<string, ResidentTensor>;
 
 type Feeds = Readonly<Record<string, Feed>>;
@@ -142,7 +138,6 @@ type Feeds = Readonly<Record<string, Feed>>;
  */
 const GROUP_BYTES = 64 * 1024 ** 2;
 
-/** Some parameters, and a graph all of whose outputs stay. */
 interface Group {
   readonly parameters: readonly ParameterDefinition[];
   readonly graph: ResidentGraph;
@@ -209,7 +204,6 @@ export class GradientSum {
   }
 }
 
-/** factor·sum + weight·added, for each parameter under its name. */
 function sumGraph(parameters: readonly ParameterDefinition[]): Graph {
   const graph = new Graph();
   const [factor, weight] = [graph.input('factor', 'float32', []), graph.input('weight', 'float32', [])];
@@ -221,7 +215,6 @@ function sumGraph(parameters: readonly ParameterDefinition[]): Graph {
   return graph;
 }
 
-/** One AdamW step: the norm of all gradients, clipping, and the update of every weight. */
 export class DeviceAdamW {
   readonly #store: DeviceParameters;
   readonly #norm: ResidentGraph;
@@ -301,7 +294,6 @@ const weightsOf = (name: string): string => `weights ${name}`;
 const firstOf = (name: string): string => `first ${name}`;
 const secondOf = (name: string): string => `second ${name}`;
 
-/** The update of some parameters. */
 function updateGraph(parameters: readonly ParameterDefinition[], options?: AdamWOptions): Graph {
   const graph = new Graph();
   const scalars = adamWInputs(graph);

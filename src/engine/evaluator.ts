@@ -10,7 +10,6 @@ import { buildEvaluationGraph, LOGITS } from './training-graph.js';
 /** Maximum number of sequences per run; larger runs are no faster. */
 const MAX_ROWS_PER_RUN = 64;
 
-/** A compiled graph that can be fed the weights, wherever they are kept. */
 interface EvaluationGraph {
   run(feeds: Readonly<Record<string, Feed>>, outputs: Readonly<Record<string, TensorData>>): Promise<unknown>;
   release(): Promise<void>;
@@ -107,7 +106,6 @@ export class Evaluator {
     return own;
   }
 
-  /** Cuts windows sorted by length into runs, the longest first. */
   *#runs(order: readonly TextWindow[]): Generator<readonly TextWindow[]> {
     let end = order.length;
     while (end > 0) {

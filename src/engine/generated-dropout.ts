@@ -34,7 +34,6 @@ export class GeneratedDropout {
     this.#graph = graph;
   }
 
-  /** The dropout function to build a model with; a probability of 0 adds nothing. */
   readonly apply = (x: Tensor, probability: number): Tensor => {
     const { threshold, kept } = quantizeDropoutRate(probability);
     if (threshold === 0) return x;
@@ -48,7 +47,6 @@ export class GeneratedDropout {
     return graph.multiply(x, mask);
   };
 
-  /** What to feed a run: its keys. */
   feeds({ seed, position }: MaskState, sizes: Readonly<Record<string, number>>): Record<string, TensorData> {
     const keys = [...this.#keys].map(([dimension, { name }], at) => {
       const [length = 0] = resolveShape([dimension], sizes);

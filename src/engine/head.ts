@@ -2,9 +2,6 @@ import type { Dropout, Encoder, EncoderInputs, ParameterSpec } from '../encoder/
 import type { Graph, Tensor, TensorData } from '../graph/index.js';
 import type { TextWindow } from '../text/index.js';
 
-/** The head on an encoder during training, and the inputs of its loss. */
-
-/** Encoder and head as part of a graph. */
 export interface Head {
   /** How many outputs there are per text, or per token. */
   outputs(encoder: Encoder): number;
@@ -12,19 +9,15 @@ export interface Head {
   logits(graph: Graph, encoder: Encoder, inputs: EncoderInputs, dropout: Dropout): Tensor;
 }
 
-/** A head with its loss, whatever targets the loss takes. */
 export interface LossHead extends Head {
   /** Adds the loss, a scalar: the weighted mean over the texts or tokens of a batch. */
   loss(graph: Graph, logits: Tensor): Tensor;
 }
 
-/** The head of a training task: its examples are single texts, or texts that are compared with each other. */
 export type TrainingHead = RowHead | PairHead;
 
 interface TaskHead extends Head {
-  /** What one row of outputs belongs to. */
   readonly per: 'text' | 'token';
-  /** The encoder's parameters and the head's own. */
   parameters(encoder: Encoder): readonly ParameterSpec[];
 }
 
@@ -72,7 +65,6 @@ export interface PairHead extends TaskHead {
 }
 
 interface PairOptions {
-  /** Language of the texts, as in training_config. */
   readonly language: string;
   readonly signal: AbortSignal;
 }
@@ -94,7 +86,6 @@ export interface PairLoss {
   readonly loss: Tensor;
 }
 
-/** How labels become the targets of the loss. */
 export interface TargetOptions {
   /**
    * Label smoothing (Szegedy et al. 2016): share of a row's target that is spread evenly over all labels, at

@@ -2,8 +2,6 @@ import { type CompileOptions, volume } from '../graph/index.js';
 import { Arena } from './kernels/arena.js';
 import type { AdamWArrays, Kernels } from './kernels/kernels.js';
 
-/** The parameters of a training, and their place in this process's memory. */
-
 /** Weights by parameter name, each row-major in the parameter's shape. */
 export type Weights = ReadonlyMap<string, Float32Array>;
 
@@ -17,7 +15,6 @@ export function isFrozen({ weights, stored }: FrozenWeights, name: string): bool
   return weights?.has(name) === true || stored?.offsets.has(name) === true;
 }
 
-/** A tensor to be trained, before it has a place in memory. */
 export interface ParameterDefinition {
   readonly name: string;
   readonly shape: readonly number[];
@@ -32,24 +29,20 @@ export interface ParameterState extends Omit<AdamWArrays, 'gradients'> {
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** The parameters of a training, in this process's memory or in a device's. */
 export interface LearnedParameters {
   /** In the given order. */
   readonly parameters: readonly ParameterDefinition[];
-  /** A copy of all weights. */
   copyWeights(): MaybePromise<Weights>;
   /** Overwrites the given weights; the others stay. */
   setWeights(given: Weights): MaybePromise<void>;
   /** Weights and moments of all parameters. The arrays are only valid until the next step. */
   state(): MaybePromise<readonly ParameterState[]>;
-  /** Overwrites weights and moments of these parameters. */
   restore(states: readonly ParameterState[]): MaybePromise<void>;
 }
 
 /** A tensor being trained, row-major in `shape`. Every array is a view of the arena. */
 interface Parameter extends ParameterDefinition, AdamWArrays {}
 
-/** All parameters with the same decay setting, as one contiguous piece of memory. */
 interface ParameterRegion extends AdamWArrays {
   readonly decay: boolean;
 }
@@ -62,7 +55,6 @@ const ALIGNMENT = 16;
  * parameters with weight decay, then the others. Everything is zero at first.
  */
 export class ParameterStore implements LearnedParameters {
-  /** In the order of the definitions. */
   readonly parameters: readonly Parameter[];
   /** The decayed parameters, then the others; `gradients` is what an optimizer step reads. */
   readonly regions: readonly ParameterRegion[];
@@ -101,13 +93,11 @@ export class ParameterStore implements LearnedParameters {
     ];
   }
 
-  /** Bytes that a store of these parameters takes in an arena. */
   static bytesFor(definitions: readonly ParameterDefinition[], accumulate = false): number {
     const { count } = layOut(definitions);
     return Arena.bytesFor(Array.from({ length: accumulate ? 5 : 4 }, () => count));
   }
 
-  /** @throws RangeError if no parameter has this name. */
   get(name: string): Parameter {
     const parameter = this.#byName.get(name);
     if (parameter === undefined) throw new RangeError(`no parameter ${JSON.stringify(name)}`);
@@ -168,7 +158,6 @@ export class ParameterStore implements LearnedParameters {
 interface Layout {
   /** Floats of all parameters, padding included. */
   readonly count: number;
-  /** Floats of the decayed ones, which come first. */
   readonly decayedCount: number;
   /** Where each parameter starts, in floats, in the order of the definitions. */
   readonly starts: readonly number[];

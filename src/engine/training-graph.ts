@@ -2,15 +2,11 @@ import { type Encoder, type GraphForm, trainingInputs } from '../encoder/index.j
 import { addGradients, Graph, type ParameterGradient, type Tensor } from '../graph/index.js';
 import type { Head, LossHead } from './head.js';
 
-/** Forward pass, loss and backward pass of a training as graphs. */
-
-/** One place in a graph that has dropout: its values are multiplied by a mask, which is fed at every run. */
 interface DropoutSite {
   readonly mask: Tensor;
   readonly probability: number;
 }
 
-/** Forward pass, loss and backward pass as one graph. */
 export interface TrainingGraph {
   readonly graph: Graph;
   readonly gradients: readonly ParameterGradient[];
@@ -19,7 +15,6 @@ export interface TrainingGraph {
   readonly rowOutputs: ReadonlyMap<string, Tensor>;
 }
 
-/** Name of the output that holds the loss. */
 export const LOSS = 'loss';
 /** Name of the output that holds the logits of an evaluation graph. */
 export const LOGITS = 'logits';

@@ -133,8 +133,6 @@ export function notHere({ type, dims }: ResidentTensor): RangeError {
   return new RangeError(`a tensor ${type} [${dims.join(', ')}] was freed before, or is in another executor's memory`);
 }
 
-/** What a run of a graph is fed and writes, and its checks. */
-
 /** Values of the symbols in shapes, in one run. */
 export type Sizes = Readonly<Record<string, number>>;
 
@@ -211,7 +209,6 @@ export function fedTensors(
   return [...graph.inputs, ...parameters];
 }
 
-/** A tensor of zeros. */
 export function emptyTensor(type: ElementType, dims: readonly number[]): TensorData {
   const count = volume(dims);
   if (type === 'float32') return { type, dims, data: new Float32Array(count) };

@@ -57,7 +57,6 @@ function nodesBackFrom(tensor: Tensor, isTrainable: (parameter: Tensor) => boole
   return order.reverse();
 }
 
-/** Gradients during the backward pass, summed where a tensor has several consumers. */
 class PendingGradients {
   readonly #dense = new Map<Tensor, Tensor>();
   readonly #rows = new Map<Tensor, RowGradient[]>();

@@ -260,7 +260,6 @@ export class Graph {
     return this.#apply('cast', [x], { type });
   }
 
-  /** Adds a node. @returns its first output. */
   #apply<Name extends OperationName>(
     operation: Name,
     inputs: Signatures[Name]['inputs'],

@@ -81,17 +81,14 @@ export class ThreadChoice {
     this.#chosen = options.first;
   }
 
-  /** Of the next run. */
   get width(): Width {
     return this.#trial === undefined ? this.#chosen : other(this.#chosen);
   }
 
-  /** What the trials so far have led to. */
   get chosen(): Width {
     return this.#chosen;
   }
 
-  /** How many trials have ended. */
   get decisions(): number {
     return this.#decisions;
   }

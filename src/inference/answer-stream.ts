@@ -74,7 +74,6 @@ async function* readAhead(
   }
 }
 
-/** Retries while the service is overloaded. */
 async function withRetry(
   ask: () => ResultAsync<InferenceResponse<JudgedResult>, OrchardError>,
   signal: AbortSignal | undefined,

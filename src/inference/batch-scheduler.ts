@@ -27,7 +27,6 @@ export class RunningBatch {
     return this.items.map(({ request, index }) => request.texts[index] ?? '');
   }
 
-  /** What to explain of each text; undefined if nothing is explained. */
   get explain(): (ExplanationChoice | undefined)[] | undefined {
     const choices = this.items.map(({ request }) => request.explain);
     return choices.some((choice) => choice !== undefined) ? choices : undefined;
@@ -41,17 +40,14 @@ export class RunningBatch {
     return this.items.reduce((sum, item) => sum + item.work, 0);
   }
 
-  /** UTF-16 code units of its texts. */
   get characters(): number {
     return this.items.reduce((sum, { request, index }) => sum + (request.texts[index]?.length ?? 0), 0);
   }
 
-  /** Whether all of its requests have ended. */
   get isGivenUp(): boolean {
     return this.items.every(({ request }) => request.ended);
   }
 
-  /** Adds a slice's times. @returns the times of all slices so far. */
   add({ times }: BatchAnswer): StageTimes {
     const { load, tokenize, run, decode } = this.#times;
     this.#times = {
@@ -101,7 +97,6 @@ const MAX_UNFINISHED = 4;
 const LEAST_PART_MS = 1;
 
 interface BatchEvents {
-  /** A worker has become idle. */
   idle(): void;
   answered(request: PendingRequest, predictions: Predictions): void;
   failed(request: PendingRequest, thrown: unknown): void;
@@ -127,7 +122,6 @@ export class BatchScheduler {
     this.#events = events;
   }
 
-  /** Texts answered so far. */
   get texts(): number {
     return this.#texts;
   }
@@ -136,12 +130,10 @@ export class BatchScheduler {
     return { ...this.#stages };
   }
 
-  /** Batches that run or wait for their next slice. */
   get begun(): RunningBatch[] {
     return [...this.#running, ...this.#queue.unfinished];
   }
 
-  /** Estimated time for the waiting texts, in milliseconds. */
   get waitingMs(): number {
     const workers = this.#pool.workers.length;
     const queues = this.#queue.inOrder();
@@ -152,14 +144,12 @@ export class BatchScheduler {
     return ms / workers;
   }
 
-  /** Starts waiting work on idle workers. */
   start(): void {
     while (this.#pool.workers.some(({ isBusy }) => !isBusy)) {
       if (!this.#queue.inOrder().some((queue) => this.#runNext(queue))) return;
     }
   }
 
-  /** Cancels what is not computed yet of a request. */
   cancel(request: PendingRequest): void {
     for (const { id, worker, items } of this.#running) {
       const positions = positionsOf(request, items);
@@ -178,7 +168,6 @@ export class BatchScheduler {
     }
   }
 
-  /** Fails all unanswered requests. */
   failAll(error: unknown): void {
     const begun = this.begun.flatMap(({ requests }) => requests);
     for (const request of new Set([...begun, ...this.#queue.requests()])) this.#events.failed(request, error);
@@ -226,7 +215,6 @@ export class BatchScheduler {
     return true;
   }
 
-  /** Splits texts among the workers that have their model. */
   #split(queue: ModelQueue, workers: readonly PooledWorker[], items: readonly Item[]): void {
     const figures = this.#pool.figuresOf(queue.directory);
     const isKnown = figures.workMs > 0;
@@ -249,7 +237,6 @@ export class BatchScheduler {
     }
   }
 
-  /** Whether nothing else runs or waits. */
   #isAlone(): boolean {
     return this.#pool.workers.every(({ isBusy }) => !isBusy) && this.#queue.isEmpty;
   }

@@ -7,7 +7,6 @@ import type { BatchAnswer, StageTimes } from './worker.js';
 const LONG_TEXT = 4000;
 
 export interface WorkOptions {
-  /** Indices of cancelled texts. */
   readonly cancelled?: ReadonlySet<number>;
   /** What to explain of each text; undefined for texts without an explanation. Default: none. */
   readonly explain?: readonly (ExplanationChoice | undefined)[] | undefined;
@@ -23,7 +22,6 @@ export interface ModelParts {
   readonly decode: Decoder;
 }
 
-/** A text as the encoder reads it. */
 interface TextReading {
   readonly text: string;
   readonly row: number;
@@ -63,7 +61,6 @@ export class BatchWork {
     this.#steps = this.#work();
   }
 
-  /** Whether all texts are cancelled. */
   get isCancelled(): boolean {
     return this.#cancelled.size === this.#texts.length;
   }
@@ -131,7 +128,6 @@ export class BatchWork {
     }
   }
 
-  /** Keeps the result of the last step, unless the text is cancelled. */
   *#answer(row: number, begin: () => Generator<undefined, ModelResult>): Generator<undefined, void> {
     if (this.#cancelled.has(row)) return;
     const steps = begin();

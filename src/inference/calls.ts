@@ -53,7 +53,6 @@ const deadlineSchema = z.number().positive().max(MAX_TIMER_MS);
 const noneSchema = z.boolean().optional();
 const inFlightSchema = z.int().min(1).max(100_000).default(128);
 
-/** @param account the account that calls. @throws ValidationError */
 export function requestOptions({ signal, deadlineMs, ...options }: CallOptions, account: string): RequestOptions {
   const noneOfThese = validate(noneSchema, options.noneOfThese, ['noneOfThese']);
   if (deadlineMs === undefined) return { signal, account, noneOfThese };
@@ -62,13 +61,11 @@ export function requestOptions({ signal, deadlineMs, ...options }: CallOptions, 
 
 const labelSchema = z.string().optional();
 
-/** {@link requestOptions} for an answer that is explained. @throws ValidationError */
 export function explainRequest(options: ExplainOptions, account: string): RequestOptions {
   const label = validate(labelSchema, options.label, ['label']);
   return { ...requestOptions(options, account), explain: { label } };
 }
 
-/** @throws ValidationError */
 export function inFlightOf({ inFlight }: StreamOptions): number {
   return validate(inFlightSchema, inFlight, ['inFlight']);
 }
@@ -101,21 +98,18 @@ async function untilAborted<Value>(operation: string, signal: AbortSignal, work:
   }
 }
 
-/** The response to one query. @throws InternalError if the model gave no result */
 export function queryResponse({ results, ...rest }: Predictions): InferenceResponse<JudgedResult> {
   const [result] = results;
   if (result === undefined) throw new InternalError('the model gave no result');
   return { data: result, metadata: metadataOf(rest) };
 }
 
-/** The response to a query whose answer is explained. @throws InternalError if the model gave no explanation */
 export function explanationResponse({ results, ...rest }: Predictions): InferenceResponse<Explanation> {
   const { explained, ...result } = results[0] ?? { labels: [], scores: [] };
   if (explained === undefined) throw new InternalError('the model gave no explanation');
   return { data: { ...result, explained }, metadata: metadataOf(rest) };
 }
 
-/** The response to a batch. */
 export function batchResponse({ results, ...rest }: Predictions): InferenceResponse<readonly JudgedResult[]> {
   return { data: results, metadata: metadataOf(rest) };
 }

@@ -44,7 +44,6 @@ function buffersFor(
   );
 }
 
-/** Where a model computes. */
 export interface DeviceUse {
   readonly device: ExecutionProvider;
   /** Why it is not the requested device. */
@@ -96,7 +95,6 @@ async function fasterGraph(open: OpenGraph): Promise<DeviceGraph> {
   return best;
 }
 
-/** Whether a device is faster for a short text and for many. */
 async function isFaster(candidate: LoadedGraph, than: LoadedGraph): Promise<boolean> {
   for (const size of [
     { rows: 1, tokens: 16 },

@@ -25,7 +25,6 @@ interface Timeouts {
 const TIMEOUTS: Timeouts = { runMs: 60_000, loadMs: 300_000 };
 
 interface WatchOptions {
-  /** Called each second while a worker is busy. */
   readonly tick: () => void;
   /** After this time without work, workers free their memory. */
   readonly idleMs: number;
@@ -94,7 +93,6 @@ const CLOSE_MS = 10_000;
 const IDLE_MS = 600_000;
 
 export interface DispatcherOptions {
-  /** Most texts that may wait. */
   readonly maxWaiting: number;
   /** Most memory of models and texts together, in bytes. Default: no limit. */
   readonly memoryLimit?: number;

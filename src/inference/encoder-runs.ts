@@ -29,11 +29,9 @@ export async function nativeWork<Value>(work: () => Promise<Value>): Promise<Val
 
 export interface RunSize {
   readonly rows: number;
-  /** Tokens of the longest row. */
   readonly tokens: number;
 }
 
-/** Coefficients of a run's time. */
 type Features = readonly [start: number, tokens: number, pairs: number];
 
 /**
@@ -69,7 +67,6 @@ export class RunCost {
     return costOf(this.#coefficients, size);
   }
 
-  /** @param ms measured time of a run. */
   learn(size: RunSize, ms: number): void {
     if (!(ms > 0)) return;
     if (this.#runs === 0) this.#assume(ms / costOf(PRIOR, size));
@@ -175,12 +172,10 @@ export class RunThreads {
   readonly #sizes = new Map<number, ThreadChoice>();
   #runs = 0;
 
-  /** Whether a session of several threads is worth its memory. */
   get wantsWide(): boolean {
     return this.#runs >= RUNS_BEFORE;
   }
 
-  /** @param tokens of the run. */
   choose(tokens: number): Width {
     return this.wantsWide ? this.#of(tokens).width : 'narrow';
   }
@@ -244,14 +239,12 @@ interface EncoderGraphs {
   /** Loads it for several threads; undefined if runs may use one only. */
   readonly openWide: (() => Promise<LoadedGraph>) | undefined;
   readonly output: TensorDescription;
-  /** Id of the padding token. */
   readonly pad: number;
 }
 
 interface ComputeOptions {
   /** Whether nothing else runs or waits, so that the next run may use several threads. Default: never. */
   readonly alone?: () => boolean;
-  /** Indices of cancelled texts. */
   readonly cancelled?: ReadonlySet<number>;
 }
 

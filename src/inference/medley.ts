@@ -37,7 +37,6 @@ const medleySchema = runSchema;
 
 type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: OrchardError };
 
-/** The outcomes by model name. */
 type Outcomes<Answer> = ReadonlyMap<string, Outcome<Answer>>;
 
 /**

@@ -22,7 +22,6 @@ export class ModelMemory {
   readonly #textBytes: () => number;
   readonly #sizes = new Map<string, number>();
 
-  /** @param textBytes current bytes of waiting and running texts. */
   constructor(limit: number, workers: readonly PooledWorker[], sizeOf: ModelSize, textBytes: () => number) {
     this.#limit = limit;
     this.#workers = workers;
@@ -34,7 +33,6 @@ export class ModelMemory {
     return { limit: this.#limit, models: this.#modelBytes, texts: this.#textBytes() };
   }
 
-  /** Bytes of a measured model. */
   bytesOf(directory: string): number {
     return this.#sizes.get(directory) ?? 0;
   }
@@ -50,7 +48,6 @@ export class ModelMemory {
     return void this.#note(directory, size);
   }
 
-  /** Whether another copy of a model fits. */
   hasRoomFor(directory: string): boolean {
     return this.#used + this.bytesOf(directory) <= this.#limit;
   }

@@ -54,7 +54,6 @@ export class PendingRequest {
     this.#unanswered = texts.length;
   }
 
-  /** Number of texts that are not in a batch yet. */
   get waiting(): number {
     return this.texts.length - this.next;
   }
@@ -86,7 +85,6 @@ export class PendingRequest {
     this.next = Math.min(this.next, from);
   }
 
-  /** @param index of the text. @param at its position in the answer. */
   take(index: number, answer: BatchAnswer, at: number): void {
     const result = answer.results[at];
     if (result === undefined || this.#results[index] !== undefined) return;
@@ -114,12 +112,10 @@ export class PendingRequest {
     };
   }
 
-  /** Whether it asks for `none_of_these` of a model without a threshold. */
   get lacksThreshold(): boolean {
     return this.noneOfThese && this.#results.some((result) => result?.none_of_these === undefined);
   }
 
-  /** A result with the requested fields. */
   #requested(result: ModelResult): ModelResult {
     if (this.noneOfThese) return result;
     const { none_of_these: _, ...documented } = result;

@@ -16,18 +16,15 @@ export class PretrainedModels {
     this.#inference = inference;
   }
 
-  /** @throws the loader's error for a model that can't be loaded */
   async predict(name: string, queries: readonly string[], options: RequestOptions = {}): Promise<Predictions> {
     const directory = this.#directories.get(name) ?? (await this.#load(name, options.signal));
     return this.#inference.predict(directory, queries, options);
   }
 
-  /** Loads a model ahead of its first query. @throws the loader's error for a model that can't be loaded */
   async warm(name: string, signal: AbortSignal | undefined): Promise<void> {
     await this.#inference.warm(this.#directories.get(name) ?? (await this.#load(name, signal)));
   }
 
-  /** Aborts the loads in progress. */
   close(): void {
     this.#closing.abort();
   }

@@ -31,7 +31,6 @@ class FairQueue {
   }
 }
 
-/** One text of a request. */
 export interface Item {
   readonly request: PendingRequest;
   readonly index: number;
@@ -48,11 +47,9 @@ export interface BatchLimits {
   readonly mayBeginLong: boolean;
 }
 
-/** The texts of the next batch. */
 class BatchDraft {
   readonly items: Item[] = [];
   work = 0;
-  /** Whether no further text can be added. */
   isFull = false;
   readonly #limits: BatchLimits;
 
@@ -60,7 +57,6 @@ class BatchDraft {
     this.#limits = limits;
   }
 
-  /** @returns whether the text was added. */
   add(request: PendingRequest, index: number): boolean {
     const { work, texts, longWork, mayBeginLong } = this.#limits;
     const own = request.workOf(index);
@@ -78,7 +74,6 @@ class BatchDraft {
     return true;
   }
 
-  /** Whether texts of the request may share the batch. */
   fits({ solo }: PendingRequest): boolean {
     const first = this.items[0]?.request;
     return first === undefined || !(solo || first.solo);
@@ -124,7 +119,6 @@ export class ModelQueue implements FairQueueMember {
     else this.#requests.push(request);
   }
 
-  /** @returns whether the request was in the queue. */
   remove(request: PendingRequest): boolean {
     const at = this.#requests.indexOf(request);
     if (at < 0) return false;
@@ -171,7 +165,6 @@ export class RequestQueue {
     return this.#texts;
   }
 
-  /** UTF-16 code units of the texts that wait. */
   get waitingCharacters(): number {
     return this.#characters;
   }
@@ -180,17 +173,14 @@ export class RequestQueue {
     return this.#all().reduce((sum, { requests }) => sum + requests.length, 0);
   }
 
-  /** Batches that wait for their next slice. */
   get unfinished(): RunningBatch[] {
     return this.#all().flatMap(({ unfinished }) => unfinished);
   }
 
-  /** Whether no text and no unfinished batch waits. */
   get isEmpty(): boolean {
     return this.#texts === 0 && this.#all().every(({ isEmpty }) => isEmpty);
   }
 
-  /** The queues that are not empty, in the order of their turns. */
   inOrder(): ModelQueue[] {
     const waiting: { readonly queue: ModelQueue; readonly account: AccountQueues }[] = [];
     for (const account of this.#accounts.values()) {
@@ -206,7 +196,6 @@ export class RequestQueue {
     return this.#all().reduce((sum, queue) => sum + (queue.directory === directory ? queue.waitingTexts : 0), 0);
   }
 
-  /** All requests that have texts waiting. */
   requests(): PendingRequest[] {
     return this.#all().flatMap(({ requests }) => requests);
   }

@@ -108,7 +108,6 @@ const serviceSchema = z.strictObject({
 });
 type ServiceSettings = z.infer<typeof serviceSchema>;
 
-/** Options that predictors and medleys share. */
 export const runSchema = serviceSchema.extend({
   inference: implementation<InferenceService>(
     ['predict', 'warm', 'forget', 'stats', 'close'],
@@ -126,7 +125,6 @@ export function inferenceService(options: ServiceOptions = {}): InferenceService
   return createService(validate(serviceSchema, options));
 }
 
-/** Creates the service that these settings describe. */
 export function createService({ isolation, workers, threads, device, ...settings }: ServiceSettings): InferenceService {
   // Loaded with the first model.
   const sizeOf = async (directory: string) => (await import('./model-size.js')).memoryOfFolder(directory);

@@ -78,7 +78,6 @@ export function scoreBelowTop(scores: Float32Array, k: number): number {
 /** Ids in a binary heap with the worst at the top; worse is a lower score or, of equal ones, a higher id. */
 class WorstFirstHeap {
   readonly #ids: Int32Array;
-  /** Of the ids, in the same places. */
   readonly #scores: Float32Array;
   #size = 0;
 
@@ -102,7 +101,6 @@ class WorstFirstHeap {
     else this.#rise(id, score);
   }
 
-  /** Takes everything out, best first. */
   drain(): Scored[] {
     const taken: Scored[] = [];
     while (this.#size > 0) {

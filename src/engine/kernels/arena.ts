@@ -11,7 +11,6 @@ const PAGE = 65_536;
  */
 const MAX_BYTES = 65_535 * PAGE;
 
-/** Unit of sizes in bytes: one element of a 32-bit view. */
 const ELEMENT = 4;
 
 /**
@@ -42,32 +41,26 @@ export class Arena {
     return bytes;
   }
 
-  /** Bytes handed out so far, padding included. */
   get usedBytes(): number {
     return this.#used;
   }
 
-  /** @throws RangeError if the arena has too little room left. */
   float32(count: number): Float32Array {
     return new Float32Array(this.memory.buffer, this.#take(count), count);
   }
 
-  /** @throws RangeError if the arena has too little room left. */
   int32(count: number): Int32Array {
     return new Int32Array(this.memory.buffer, this.#take(count), count);
   }
 
-  /** @throws RangeError if the arena has too little room left. */
   int8(count: number): Int8Array {
     return new Int8Array(this.memory.buffer, this.#take(Math.ceil(count / ELEMENT)), count);
   }
 
-  /** @throws RangeError if the arena has too little room left. */
   int16(count: number): Int16Array {
     return new Int16Array(this.memory.buffer, this.#take(Math.ceil((2 * count) / ELEMENT)), count);
   }
 
-  /** Whether the view lies in this arena. */
   holds(view: ArrayBufferView): boolean {
     return view.buffer === this.memory.buffer;
   }

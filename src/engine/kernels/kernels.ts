@@ -37,7 +37,6 @@ export function quantizeDropoutRate(rate: number): { threshold: number; kept: nu
   return { threshold, kept: LEVELS / (LEVELS - threshold) };
 }
 
-/** The scalars of one AdamW step; a kernel of {@link Kernels}. */
 interface AdamWScalars {
   /** Multiplies every gradient first: clipping and the mean over accumulated batches. */
   readonly gradientScale: number;
@@ -84,7 +83,6 @@ export interface SvmProblem {
   readonly scratch: Float32Array;
 }
 
-/** The arrays of AdaGrad; a kernel of {@link Kernels}. */
 export interface AdaGradArrays {
   readonly table: Float32Array;
   /** Sums of squared gradients, above 0. */
@@ -92,7 +90,6 @@ export interface AdaGradArrays {
   readonly gradients: Float32Array;
 }
 
-/** Lists of row numbers, one list after the other. */
 export interface IdBags {
   readonly ids: Int32Array;
   /** Where each bag's ids start; one more entry at the end. [bags + 1] */
@@ -163,7 +160,6 @@ export function loadKernels(arena: Arena) {
       accumulate(target, addend, target.length, weight);
     },
 
-    /** target[i] = value. */
     fill(target: Float32Array, value: number): void {
       requireInside(arena, { target });
       fill(target, target.length, value);
@@ -318,12 +314,10 @@ function requireLength(length: number, views: NamedViews): void {
   }
 }
 
-/** @throws RangeError if rows can't be cut into steps of {@link DOT_STEP} elements. */
 function requireWidth(width: number): void {
   if (width % DOT_STEP !== 0) throw new RangeError(`rows of ${width}: the width is not a multiple of ${DOT_STEP}`);
 }
 
-/** Columns of `values`, [bags, width]. */
 function widthOfBags(bags: number, values: Float32Array): number {
   const width = bags === 0 ? 0 : values.length / bags;
   if (width % 4 !== 0) {

@@ -6,8 +6,6 @@ import type { TensorData } from '../executor.js';
 import { onnxExecutor } from './onnx-executor.js';
 import { loadRuntime } from './runtime.js';
 
-/** Which devices are available, found by computing on each. */
-
 /** A place where models can be computed, as found on this machine. */
 export interface DeviceInformation {
   /** As the option `device` takes it. */
@@ -28,7 +26,6 @@ export const WORTH_A_DEVICE = 0.9;
 /** A device that takes more than this many times the CPU's time for a single product is no GPU. */
 const HOPELESS = 5;
 
-/** Width of the matrices that are multiplied. */
 const WIDTH = 512;
 /** Runs before the measured one, in which a device compiles its programs. */
 const WARM_UP = 1;

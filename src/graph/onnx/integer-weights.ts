@@ -186,7 +186,6 @@ class SortedRow {
     this.#squares = squares;
   }
 
-  /** The largest magnitude. */
   get largest(): number {
     return Math.max(Math.abs(this.#entries[0] ?? 0), Math.abs(this.#entries.at(-1) ?? 0));
   }

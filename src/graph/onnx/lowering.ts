@@ -29,9 +29,7 @@ export interface Lowering {
 /** The usual form, which the CPU and CUDA compute as it is. */
 export const FILE_LOWERING: Lowering = { forms: {}, shapes: 'computed' };
 
-/** A product of batches of matrices in operators of ONNX alone. */
 interface PlainProduct {
-  /** Of both operands. */
   readonly rank: number;
   readonly attributes: BatchMatMulAttributes;
   /** Whether the left operand is multiplied by α, as where it is smaller than the product; else the product is. */

@@ -54,7 +54,6 @@ export class OnnxBuilder {
     return name;
   }
 
-  /** A name that no other tensor of the graph has. */
   fresh(stem: string): string {
     this.#fresh += 1;
     return `${stem}${this.#mark}${this.#fresh}`;
@@ -106,7 +105,6 @@ export class OnnxBuilder {
     );
   }
 
-  /** The name of a single unsigned byte. */
   byte(value: number): string {
     return this.once(`uint8 ${value}`, (name) => this.initializer(name, 'uint8', [], Uint8Array.of(value)));
   }

@@ -21,7 +21,6 @@ import { FILE_LOWERING, loweringFor } from './lowering.js';
 import { OnnxMemory } from './onnx-memory.js';
 import { type Runtime, Session } from './runtime.js';
 
-/** A session of the runtime, with its inputs and outputs. */
 interface OnnxGraphParts {
   readonly session: Session;
   readonly fed: readonly TensorDescription[];
@@ -72,7 +71,6 @@ class OnnxGraph implements CompiledGraph {
   }
 }
 
-/** A session of an ONNX file, which says what its inputs and outputs are. */
 class OnnxFile extends OnnxGraph implements LoadedGraph {
   readonly inputs: readonly TensorDescription[];
   readonly outputs: readonly TensorDescription[];
@@ -111,7 +109,6 @@ export function toOrtTensor({ Tensor }: Runtime, tensor: TensorData): Tensor {
   return new Tensor('int64', tensor.data, tensor.dims);
 }
 
-/** Feeds for the inputs that take the sizes of shapes. */
 export function shapeFeeds(
   runtime: Runtime,
   shapeInputs: ReadonlyMap<string, Shape>,

@@ -65,14 +65,12 @@ export class OnnxMemory implements ResidentMemory {
     return compiled;
   }
 
-  /** A handle to an output that stayed. */
   keep(buffer: Tensor, { type, dims }: Pick<ResidentTensor, 'type' | 'dims'>): ResidentTensor {
     const tensor: ResidentTensor = { location: 'device', type, dims };
     this.#buffers.set(tensor, buffer);
     return tensor;
   }
 
-  /** @throws RangeError for a tensor of another memory, or a freed one. */
   bufferOf(tensor: ResidentTensor): Tensor {
     const buffer = this.#buffers.get(tensor);
     if (buffer === undefined) throw notHere(tensor);
@@ -133,21 +131,16 @@ async function copying(type: TensorData['type'], axes: number): Promise<Graph> {
 
 interface ResidentGraphParts {
   readonly memory: OnnxMemory;
-  /** Made with the places of the graph's outputs. */
   readonly session: Session;
-  /** Called once it is released. */
   readonly released: () => Promise<void>;
   readonly graph: Graph;
-  /** What it was compiled with. */
   readonly fixed: CompileOptions;
   readonly stays: ReadonlySet<string>;
-  /** Inputs that are fed the sizes of these shapes. */
   readonly shapeInputs: ReadonlyMap<string, Shape>;
 }
 
 type Outputs = ReadonlyMap<string, Omit<TensorDescription, 'name'>>;
 
-/** A session some of whose inputs and outputs stay on the device. */
 class OnnxResidentGraph implements ResidentGraph {
   readonly #parts: ResidentGraphParts;
   readonly #fed: readonly TensorDescription[];

@@ -97,7 +97,6 @@ class IntegerGraph {
     return { shape: tensor.dims, values: restoredRows({ integers: bytesOf(tensor), scales }) };
   }
 
-  /** @throws Error if there is none of this name. */
   #tensor(name: string): StoredTensor {
     const tensor = this.#tensors.get(name);
     if (tensor === undefined) throw new Error(`lacks the tensor ${JSON.stringify(name)}`);

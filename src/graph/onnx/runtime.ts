@@ -23,7 +23,6 @@ export async function loadRuntime(): Promise<Runtime> {
   }
 }
 
-/** Where and how a session computes. */
 export interface SessionSettings {
   readonly provider: ExecutionProvider;
   readonly threads: number;
@@ -105,7 +104,6 @@ export class Session {
     return this.#session.outputMetadata;
   }
 
-  /** @throws Error once it was released. */
   requireOpen(): void {
     if (this.#isReleased) throw new Error('the compiled graph was released');
   }

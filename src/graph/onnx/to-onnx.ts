@@ -19,8 +19,6 @@ import {
   type ValueInfoProto,
 } from './schema.js';
 
-/** ONNX nodes of operations whose weights are stored as integers. */
-
 interface QuantizedContext<Name extends OperationName> {
   readonly builder: OnnxBuilder;
   readonly node: NodeOf<Name>;
@@ -118,7 +116,6 @@ interface Table {
 
 const ROWS = { axis: { int: 0 } };
 
-/** Rows of a table in 8 bits. */
 function emitIntegerRows(builder: OnnxBuilder, table: Table, indices: string, outputs: readonly string[]): void {
   builder.node('Gather', [restoredTable(builder, table), indices], outputs, ROWS);
 }
@@ -173,9 +170,7 @@ const IR_VERSION = 10;
 
 const NOT_QUANTIZED: Quantization = { linear: new Map(), tables: new Map() };
 
-/** A graph in the form that a runtime takes. */
 interface LoweredGraph {
-  /** The bytes of an ONNX model. */
   readonly model: Uint8Array;
   /** Inputs in addition to those of the graph: int64 vectors of these shapes' sizes in the run. */
   readonly shapeInputs: ReadonlyMap<string, Shape>;

@@ -8,7 +8,6 @@ export interface Span {
   readonly to: number;
 }
 
-/** A field of a message. */
 export interface WireField extends Span {
   readonly number: number;
   /** The value of a number; NaN for messages, texts and bytes. */

@@ -51,11 +51,9 @@ function constant<T>(tf: TensorFlow<T>, { name, type, shape, source }: Tensor): 
   return tf.tensor(values, shape.map(Number), target);
 }
 
-/** What a kernel computes its node's outputs from. */
 interface KernelContext<Name extends OperationName, T> {
   readonly node: NodeOf<Name>;
   readonly inputs: readonly T[];
-  /** Values of the symbols in shapes. */
   readonly sizes: Readonly<Record<string, number>>;
 }
 
@@ -310,7 +308,6 @@ class TensorFlowGraph<T extends TensorFlowTensor> implements CompiledGraph {
 
 function toTensor<T>(tf: TensorFlow<T>, { type, dims, data }: TensorData): T {
   if (type === 'float32') return tf.tensor(data, [...dims], 'float32');
-  // TensorFlow.js has no int64; ids fit in 32 bits.
   return tf.tensor(type === 'int64' ? Int32Array.from(data, Number) : data, [...dims], 'int32');
 }
 
