@@ -10,13 +10,10 @@ import { ownFile, startThread } from '../system/index.js';
 import type { WorkerOptions } from './inline-worker.js';
 import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
 
-/** What a worker thread starts with. */
 export interface WorkerSettings extends WorkerOptions {
-  /** Counts the running calls of ONNX Runtime. */
   readonly nativeCalls: Int32Array;
 }
 
-/** A message to a worker thread. */
 export type PoolMessage =
   | { readonly type: 'run'; readonly ask: number; readonly batch: Batch }
   | { readonly type: 'resume'; readonly ask: number; readonly id: number; readonly alone: boolean }
@@ -45,7 +42,6 @@ const openWorker: OpenWorker = (workerData) => {
   return startThread(ownFile('inference-worker.js', fileUrl), { workerData });
 };
 
-/** How long closing waits for a thread to end. */
 const CLOSE_MS = 3000;
 
 /**
@@ -121,7 +117,6 @@ export class ThreadWorker implements InferenceWorker {
     clearTimeout(timer);
   }
 
-  /** Starts the thread ahead of its first work, which reports a failure to start. */
   start(): void {
     try {
       this.#started().unref();

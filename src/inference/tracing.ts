@@ -58,7 +58,6 @@ interface AnsweredBatch {
   readonly answer: BatchAnswer;
 }
 
-/** Publishes the stages of a batch as contiguous spans. */
 export function traceBatch({ directory, requests, texts, startedAt, answer }: AnsweredBatch): void {
   const traces = () => requests.flatMap(({ trace }) => trace ?? []);
   if (stages.queue.hasSubscribers) {

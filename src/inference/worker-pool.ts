@@ -2,7 +2,6 @@ import type { DeviceUse } from './device-graph.js';
 import type { ModelMemory } from './model-memory.js';
 import type { Batch, BatchAnswer, InferenceWorker, Loaded, StageTimes } from './worker.js';
 
-/** A model that a worker has loaded or is loading. */
 export interface WorkerModel {
   /** Approximate memory in bytes; estimated from its files until it is loaded. */
   bytes: number;
@@ -10,14 +9,12 @@ export interface WorkerModel {
   usedAt: number;
   /** Its batches that run or are unfinished. */
   uses: number;
-  /** Where it computed last. */
   deviceUse?: DeviceUse | undefined;
 }
 
 /** A worker, its current work, and the models that it was asked for. */
 export class PooledWorker {
   readonly models = new Map<string, WorkerModel>();
-  /** The model that it is loading. */
   loading: string | undefined;
   /** When its current work began, by `performance.now`. */
   busySince = 0;
@@ -39,7 +36,6 @@ export class PooledWorker {
     return uses;
   }
 
-  /** Loads a model. @param bytes estimated memory of the model. */
   async load(directory: string, bytes: number): Promise<Loaded> {
     const isNew = !this.models.has(directory);
     const model = this.#modelOf(directory, bytes);
@@ -54,11 +50,7 @@ export class PooledWorker {
     }
   }
 
-  /**
-   * Begins a batch.
-   * @param bytes estimated memory of its model.
-   * @param started called with the batch's id before the worker answers.
-   */
+  /** @param bytes estimated memory of its model. @param started called with the id before the worker answers. */
   async run(batch: Omit<Batch, 'id'>, bytes: number, started: (id: number) => void): Promise<BatchAnswer> {
     this.#lastId += 1;
     const id = this.#lastId;
@@ -81,7 +73,6 @@ export class PooledWorker {
     }
   }
 
-  /** Continues a batch. */
   async resume(id: number, alone: boolean, directory: string): Promise<BatchAnswer> {
     const model = this.models.get(directory);
     let isUnfinished = false;
@@ -95,7 +86,6 @@ export class PooledWorker {
     }
   }
 
-  /** Gives up an unfinished batch. */
   drop(id: number, directory: string, positions: readonly number[]): void {
     const model = this.models.get(directory);
     if (model !== undefined) model.uses = Math.max(0, model.uses - 1);
@@ -108,7 +98,6 @@ export class PooledWorker {
     this.thread.forget(directory);
   }
 
-  /** Frees the memory of an idle worker. */
   rest(): void {
     this.models.clear();
     this.thread.rest();
@@ -144,7 +133,6 @@ const LOAD_MS = 100;
 /** Half-life of lost time in milliseconds: only steady loss is worth another copy of a model. */
 const LOST_TIME_HALF_LIFE_MS = 3000;
 
-/** What was measured of a model's runs. */
 class ModelFigures {
   loadMs = LOAD_MS;
   texts = 0;
@@ -211,7 +199,6 @@ export class WorkerPool {
     return this.#figures;
   }
 
-  /** The workers that have a model. */
   workersWith(directory: string): PooledWorker[] {
     return this.workers.filter(({ models }) => models.has(directory));
   }

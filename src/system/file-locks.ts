@@ -24,7 +24,6 @@ interface FileLockOptions {
   readonly maxPauseMs?: number;
 }
 
-/** How to wait for a lock. */
 interface LockWaiting {
   /** Ends the wait, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;

@@ -381,7 +381,6 @@ export function isInnerName(name: string): boolean {
     .every((part) => part !== '' && !/[. ]$/.test(part) && !part.startsWith(' ') && !DEVICE.test(part));
 }
 
-/** A file that may be read. */
 interface InnerFile {
   /** Without symbolic links. */
   readonly path: string;
@@ -456,13 +455,11 @@ export interface FileContent {
   readonly sha256: string;
 }
 
-/** A file of a folder with when it was written. */
 export interface FolderFile extends FileContent {
   /** In whole milliseconds since 1970. */
   readonly modifiedMs: number;
 }
 
-/** Remembers the hashes of files that have not been touched since. */
 export class KnownHashes {
   readonly #known = new Map<string, { readonly stamp: string; readonly sha256: string }>();
 

@@ -4,9 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { isOrchardError, StorageError } from '../contract/index.js';
 
-/** Details of a failed request. */
 interface FailureDetails extends ErrorOptions {
-  /** HTTP status of the server's answer, if there was one. */
   readonly status?: number;
   /** Whether the error is transient: the same request may succeed a moment later. Default false. */
   readonly isTransient?: boolean;
@@ -185,7 +183,6 @@ function withoutCredentials(headers: RequestOptions['headers'] = {}): Record<str
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIALS.includes(name)));
 }
 
-/** The failure for an answer other than 2xx. */
 function refusal(response: Response): NetworkFailure {
   const { status, statusText } = response;
   const isTransient = TRANSIENT_STATUSES.includes(status) || (status >= 500 && !PERMANENT_STATUSES.includes(status));
@@ -231,7 +228,6 @@ class StallWatch {
     this.#timer.refresh();
   }
 
-  /** The failure to report for an error of the request or its body. */
   failureOf(thrown: unknown): Error {
     if (isOrchardError(thrown)) return thrown;
     if (!this.#controller.signal.aborted) return networkFailure(thrown);
@@ -326,7 +322,6 @@ export interface DownloadProgress {
 }
 
 export interface DownloadOptions extends RequestOptions, RetryOptions {
-  /** Path of the file to write. */
   readonly file: string;
   readonly maxBytes: number;
   /** The file's size, if it is known beforehand. */

@@ -1,8 +1,6 @@
 import { broadcastAxes, type Dimension, dimensionAt, type Shape, ShapeError, sameShape, sameVolume } from '../shape.js';
 import type { Operation } from './operation.js';
 
-/** Operations that move, repeat, cut, join or convert numbers. */
-
 /** y = x with the same elements in the same order, in another shape. */
 export const reshape: Operation<'reshape'> = {
   describe: ([x], { shape }) => {
@@ -111,7 +109,6 @@ export const rowNumbers: Operation<'rowNumbers'> = {
   gradient: () => [undefined],
 };
 
-/** The shape with another size along an axis. */
 function resized(shape: Shape, axis: number, size: Dimension): Shape {
   return shape.map((dimension, at) => (at === axis ? size : dimension));
 }

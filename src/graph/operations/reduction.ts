@@ -2,8 +2,6 @@ import { outputAt } from '../node.js';
 import { type Dimension, dimensionAt, type Shape, ShapeError, sameShape } from '../shape.js';
 import type { Operation } from './operation.js';
 
-/** Operations on whole rows, and sums. */
-
 /** The shape with the given axes (negative from the end) replaced by 1 or dropped. */
 function reducedShape(shape: Shape, axes: readonly number[], keepDimensions: boolean): Dimension[] {
   const reduced = new Set(axes.map((axis) => (axis < 0 ? axis + shape.length : axis)));
