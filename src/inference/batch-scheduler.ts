@@ -1,12 +1,10 @@
 import { isOrchardError } from '../contract/index.js';
 import type { ExplanationChoice } from '../families/index.js';
 import type { Predictions } from './inference-service.js';
-import type { ModelMemory } from './model-memory.js';
-import type { PendingRequest } from './pending-request.js';
-import type { BatchLimits, Item, ModelQueue, RequestQueue } from './request-queue.js';
+import type { BatchLimits, Item, ModelQueue, PendingRequest, RequestQueue } from './request-queue.js';
 import { traceBatch, traceLoad } from './tracing.js';
 import type { BatchAnswer, StageTimes } from './worker.js';
-import type { PooledWorker, WorkerPool } from './worker-pool.js';
+import type { ModelMemory, PooledWorker, WorkerPool } from './worker-pool.js';
 
 /** Texts that a worker computes, or will continue with. */
 export class RunningBatch {

@@ -1,6 +1,6 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { Predictions } from './inference-service.js';
-import type { PendingRequest } from './pending-request.js';
+import type { PendingRequest } from './request-queue.js';
 import type { BatchAnswer } from './worker.js';
 
 /**

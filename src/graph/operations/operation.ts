@@ -2,6 +2,8 @@ import type { Graph } from '../graph.js';
 import type { ElementType, NodeOf, Tensor } from '../node.js';
 import type { OnnxBuilder } from '../onnx/onnx-builder.js';
 import type { Shape } from '../shape.js';
+import * as arithmetic from './arithmetic.js';
+import * as layout from './layout.js';
 
 /** The inputs of an operation on one tensor. */
 export type Unary = readonly [Tensor];
@@ -150,3 +152,6 @@ export interface Operation<Name extends OperationName> {
   /** The result plus `addend`; undefined if the operation can't add it at no extra cost. */
   plus?(graph: Graph, node: NodeOf<Name>, addend: Tensor): Tensor | undefined;
 }
+
+/** Shapes, ONNX form and gradient rule of each operation. */
+export const operations: { readonly [Name in OperationName]: Operation<Name> } = { ...arithmetic, ...layout };

@@ -3,7 +3,7 @@ import { augmentTexts, slip } from '../../../src/families/classification/augment
 import { classificationScores } from '../../../src/families/classification/evaluation.js';
 import { lossTargets } from '../../../src/families/classification/head.js';
 import { classificationResult, predictedLabels } from '../../../src/families/classification/probabilities.js';
-import { Random } from '../../../src/system/random.js';
+import { Random } from '../../../src/system/numbers.js';
 
 describe('classificationScores, by hand', () => {
   it('counts accuracy and the macro-F1 of three classes', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { withOtherMentions } from '../../../src/families/entities/augmentation.js';
 import { spansOf } from '../../../src/families/entities/bio-tags.js';
 import type { TaggedSentence } from '../../../src/families/entities/sequence-dataset.js';
-import { Random } from '../../../src/system/random.js';
+import { Random } from '../../../src/system/numbers.js';
 
 const TAGS = ['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC'];
 
