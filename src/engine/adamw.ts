@@ -3,10 +3,7 @@ import type { Graph, Tensor } from '../graph/index.js';
 import type { Kernels } from './kernels/kernels.js';
 import type { ParameterStore } from './parameters.js';
 
-/**
- * AdamW (Loshchilov & Hutter 2019, algorithm 2) with epsilon added to the bias-corrected root, as in PyTorch: as kernel
- * calls on arrays, and as operations of a graph for weights on a device.
- */
+/** AdamW (Loshchilov & Hutter 2019, algorithm 2), as kernel calls on arrays and as operations of a graph. */
 
 export interface AdamWOptions {
   /** Decay of the running mean of gradients. Default 0.9. */

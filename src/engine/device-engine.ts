@@ -296,7 +296,7 @@ type DeviceParameter = AdamWTensors<ResidentTensor>;
 type Shaped = Pick<ParameterDefinition, 'name' | 'shape'>;
 
 /** Weights and moments in an executor's memory. Everything is zero at first. */
-export class DeviceParameters implements LearnedParameters {
+class DeviceParameters implements LearnedParameters {
   readonly parameters: readonly ParameterDefinition[];
   readonly #memory: ResidentMemory;
   readonly #tensors = new Map<string, DeviceParameter>();
@@ -400,7 +400,7 @@ const tensorsOf = ({ weights, firstMoments, secondMoments }: DeviceParameter): R
   secondMoments,
 ];
 
-export type DeviceGradients = ReadonlyMap<string, ResidentTensor>;
+type DeviceGradients = ReadonlyMap<string, ResidentTensor>;
 
 type Feeds = Readonly<Record<string, Feed>>;
 
@@ -416,7 +416,7 @@ interface Group {
 }
 
 /** The weighted sum of the gradients of a step's runs. */
-export class GradientSum {
+class GradientSum {
   readonly #memory: ResidentMemory;
   readonly #parameters: readonly ParameterDefinition[];
   /** Compiled when a step has a second run. */
@@ -487,7 +487,7 @@ function sumGraph(parameters: readonly ParameterDefinition[]): Graph {
   return graph;
 }
 
-export class DeviceAdamW {
+class DeviceAdamW {
   readonly #store: DeviceParameters;
   readonly #norm: ResidentGraph;
   readonly #groups: readonly Group[];

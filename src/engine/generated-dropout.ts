@@ -72,10 +72,7 @@ export class GeneratedDropout {
     return even;
   }
 
-  /**
-   * x·(2x + 1), a permutation modulo 2^32 (that of RC6: Rivest et al. 1998) whose upper bits depend on all others, with
-   * its upper half added to its lower.
-   */
+  /** x·(2x + 1), a permutation modulo 2^32 (RC6: Rivest et al. 1998), with its upper half added to its lower. */
   #mix(x: Tensor): Tensor {
     const graph = this.#graph;
     const product = graph.multiply(x, graph.add(graph.add(x, x), this.#integer(1)));

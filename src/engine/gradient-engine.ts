@@ -36,10 +36,7 @@ interface EngineParts {
   readonly forward: CompiledGraph | undefined;
 }
 
-/**
- * Computes loss and gradients of batches in this process's memory. Parameters, gradients, dropout masks and sparse
- * gradients lie in one arena that the executor reads and writes in place; it is sized once for the largest batch.
- */
+/** Trains in this process's memory: an arena for the largest batch, which the executor reads and writes in place. */
 export class GradientEngine implements Engine {
   readonly store: ParameterStore;
   readonly accumulates: boolean;

@@ -55,10 +55,7 @@ export interface RowHead extends TaskHead, LossHead {
 export interface PairHead extends TaskHead {
   readonly kind: 'pairs';
   readonly per: 'text';
-  /**
-   * Which texts make up each example; called once, before training.
-   * @throws AbortedError soon after the signal fires
-   */
+  /** Which texts make up each example. @throws AbortedError soon after the signal fires */
   examples(options: PairOptions): Promise<PairExamples>;
   /** The loss of a batch as a function of its texts' outputs, `width` numbers each. */
   pairLoss(width: number): PairLoss;
@@ -87,10 +84,7 @@ export interface PairLoss {
 }
 
 export interface TargetOptions {
-  /**
-   * Label smoothing (Szegedy et al. 2016): share of a row's target that is spread evenly over all labels, at
-   * least 0 and below 1.
-   */
+  /** Share of a row's target that is spread evenly over all labels (Szegedy et al. 2016), from 0 to below 1. */
   readonly labelSmoothing: number;
   /** Whether labels are weighted so that rare ones count as much as frequent ones. */
   readonly balanced: boolean;
@@ -98,9 +92,6 @@ export interface TargetOptions {
 
 export interface LossTargets {
   readonly feeds: Readonly<Record<string, TensorData>>;
-  /**
-   * What the mean loss is divided by: the number of rows, or the sum of their weights. Accumulated batches
-   * are weighted by it. Above 0.
-   */
+  /** What the mean loss is divided by, above 0: the number of rows, or the sum of their weights. */
   readonly weight: number;
 }

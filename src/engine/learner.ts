@@ -21,10 +21,7 @@ interface LearningTask {
   readonly executor: GraphExecutor;
   readonly head: TrainingHead;
   readonly encoder: Encoder;
-  /**
-   * Weights to start from, by the names of a bare encoder's parameters; all others are initialised at random, from the
-   * seed. Default: none.
-   */
+  /** Weights to start from, by the names of a bare encoder's parameters; others start at random. Default: none. */
   readonly pretrained?: Weights;
   /** All other parameters are trained. Default: none. */
   readonly frozen?: FrozenWeights;

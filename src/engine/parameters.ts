@@ -9,10 +9,7 @@ import type { AdamWArrays, Kernels } from './kernels/kernels.js';
 /** Weights by parameter name, each row-major in the parameter's shape. */
 export type Weights = ReadonlyMap<string, Float32Array>;
 
-/**
- * Weights that don't learn, by parameter name, as the graphs are compiled with them: in memory, or in a file that all
- * graphs share.
- */
+/** Weights that don't learn, by parameter name: in memory, or in a file that all graphs share. */
 export type FrozenWeights = Pick<CompileOptions, 'weights' | 'stored'>;
 
 export function isFrozen({ weights, stored }: FrozenWeights, name: string): boolean {
@@ -54,10 +51,7 @@ interface ParameterRegion extends AdamWArrays {
 /** Floats per cache line, at which every parameter starts. The padding between them stays 0 throughout training. */
 const ALIGNMENT = 16;
 
-/**
- * Weights, gradients and moments of a model's trained parameters, each kind contiguous in an arena: first the
- * parameters with weight decay, then the others. Everything is zero at first.
- */
+/** Weights, gradients and moments, each contiguous in an arena: decayed parameters first. Zero at first. */
 export class ParameterStore implements LearnedParameters {
   readonly parameters: readonly Parameter[];
   /** The decayed parameters, then the others; `gradients` is what an optimizer step reads. */
@@ -68,12 +62,7 @@ export class ParameterStore implements LearnedParameters {
   readonly #gradientSum: Float32Array | undefined;
   #accumulatedWeight = 0;
 
-  /**
-   * @param kernels loaded over the same arena.
-   * @param accumulate reserves room for a sum of gradients, so that one step can average several batches.
-   * @throws RangeError if the arena has too little room left (see {@link ParameterStore.bytesFor}) or a name
-   *   occurs twice.
-   */
+  /** @param accumulate reserves room for a sum of gradients, so that one step can average several batches. */
   constructor(arena: Arena, kernels: Kernels, definitions: readonly ParameterDefinition[], accumulate = false) {
     const { count, decayedCount, starts } = layOut(definitions);
     const arrays: AdamWArrays = {
@@ -130,22 +119,14 @@ export class ParameterStore implements LearnedParameters {
     }
   }
 
-  /**
-   * Adds the parameters' current gradients to the sum that the next optimizer step averages.
-   * @param weight what the batch's mean loss was divided by, such as its number of rows: with these weights,
-   *   batches of any sizes add up to the gradient of one large batch.
-   * @throws RangeError if the store was made without `accumulate`.
-   */
+  /** Adds the gradients to the next step's sum. @param weight what the mean loss was divided by, such as rows. */
   accumulateGradients(weight: number): void {
     if (this.#gradientSum === undefined) throw new RangeError('this store was made without `accumulate`');
     this.#kernels.accumulate(this.#gradientSum, this.#batchGradients, weight);
     this.#accumulatedWeight += weight;
   }
 
-  /**
-   * Factor that turns the regions' gradients into their mean; 1 without accumulation.
-   * @throws RangeError if nothing was accumulated since the last step.
-   */
+  /** Turns the regions' gradients into their mean. @throws RangeError if nothing was accumulated. */
   get gradientScale(): number {
     if (this.#gradientSum === undefined) return 1;
     if (this.#accumulatedWeight === 0) throw new RangeError('no gradients were accumulated for this step');
@@ -244,10 +225,7 @@ export async function readCheckpoint(file: string): Promise<Checkpoint | undefin
   }
 }
 
-/**
- * Restores weights and moments from a checkpoint.
- * @throws TrainingError if the checkpoint is of other parameters; nothing is changed then
- */
+/** @throws TrainingError if the checkpoint is of other parameters; nothing is changed then */
 export async function restoreParameters({ tensors }: Checkpoint, store: LearnedParameters): Promise<void> {
   const states = store.parameters.map(({ name, shape }): ParameterState => {
     const valuesOf = (kind: string) => fittingValues(tensors, `${kind}/${name}`, volume(shape));

@@ -24,10 +24,7 @@ export const gradientOutput = (parameter: string): string => `gradient ${paramet
 /** One output per distinct tensor of rows: the sparse gradients of the embedding tables share theirs. */
 export const rowsOutput = (rows: Tensor): string => `rows ${rows.name}`;
 
-/**
- * Everything that one training step computes, as a graph that is compiled once for all batch shapes.
- * @param trainable names of the parameters to compute gradients for. Default: all.
- */
+/** Compiled once for all batch shapes. @param trainable parameters to compute gradients for. Default: all. */
 export function buildTrainingGraph(head: LossHead, encoder: Encoder, trainable?: ReadonlySet<string>): TrainingGraph {
   const { graph, dropouts, logits } = forwardWithDropout(head, encoder);
   const loss = head.loss(graph, logits);
@@ -49,10 +46,7 @@ export function buildForwardGraph(head: Head, encoder: Encoder): Graph {
   return graph;
 }
 
-/**
- * Dropout masks are made outside the graph, from a seeded stream. This makes a training repeatable and resumable, which
- * ONNX Runtime's own Dropout operator does not.
- */
+/** Masks come from a seeded stream outside the graph, so that a training can be repeated and resumed. */
 function forwardWithDropout(head: Head, encoder: Encoder) {
   const graph = new Graph();
   const dropouts: DropoutSite[] = [];

@@ -298,12 +298,7 @@ export interface ParameterGradient {
   readonly rows: readonly RowGradient[];
 }
 
-/**
- * Adds the backward pass to a graph: ∂loss/∂parameter for every parameter that the loss depends on
- * (reverse-mode differentiation: each node's rule is applied once, from the loss back to the parameters).
- * @param loss a scalar.
- * @param trainable names of the parameters to compute gradients for. Default: all.
- */
+/** Adds ∂loss/∂parameter for every parameter that the loss depends on. @param trainable names. Default: all. */
 export function addGradients(graph: Graph, loss: Tensor, trainable?: ReadonlySet<string>): ParameterGradient[] {
   if (loss.shape.length !== 0) throw new ShapeError('the loss must be a scalar');
   const isTrainable = ({ name, source }: Tensor) => source.kind === 'parameter' && (trainable?.has(name) ?? true);
@@ -393,11 +388,7 @@ class PendingGradients {
   }
 }
 
-/**
- * Gradients of a whole tensor from those of its parts: parts that don't overlap become one tensor, so that the usual
- * case, a tensor cut into parts, is a single pass over memory.
- * @returns tensors of the shape, whose sum is the gradient.
- */
+/** Tensors whose sum is the gradient: parts that don't overlap become one, in a single pass over memory. */
 function wholeOf(graph: Graph, shape: Shape, parts: readonly PartGradient[]): Tensor[] {
   const rows: PartGradient[][] = [];
   for (const part of [...parts].sort((a, b) => a.from - b.from)) {

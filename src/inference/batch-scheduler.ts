@@ -58,12 +58,7 @@ export class RunningBatch {
   }
 }
 
-/**
- * Splits texts into parts of about equal work. Texts of similar work, and so of similar length, are together, so that
- * each part needs little padding.
- * @param work the work of each text.
- * @returns positions in `work`, part by part. No part is empty, so there may be fewer than `parts`.
- */
+/** Positions in `work` in at most `parts` of about equal work, texts of similar length together. */
 export function splitTexts(work: readonly number[], parts: number): number[][] {
   const order = [...work.keys()].sort((a, b) => (work[a] ?? 0) - (work[b] ?? 0));
   const total = work.reduce((sum, each) => sum + each, 0);
@@ -78,10 +73,7 @@ export function splitTexts(work: readonly number[], parts: number): number[][] {
   return shared.filter((part) => part.length > 0);
 }
 
-/**
- * Target duration of a batch in milliseconds: long enough that the handover costs little and that texts of similar length
- * are found, short enough that other models don't wait long.
- */
+/** Target duration of a batch: the handover costs little of it, and other models don't wait long. */
 const BATCH_MS = 30;
 /** Limits of a batch before the model's speed is known: texts, and their work (about 40 short pages). */
 const FIRST_TEXTS = 32;

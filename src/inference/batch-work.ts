@@ -33,10 +33,7 @@ interface TextReading {
 
 type Stage = 'tokenize' | 'run' | 'decode';
 
-/**
- * Answers texts in slices: the work can pause after each tokenized text, after each run of the encoder, and between the
- * steps of decoding a long text.
- */
+/** Can pause after each tokenized text, each run of the encoder, and between steps of decoding a long text. */
 export class BatchWork {
   /** Whether nothing else runs or waits. */
   alone = false;

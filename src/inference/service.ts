@@ -354,10 +354,7 @@ export class Dispatcher implements InferenceService {
     settle();
   }
 
-  /**
-   * Makes batches after all due microtasks and those that they queue, so that callers that were just answered can ask
-   * again first.
-   */
+  /** After the microtasks that are due, so that callers that were just answered can ask again first. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -506,10 +503,7 @@ export interface OpenOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * An inference service that has loaded one model.
- * @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError
- */
+/** A service with one model. @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
 export async function serviceFor(
   { name, directory }: FoundModel,
   { service, signal }: Pick<OpenOptions, 'service' | 'signal'>,

@@ -44,10 +44,7 @@ const openWorker: OpenWorker = (workerData) => {
 
 const CLOSE_MS = 3000;
 
-/**
- * A worker thread that runs models. It starts on first use, and again on the next use after its end: a thread that dies
- * fails its open requests and nothing else. An idle thread doesn't keep the process alive.
- */
+/** Starts on first use and after its end: a thread that dies fails its open requests and nothing else. */
 export class ThreadWorker implements InferenceWorker {
   onLost?: () => void;
   readonly #unanswered = new Map<number, PendingAsk>();

@@ -2,7 +2,7 @@ import { MemoryLimitError } from '../contract/index.js';
 import type { DeviceUse } from './device-graph.js';
 import type { Batch, BatchAnswer, InferenceWorker, Loaded, StageTimes } from './worker.js';
 
-export interface WorkerModel {
+interface WorkerModel {
   /** Approximate memory in bytes; estimated from its files until it is loaded. */
   bytes: number;
   /** By `performance.now`. */
@@ -203,10 +203,7 @@ export class WorkerPool {
     return this.workers.filter(({ models }) => models.has(directory));
   }
 
-  /**
-   * The idle workers that should run a model now, with room made for it; none if it should wait for memory or for a busy
-   * worker that has it.
-   */
+  /** The idle workers that should run a model now, with room made; none if it should wait. */
   workersFor(directory: string): PooledWorker[] {
     const owners = this.workersWith(directory);
     const idle = owners.filter(({ isBusy }) => !isBusy);
@@ -282,10 +279,7 @@ export class ModelMemory {
     return this.#sizes.get(directory) ?? 0;
   }
 
-  /**
-   * Estimates a model before its first request. @returns a promise if that takes time.
-   * @throws MemoryLimitError for a model that is larger than the limit
-   */
+  /** Before a first request; a promise if that takes time. @throws MemoryLimitError for a model above the limit */
   measure(directory: string): undefined | Promise<void> {
     if (this.#sizes.has(directory)) return undefined;
     const size = this.#sizeOf(directory);

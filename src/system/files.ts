@@ -39,10 +39,7 @@ const HOST = createHash('sha256')
   .digest('hex')
   .slice(0, 16);
 
-/**
- * A new name for something that only this process may use. It says which process that is, so that another one can tell
- * by the name alone when it is no longer needed.
- */
+/** A name that says which process uses it, so that another one can tell when it is no longer needed. */
 export function ownedName(): string {
   return `${process.pid}.${STARTED}.${HOST}.${randomUUID()}`;
 }
@@ -55,10 +52,7 @@ export function ownerOf(name: string): 'living' | 'ended' | 'elsewhere' | undefi
   return hasEnded(Number(pid), started) ? 'ended' : 'living';
 }
 
-/**
- * Ends the process that made a name, if it lives and is certainly the same one. Waits until it has ended, at most
- * `patienceMs`.
- */
+/** Ends the process that made a name, if it is certainly the same one; waits at most `patienceMs` for its end. */
 export async function endOwnerOf(name: string, patienceMs: number): Promise<void> {
   const [, pid, started] = OWNED.exec(name) ?? [];
   if (pid === undefined || Number(pid) === process.pid) return;
@@ -272,10 +266,7 @@ interface ReplaceOptions {
   readonly draft?: string;
 }
 
-/**
- * Writes a file and flushes it to the medium; its directory is created if it is missing. Readers find the
- * whole earlier or the whole new content, even after a crash at any point.
- */
+/** Flushed and atomic: readers find the whole earlier or the whole new content, even after a crash. */
 export async function replaceFile(
   path: string,
   content: string | Uint8Array,
@@ -312,10 +303,7 @@ export async function inDirectory(directory: string, change: () => Promise<void>
   await Promise.all(directoriesUpTo(directory, topmost).map(flushIfPresent));
 }
 
-/**
- * Deletes a file, and then the directories above it that are empty, up to `root`, which stays.
- * @returns false if there is no such file.
- */
+/** Deletes a file, and the empty directories above it up to `root`, which stays. @returns false if it is absent. */
 export async function unlinkWithEmptyParents(path: string, root: string): Promise<boolean> {
   if (!(await unlinkIfPresent(path))) return false;
   let directory = dirname(path);
@@ -580,10 +568,7 @@ function removeExisting(): void {
   for (const path of existing) rmSync(path, { recursive: true, force: true });
 }
 
-/**
- * Deletes the temporary files of processes that have ended, and keeps those of living ones. Files of other machines,
- * whose processes can't be seen, go after an hour.
- */
+/** Deletes temporary files of ended processes; those of other machines, which can't be seen, after an hour. */
 export async function sweepTemporaryFiles(directory: string): Promise<void> {
   const names = await namesIn(directory);
   await Promise.allSettled(names.map((name) => deleteIfLeft(name, join(directory, name))));

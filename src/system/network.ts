@@ -111,10 +111,7 @@ const PERMANENT_STATUSES = [501, 505];
 
 const CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization'];
 
-/**
- * One request, redirects followed. `read` gets a 2xx answer and its body in pieces; what it leaves unread is discarded.
- * @throws NetworkFailure; whatever `read` throws; an OrchardError that `options.fetch` rejects with.
- */
+/** One request, redirects followed. @param read gets a 2xx answer and its body in pieces. @throws NetworkFailure */
 async function request<T>(
   options: RequestOptions,
   read: (response: Response, pieces: AsyncIterable<Uint8Array>) => Promise<T>,
@@ -255,13 +252,7 @@ const DEFAULT_RETRY_PAUSE_MS = 500;
 /** Longest pause, whatever a server asks for. */
 const MAX_PAUSE_MS = 60_000;
 
-/**
- * Repeats work that fails with a transient NetworkFailure; when the repetitions are used up, the last failure
- * is thrown.
- * @param achieved measures progress, such as bytes on disk; when it exceeds its maximum so far, the count of
- *   repetitions is reset.
- * @throws whatever else the work throws; the signal's reason, at once if it fires during a pause.
- */
+/** Repeats work after a transient NetworkFailure. @param achieved progress, such as bytes; more resets the count. */
 async function withRetry<T>(
   work: () => Promise<T>,
   { retries = DEFAULT_RETRIES, retryPauseMs = DEFAULT_RETRY_PAUSE_MS, signal }: RetryOptions,
@@ -290,10 +281,7 @@ async function withRetry<T>(
 /** Between half of the pause and all of it, so that many clients that failed together don't return together. */
 const jittered = (ms: number): number => ms * (0.5 + Math.random() / 2);
 
-/**
- * The body of a URL as UTF-8 text; a request that breaks off is repeated.
- * @throws NetworkFailure; the signal's reason; an OrchardError that `options.fetch` rejects with.
- */
+/** The body as UTF-8 text. @throws NetworkFailure; the signal's reason; an OrchardError of `options.fetch`. */
 export async function fetchText(
   options: RequestOptions & RetryOptions & { readonly maxBytes: number },
 ): Promise<string> {
@@ -343,12 +331,7 @@ interface Source {
   totalBytes: number | undefined;
 }
 
-/**
- * Downloads a URL to a file. A download that breaks off is repeated, and resumed if the server can tell that its file
- * is unchanged; otherwise it starts anew.
- * @returns the bytes of the file.
- * @throws NetworkFailure, StorageError; the signal's reason; an OrchardError that `options.fetch` rejects with.
- */
+/** A download that breaks off is resumed if its file is surely unchanged, else started anew. @returns its bytes. */
 export async function download(options: DownloadOptions): Promise<number> {
   const { file, keepsPart = false, timeoutMs, signal: stop } = options;
   const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
@@ -453,10 +436,7 @@ function tooLarge(maxBytes: number): NetworkFailure {
   return new NetworkFailure(`the file is larger than ${maxBytes} bytes`, { isTooLarge: true });
 }
 
-/**
- * Size and version of the file, as far as the response announces them. If the body was encoded on the way,
- * its headers describe the encoded body, and both are unknown.
- */
+/** Both unknown if the body was encoded on the way: the headers describe the encoded body then. */
 function announcedBy({ status, headers }: Response): Source {
   const isEncoded = (headers.get('content-encoding') ?? 'identity') !== 'identity';
   if (isEncoded) return { etag: undefined, totalBytes: undefined };
@@ -489,11 +469,7 @@ async function onDisk<T>(path: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Refuses early what `publicFetch` would refuse. A name that can't be looked up now is not refused: the
- * download will fail.
- * @throws ValidationError
- */
+/** Refuses early what `publicFetch` would, unless the name can't be looked up now. @throws ValidationError */
 export async function requirePublicHost(dataset_url: string): Promise<void> {
   // Loaded here, so that an import of the package doesn't wait for it.
   const { refusePrivateHost } = await import('./public-fetch.js');

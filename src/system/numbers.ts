@@ -33,11 +33,7 @@ export interface Scored {
 /** With fewer scores for each one asked for, a heap alone is as quick. */
 const MANY_FOR_EACH = 8;
 
-/**
- * The k highest of these scores, highest first; of equal ones the lower id comes first. In a bounded heap, so
- * that most scores cost one comparison.
- * @param above only scores above this count. Default: all but −∞ and NaN.
- */
+/** The k highest scores in order, of equal ones the lower id first. @param above only scores above this count. */
 export function topScores(scores: Float32Array, k: number, above = Number.NEGATIVE_INFINITY): Scored[] {
   const heap = new WorstFirstHeap(Math.max(0, Math.min(k, scores.length)));
   let bar = scores.length < MANY_FOR_EACH * k ? above : Math.max(above, scoreBelowTop(scores, k));
@@ -55,10 +51,7 @@ const PARTS = 1024;
 /** How many scores lie in each part; used by one call at a time. */
 const counts = new Int32Array(PARTS);
 
-/**
- * A bar close below the k-th highest score: at least k scores are above it. In three passes without a
- * comparison of scores with each other. −∞ if there are fewer scores, or one isn't finite.
- */
+/** A bar close below the k-th highest score, by a histogram. −∞ if there are fewer, or one isn't finite. */
 export function scoreBelowTop(scores: Float32Array, k: number): number {
   let lowest = Number.POSITIVE_INFINITY;
   let highest = Number.NEGATIVE_INFINITY;

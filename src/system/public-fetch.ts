@@ -28,10 +28,7 @@ function refusalOf(host: string, addresses: readonly string[]): string | undefin
   return `${host} is an address of a private network; give a URL that is open to the public`;
 }
 
-/**
- * DNS lookup for a socket: it connects to the addresses that were checked, even if the name resolves to
- * others the next time.
- */
+/** Connects to the addresses that were checked, even if the name resolves to others the next time. */
 const publicLookup: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
     const [first] = addresses ?? [];
@@ -54,10 +51,7 @@ async function loadClient() {
   return { fetch, agent: new Agent({ connect: { lookup: publicLookup } }) };
 }
 
-/**
- * A fetch for untrusted URLs: it connects to public addresses only. Rejects if the host, or any address of
- * its name, is loopback, link-local, private or otherwise special.
- */
+/** A fetch for untrusted URLs: rejects if the host, or any address of its name, isn't public. */
 export const publicFetch: Fetch = async (url, init) => {
   const address = literalAddress(url);
   const refusal = address === undefined ? undefined : refusalOf(address, [address]);

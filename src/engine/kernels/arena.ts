@@ -22,10 +22,7 @@ export class Arena {
   readonly memory: WebAssembly.Memory;
   #used = 0;
 
-  /**
-   * @param bytes the total of all views; see {@link Arena.bytesFor}.
-   * @throws RangeError if the machine can't provide that much memory, or it is more than 4 GiB.
-   */
+  /** @throws RangeError if the machine can't provide that much memory, or it is more than 4 GiB. */
   constructor(bytes: number) {
     if (!(bytes >= 0 && bytes <= MAX_BYTES)) {
       throw new RangeError(`an arena of ${bytes} bytes: it can hold 0 to ${MAX_BYTES}`);

@@ -30,11 +30,7 @@ const WIDTH = 512;
 /** Runs before the measured one, in which a device compiles its programs. */
 const WARM_UP = 1;
 
-/**
- * What the option `device` can be here: each place that the installed ONNX Runtime knows is tried with a small product,
- * which takes a few hundred milliseconds and blocks the calling thread for part of them. Devices that are not available are
- * listed with the reason.
- */
+/** Tries each place that the runtime knows with a small product; blocks this thread for part of the time. */
 export async function listDevices(): Promise<readonly DeviceInformation[]> {
   const found: DeviceInformation[] = [];
   for (const device of EXECUTION_PROVIDERS) {
@@ -58,10 +54,7 @@ function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/**
- * The devices that `auto` measures with the work to be done: those whose product takes at most five times the CPU's.
- * @param look Default: each device is tried now.
- */
+/** The devices worth measuring: those whose product takes at most five times the CPU's. */
 export async function promisingDevices(
   look: (device: ExecutionProvider) => Promise<DeviceInformation> = deviceInformation,
 ): Promise<readonly ExecutionProvider[]> {

@@ -39,13 +39,13 @@ export function integerFactor(values: Float32Array, outputs: number): IntegerMat
 }
 
 /** The table [rows, width] that {@link integerRows} rounded. */
-export function restoredRows({ integers, scales }: IntegerMatrix): Float32Array {
+function restoredRows({ integers, scales }: IntegerMatrix): Float32Array {
   const width = integers.length / scales.length;
   return Float32Array.from(integers, (integer, at) => integer * (scales[Math.floor(at / width)] ?? 0));
 }
 
 /** The weight [outputs, inputs] that {@link integerFactor} rounded. */
-export function restoredFactor({ integers, scales }: IntegerMatrix): Float32Array {
+function restoredFactor({ integers, scales }: IntegerMatrix): Float32Array {
   const outputs = scales.length;
   const inputs = integers.length / outputs;
   const values = new Float32Array(integers.length);
@@ -84,10 +84,7 @@ function rounded(values: Float32Array, rows: number, largest: number): IntegerMa
 export const OFFSET = 8;
 const LEAST = -OFFSET;
 const MOST = OFFSET - 1;
-/**
- * Candidates for the magnitude that becomes −8, as shares of a row's largest; each is tried with both signs.
- * Few entries are as large as the largest, and cutting them off makes the steps between all others finer.
- */
+/** Candidates for the magnitude that becomes −8, as shares of a row's largest; each with both signs. */
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5];
 
 /** entry ≈ row's scale · column's scale · (bits − OFFSET). */
@@ -96,10 +93,7 @@ interface PackedTable {
   readonly bytes: Uint8Array;
   /** May be negative. */
   readonly rowScales: Float32Array;
-  /**
-   * Some columns of an encoder's tables are many times as large as others; without scales of their own, they
-   * would leave the others few steps.
-   */
+  /** Some columns are many times as large as others, and would leave them few steps. */
   readonly columnScales: Float32Array;
 }
 
@@ -127,7 +121,7 @@ export function packedRows(values: Float32Array, width: number): PackedTable {
 }
 
 /** The float32 table, up to what rounding has lost. */
-export function unpackedRows({ bytes, rowScales, columnScales }: PackedTable): Float32Array {
+function unpackedRows({ bytes, rowScales, columnScales }: PackedTable): Float32Array {
   const width = columnScales.length;
   const half = width / 2;
   const values = new Float32Array(rowScales.length * width);
@@ -224,11 +218,7 @@ const packedRowsRounded = (value: number, scale: number): number =>
 
 /** The weights of graphs that hold them as integers, in float32 again, up to what rounding has lost. */
 
-/**
- * @param bytes of an `.onnx` file that this library wrote, with its weights inside.
- * @returns the weights by the names of their parameters, and constants of the graph by theirs.
- * @throws Error if it is none, or lacks a part of a weight.
- */
+/** @param bytes of an `.onnx` file that this library wrote. @throws Error if it is none, or lacks a part. */
 export async function restoredWeights(bytes: Uint8Array): Promise<ReadonlyMap<string, NamedTensor>> {
   const model = decodeModel(bytes);
   if (model === undefined) throw new Error('is not a graph that this library wrote');

@@ -19,10 +19,7 @@ type Forms = { readonly [Name in OperationName]?: (context: FormContext<Name>) =
 export interface Lowering {
   /** In place of `onnx` of the operation. */
   readonly forms: Forms;
-  /**
-   * Shapes with symbols are `computed` by nodes of the graph, or `fed` at every run: their nodes are of 64-bit integers,
-   * which devices leave to the CPU.
-   */
+  /** Shapes with symbols: `computed` by int64 nodes, which devices leave to the CPU, or `fed` at every run. */
   readonly shapes: 'computed' | 'fed';
 }
 

@@ -8,10 +8,7 @@ type OnnxAttribute =
   | { readonly ints: readonly number[] }
   | { readonly text: string };
 
-/**
- * Collects the nodes and initializers of one ONNX graph. At run time, the graph reads each symbolic dimension
- * once, from the shape of one of its inputs; or whole shapes are inputs of their own.
- */
+/** Collects the nodes and initializers of one ONNX graph. */
 export class OnnxBuilder {
   readonly nodes: NodeProto[] = [];
   readonly initializers: TensorProto[] = [];

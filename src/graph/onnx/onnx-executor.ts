@@ -109,17 +109,13 @@ function described(value: InferenceSession.ValueMetadata): TensorDescription {
 }
 
 /** The constructor has one overload per element type, hence the branches. */
-export function toOrtTensor({ Tensor }: Runtime, tensor: TensorData): Tensor {
+function toOrtTensor({ Tensor }: Runtime, tensor: TensorData): Tensor {
   if (tensor.type === 'float32') return new Tensor('float32', tensor.data, tensor.dims);
   if (tensor.type === 'int32') return new Tensor('int32', tensor.data, tensor.dims);
   return new Tensor('int64', tensor.data, tensor.dims);
 }
 
-export function shapeFeeds(
-  runtime: Runtime,
-  shapeInputs: ReadonlyMap<string, Shape>,
-  sizes: Sizes,
-): Record<string, Tensor> {
+function shapeFeeds(runtime: Runtime, shapeInputs: ReadonlyMap<string, Shape>, sizes: Sizes): Record<string, Tensor> {
   const tensors = [...shapeInputs].map(([name, shape]) => {
     const data = BigInt64Array.from(resolveShape(shape, sizes), BigInt);
     return [name, toOrtTensor(runtime, { type: 'int64', dims: [shape.length], data })] as const;
@@ -195,7 +191,7 @@ async function modelFor(file: string, provider: ExecutionProvider): Promise<stri
  * The memory of a WebGPU device. Its tensors are `gpu-buffer` tensors of onnxruntime-node: outputs of one session that
  * can be inputs of others. The runtime has no call that fills or reads them, so graphs that copy their input do it.
  */
-export class OnnxMemory implements ResidentMemory {
+class OnnxMemory implements ResidentMemory {
   readonly #settings: SessionSettings;
   readonly #buffers = new WeakMap<ResidentTensor, Tensor>();
   /** Freed, but still held by the runtime: giving them back is work on the device, which only a run may do. */

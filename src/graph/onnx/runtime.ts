@@ -52,10 +52,7 @@ export class Session {
     this.#settings = settings;
   }
 
-  /**
-   * @param model the path or the bytes of an ONNX model.
-   * @throws RangeError for a provider that the runtime lacks; DeviceError for a device that doesn't start
-   */
+  /** @throws RangeError for a provider that the runtime lacks; DeviceError for a device that doesn't start */
   static async create(
     model: string | Uint8Array,
     settings: SessionSettings,
@@ -133,18 +130,12 @@ export class Session {
   }
 }
 
-/**
- * The runtime maps the file into memory, where all sessions, threads and processes share it. Prepacking would give each
- * session a copy after all, one for each layer's forward and another for its backward product.
- */
+/** The runtime maps the file, so that all sessions and processes share it; prepacking would copy it. */
 function storedSettings({ file }: StoredWeights): Readonly<Record<string, string>> {
   return { model_external_initializers_file_folder_path: dirname(file), disable_prepacking: '1' };
 }
 
-/**
- * Has the runtime work on a device. The CPU needs no turn, and what fails there is not the device's fault.
- * @throws DeviceError for whatever the runtime throws on another device.
- */
+/** Takes a turn on a device other than the CPU. @throws DeviceError for whatever the runtime throws there. */
 async function deviceWork<Value>(
   provider: ExecutionProvider,
   when: DeviceError['when'],
@@ -205,10 +196,7 @@ const known: readonly Known[] = [
   },
 ];
 
-/**
- * The failure in words that say what to do.
- * @param thrown what loading the package threw.
- */
+/** The failure in words that say what to do. */
 export function runtimeFailure(thrown: unknown, machine: Machine = process): InstallationError {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new InstallationError(RUNTIME, adviceFor(message, machine), { cause: thrown });

@@ -120,12 +120,7 @@ function emitIntegerRows(builder: OnnxBuilder, table: Table, indices: string, ou
   builder.node('Gather', [restoredTable(builder, table), indices], outputs, ROWS);
 }
 
-/**
- * A table of 8 bits per entry, and one scale per row, as float32. Nothing in it depends on an input, so that
- * the runtime computes it once, when it loads the graph: small on disk, and read in one step. Tables that would
- * be large in memory take four bits.
- * @returns the tensor's name.
- */
+/** A table of 8 or 4 bits per entry as float32. The runtime computes it once: it depends on no input. */
 function restoredTable(builder: OnnxBuilder, { table, values }: Table): string {
   const [rows = 0, width = 0] = table.shape.map(Number);
   const { integers, scales } = integerRows(values, rows);
@@ -137,10 +132,7 @@ function restoredTable(builder: OnnxBuilder, { table, values }: Table): string {
   return builder.computed('Mul', [cast, `${table.name}.scales`]);
 }
 
-/**
- * 4 bits per entry, with a scale per row and per column. ONNX Runtime's GatherBlockQuantized reads four bits,
- * too, but divides three times per entry, which takes several times as long as all of these nodes together.
- */
+/** 4 bits per entry. GatherBlockQuantized takes several times as long: it divides three times per entry. */
 function emitPackedRows(
   builder: OnnxBuilder,
   { table, values }: Table,
@@ -176,12 +168,7 @@ interface LoweredGraph {
   readonly shapeInputs: ReadonlyMap<string, Shape>;
 }
 
-/**
- * The graph as an ONNX model, piece by piece: each float32 weight is requested when it is written. Only what the outputs
- * need is written.
- * @param weights values of parameters to store in the model; a parameter without values becomes an input.
- * @param quantization which of them to store as integers. Default: none.
- */
+/** The graph as an ONNX model, piece by piece. Parameters without `weights` become inputs. */
 export function onnxPieces(
   graph: Graph,
   weights: ReadonlyMap<string, Float32Array>,

@@ -299,10 +299,7 @@ export const reduceSum: Operation<'reduceSum'> = {
   ],
 };
 
-/**
- * y = Σ over the rows of a matrix. Shapes: x [rows, columns] → y [columns].
- * Computed as a row of ones times x, since ONNX Runtime's ReduceSum is slow along that axis.
- */
+/** x [rows, columns] → y [columns], by a row of ones times x: ONNX Runtime's ReduceSum is slow along that axis. */
 export const columnSum: Operation<'columnSum'> = {
   describe: ([x]) => {
     if (x.shape.length !== 2) throw new ShapeError('columnSum takes a matrix');

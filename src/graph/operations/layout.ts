@@ -53,20 +53,14 @@ export const cast: Operation<'cast'> = {
   gradient: () => [undefined],
 };
 
-/**
- * Rows of a table by index. Shapes: table [rows, …rest], indices of any shape → [...indices, …rest].
- * The gradient of the table is sparse: {@link RowGradient}.
- */
+/** table [rows, …rest], indices of any shape → [...indices, …rest]. The gradient is a {@link RowGradient}. */
 export const gather: Operation<'gather'> = {
   describe: ([table, indices]) => [{ shape: [...indices.shape, ...table.shape.slice(1)], type: table.type }],
   onnx: ({ builder, inputs, outputs }) => builder.node('Gather', inputs, outputs, { axis: { int: 0 } }),
   gradient: ({ inputs: [, indices], outputGradient: dy }) => [{ kind: 'rows', rows: dy, indices }, undefined],
 };
 
-/**
- * The opposite of gather: a matrix of zeros that has the rows at their indices, which are all different. Shapes: rows
- * [n, width], indices [n] → [count, width].
- */
+/** Rows at their indices, all different, in a matrix of zeros: rows [n, width], indices [n] → [count, width]. */
 export const placeRows: Operation<'placeRows'> = {
   describe: ([rows, indices], { count }) => {
     const [n, width, ...rest] = rows.shape;
@@ -88,10 +82,7 @@ export const placeRows: Operation<'placeRows'> = {
   gradient: ({ graph, inputs: [, indices], outputGradient: dy }) => [graph.gather(dy, indices), undefined],
 };
 
-/**
- * As many rows of a table as x has, from row `first` on. Shapes: table [rows, …rest], x [n, …] → [n, …rest]. Only for
- * inference: the indices of a sparse gradient must be fed, and these are computed.
- */
+/** table [rows, …rest], x [n, …] → [n, …rest]. No gradient: that needs indices that are fed. */
 export const firstRows: Operation<'firstRows'> = {
   describe: ([table, x]) => [{ shape: [dimensionAt(x.shape, 0), ...table.shape.slice(1)] }],
   onnx: ({ builder, node, inputs: [table = ''], outputs }) => {

@@ -103,10 +103,7 @@ interface OutputDescription {
   readonly type?: ElementType;
 }
 
-/**
- * What a gradient rule is given: the node, and ∂loss/∂(its first output). No rule needs the gradient of a
- * further output.
- */
+/** The node, and ∂loss/∂(its first output): no rule needs the gradient of a further output. */
 interface GradientContext<Name extends OperationName> extends NodeOf<Name> {
   readonly graph: Graph;
   readonly outputGradient: Tensor;

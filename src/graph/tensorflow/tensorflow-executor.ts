@@ -63,11 +63,7 @@ export interface TensorFlowClasses<T> {
   readonly Tensor: abstract new (...parts: never) => T;
 }
 
-/**
- * Computes tensors of a graph. Call it inside `tf.tidy`, or inside a function that TensorFlow.js differentiates.
- * @param known values of the inputs and parameters, by name.
- * @param sizes values of the symbols in shapes.
- */
+/** Call it inside `tf.tidy`, or a function that is differentiated. @param known inputs and parameters by name. */
 export function evaluate<T extends TensorFlowTensor>(
   tf: TensorFlow<T>,
   tensors: readonly Tensor[],
