@@ -134,10 +134,7 @@ export class Evaluator {
 
 /** Texts read to find the ranges; more texts hardly widen them. */
 const MAX_TEXTS = 128;
-/**
- * Bits per entry of the embedding tables. Those of positions and types are small, so that 4 bits would save next to
- * nothing.
- */
+/** Tables of positions and types are small: 4 bits would save next to nothing. */
 const TABLE_BITS: Partial<Readonly<Record<ParameterRole, TableBits>>> = { words: 4, table: 8 };
 
 /**

@@ -252,12 +252,7 @@ const MEMORY = 10;
 const SUFFICIENT_DECREASE = 1e-4;
 const MAX_HALVINGS = 20;
 
-/**
- * Minimises a smooth convex function by L-BFGS (Nocedal & Wright 2006, algorithm 7.5) with steps that are halved until
- * they help.
- * @param at where to begin; becomes the minimum.
- * @returns the value there.
- */
+/** L-BFGS (Nocedal & Wright 2006, algorithm 7.5), steps halved until they help. @param at becomes the minimum. */
 export async function minimize(
   slopeAt: (point: Float64Array) => Promise<Slope>,
   at: Float64Array,

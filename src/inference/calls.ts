@@ -48,7 +48,7 @@ export interface StreamOptions extends CallOptions {
 }
 
 /** The longest time that Node's timers take: 24 days. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 const deadlineSchema = z.number().positive().max(MAX_TIMER_MS);
 const noneSchema = z.boolean().optional();
 const inFlightSchema = z.int().min(1).max(100_000).default(128);

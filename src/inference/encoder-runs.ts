@@ -128,12 +128,7 @@ interface GroupingOptions {
 
 const usual = new RunCost();
 
-/**
- * Splits texts into runs of the least total cost. Texts are sorted by length, and dynamic programming finds the best cuts,
- * in O(texts × most texts in a run).
- * @param lengths tokens of each text.
- * @returns positions in `lengths`, run by run.
- */
+/** Positions in `lengths`, in runs of the least total cost: dynamic programming over the sorted texts. */
 export function lengthGroups(
   lengths: readonly number[],
   { maxTokens, cost = (size) => usual.cost(size) }: GroupingOptions,
@@ -164,10 +159,7 @@ const RUNS_BEFORE = 8;
 /** Several threads take processors from other work, so they must save a tenth of the time. */
 const CHOICE: ThreadChoiceOptions = { first: 'narrow', toWide: 0.9, toNarrow: 1.05 };
 
-/**
- * Decides how many threads a run uses while nothing else runs, separately for each range of sizes: small runs are often
- * faster with one thread, and so may be all runs while other processes use the CPU.
- */
+/** How many threads a run uses while nothing else runs, for each range of sizes: small runs are often faster with one. */
 export class RunThreads {
   readonly #sizes = new Map<number, ThreadChoice>();
   #runs = 0;

@@ -79,10 +79,7 @@ export interface WorkerOptions {
   readonly device?: Device;
 }
 
-/**
- * Length of a slice in milliseconds: somewhat longer than the target duration of a batch, so that mostly long texts take
- * several slices.
- */
+/** Somewhat longer than the target duration of a batch, so that mostly long texts take several slices. */
 const SLICE_MS = 40;
 
 interface Unfinished {

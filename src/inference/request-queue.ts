@@ -6,9 +6,7 @@ import type { BatchAnswer, StageTimes } from './worker.js';
 
 /** Fixed work of a text, in characters: special tokens and a share of starting a run. */
 const TEXT_COST = 20;
-/**
- * Attention grows with the square of the length. In a mini, it is a sixth of the work of a text of a thousand characters.
- */
+/** Attention grows with the square of the length: in a mini, a sixth of the work of a text of 1,000 characters. */
 const SQUARE_COST = 1.5e-4;
 /** Longer texts are truncated or read in windows, so that their work grows linearly. */
 const SQUARE_LIMIT = 2000;
@@ -273,10 +271,7 @@ interface AccountQueues extends FairQueueMember {
   readonly fairQueue: FairQueue;
 }
 
-/**
- * All waiting requests. Accounts take turns by the work done for them, and so do the models of one account: neither a busy
- * account nor a busy model holds up another.
- */
+/** Accounts take turns by the work done for them, and so do the models of one account: none holds up another. */
 export class RequestQueue {
   readonly #accounts = new Map<string, AccountQueues>();
   readonly #fairQueue = new FairQueue();

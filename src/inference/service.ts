@@ -21,7 +21,7 @@ import type { JudgedResult } from '../families/index.js';
 import type { DeviceInformation } from '../graph/index.js';
 import { catalogueModels, type FoundModel, type ModelLoader } from '../models/index.js';
 import { BatchScheduler } from './batch-scheduler.js';
-import { type CallOptions, onAbort, queryResponse, requestOptions, toResult } from './calls.js';
+import { type CallOptions, MAX_TIMER_MS, onAbort, queryResponse, requestOptions, toResult } from './calls.js';
 import type { InferenceService, InferenceStats, ModelStats, Predictions, RequestOptions } from './inference-service.js';
 import { PendingRequest, RequestQueue } from './request-queue.js';
 import { ThreadWorker } from './thread-worker.js';
@@ -31,8 +31,6 @@ import { ModelMemory, type ModelSize, PooledWorker, WorkerPool } from './worker-
 
 /** How often workers are checked while any of them is busy, in milliseconds. */
 const TICK_MS = 1000;
-/** The longest time that Node's timers take: 24 days. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Longest time for one slice of work, in milliseconds. */
 interface Timeouts {
@@ -51,10 +49,7 @@ interface WatchOptions {
   readonly timeouts?: Timeouts | undefined;
 }
 
-/**
- * Replaces workers that hang, lets other workers take over waiting work meanwhile, and frees the memory of workers that are
- * idle for long.
- */
+/** Replaces workers that hang, lets others take over waiting work, and frees the memory of workers idle for long. */
 class Watchdog {
   readonly #workers: readonly PooledWorker[];
   readonly #options: WatchOptions;
@@ -125,10 +120,7 @@ export interface DispatcherOptions {
   readonly timeouts?: Timeouts;
 }
 
-/**
- * Collects the texts of all callers and passes them to workers, model by model, first in, first out. Texts of one turn of
- * the event loop share batches.
- */
+/** Passes texts to workers, model by model, first in, first out. Texts of one turn of the event loop share batches. */
 export class Dispatcher implements InferenceService {
   readonly #queue = new RequestQueue();
   readonly #workers: readonly PooledWorker[];
