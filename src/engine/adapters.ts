@@ -23,7 +23,6 @@ export interface Adapters {
   /** The product B·A counts alpha / rank times. */
   readonly alpha: number;
   readonly targets: readonly AdapterTarget[];
-  /** Probability of dropout on what A reads. */
   readonly dropout: number;
   /** Layers of the encoder, from the lowest, that have none. */
   readonly lowest: number;

@@ -88,7 +88,6 @@ export function withSurrogateLoss(head: PairHead): LossHead {
 }
 
 interface Run {
-  /** Positions of its texts in the batch. */
   readonly places: readonly number[];
   readonly windows: readonly TextWindow[];
 }

@@ -415,7 +415,6 @@ interface Group {
   readonly graph: ResidentGraph;
 }
 
-/** The weighted sum of the gradients of a step's runs. */
 class GradientSum {
   readonly #memory: ResidentMemory;
   readonly #parameters: readonly ParameterDefinition[];

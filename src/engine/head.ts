@@ -3,7 +3,6 @@ import type { Graph, Tensor, TensorData } from '../graph/index.js';
 import type { TextWindow } from '../text/index.js';
 
 export interface Head {
-  /** How many outputs there are per text, or per token. */
   outputs(encoder: Encoder): number;
   /** Adds encoder and head to a graph. @returns [batch, outputs], or [tokens, batch, outputs]. */
   logits(graph: Graph, encoder: Encoder, inputs: EncoderInputs, dropout: Dropout): Tensor;

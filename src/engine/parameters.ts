@@ -31,7 +31,6 @@ export interface ParameterState extends Omit<AdamWArrays, 'gradients'> {
 type MaybePromise<T> = T | Promise<T>;
 
 export interface LearnedParameters {
-  /** In the given order. */
   readonly parameters: readonly ParameterDefinition[];
   copyWeights(): MaybePromise<Weights>;
   /** Overwrites the given weights; the others stay. */

@@ -6,7 +6,6 @@ import { traceBatch, traceLoad } from './tracing.js';
 import type { BatchAnswer, StageTimes } from './worker.js';
 import type { ModelMemory, PooledWorker, WorkerPool } from './worker-pool.js';
 
-/** Texts that a worker computes, or will continue with. */
 export class RunningBatch {
   /** Its id in the worker; set when the worker receives it. */
   id = -1;

@@ -25,7 +25,6 @@ export interface ModelParts {
 interface TextReading {
   readonly text: string;
   readonly row: number;
-  /** Windows of the whole text. */
   readonly windows: readonly TextWindow[];
   readonly choice?: ExplanationChoice;
   readonly explained?: ExplainedText;

@@ -39,7 +39,6 @@ type Features = readonly [start: number, tokens: number, pairs: number];
  * cores; used until a model's own runs are measured.
  */
 const PRIOR: Features = [18, 1, 1 / 1500];
-/** Pseudo-observations of the prior. */
 const PRIOR_SIZES: readonly RunSize[] = [
   { rows: 1, tokens: 8 },
   { rows: 1, tokens: 128 },
@@ -48,7 +47,6 @@ const PRIOR_SIZES: readonly RunSize[] = [
 ];
 /** Decay of a run's weight with each further run: about the last two hundred count. */
 const KEPT = 0.995;
-/** Runs between two fits. */
 const RUNS_PER_FIT = 8;
 
 /**
@@ -159,7 +157,7 @@ const RUNS_BEFORE = 8;
 /** Several threads take processors from other work, so they must save a tenth of the time. */
 const CHOICE: ThreadChoiceOptions = { first: 'narrow', toWide: 0.9, toNarrow: 1.05 };
 
-/** How many threads a run uses while nothing else runs, for each range of sizes: small runs are often faster with one. */
+/** Threads of a run while nothing else runs, for each range of sizes: small runs are often faster with one. */
 export class RunThreads {
   readonly #sizes = new Map<number, ThreadChoice>();
   #runs = 0;

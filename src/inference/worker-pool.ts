@@ -29,7 +29,6 @@ export class PooledWorker {
     return this.#asked > 0;
   }
 
-  /** Number of batches that it has begun and not finished. */
   get unfinished(): number {
     let uses = 0;
     for (const model of this.models.values()) uses += model.uses;

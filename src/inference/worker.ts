@@ -28,7 +28,6 @@ export interface StageTimes {
 export interface BatchAnswer {
   /** By position in the batch; undefined for cancelled texts, and for all texts while work is left. */
   readonly results: readonly (ModelResult | undefined)[];
-  /** Positions of texts of which only the beginning was read. */
   readonly truncated: readonly number[];
   /** Number of tokens, those of overlapping windows included. */
   readonly tokens: number;

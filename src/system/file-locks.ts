@@ -20,12 +20,10 @@ const MAX_PAUSE_MS = 8;
 interface FileLockOptions {
   /** How long a holder on another machine may be silent before its lock is broken, although it may still be alive. */
   readonly silenceMs?: number;
-  /** Longest pause between two attempts at a lock that is taken. */
   readonly maxPauseMs?: number;
 }
 
 interface LockWaiting {
-  /** Ends the wait, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Gives anything that changes while the holder is at work, such as the size of a file that it writes. */
   readonly signOfLife?: () => Promise<string>;
@@ -107,7 +105,6 @@ export class FileLocks {
   }
 }
 
-/** A lock while it is held. */
 export class Lock {
   readonly #path: string;
   readonly #holding: string;

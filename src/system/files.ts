@@ -451,7 +451,6 @@ export interface FolderFile extends FileContent {
 export class KnownHashes {
   readonly #known = new Map<string, { readonly stamp: string; readonly sha256: string }>();
 
-  /** The hash of a file, computed unless it is known for this stamp. */
   async of(path: string, stamp: string): Promise<string> {
     const known = this.#known.get(path);
     if (known?.stamp === stamp) return known.sha256;

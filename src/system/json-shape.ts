@@ -107,7 +107,6 @@ export const object: JsonShape<Readonly<Record<string, unknown>>> = (
   problem,
 ): value is Readonly<Record<string, unknown>> => isObject(value) || isNot('an object', problem);
 
-/** An object with any names. */
 export function recordOf<T>(shape: JsonShape<T>): JsonShape<Record<string, T>> {
   return (value, problem): value is Record<string, T> => {
     if (!isObject(value)) return isNot('an object', problem);

@@ -109,7 +109,6 @@ class WorstFirstHeap {
     return taken.reverse();
   }
 
-  /** Adds an entry below everything and lets it rise to its place. */
   #rise(id: number, score: number): void {
     let place = this.#size;
     this.#size += 1;
@@ -122,7 +121,6 @@ class WorstFirstHeap {
     this.#put(place, id, score);
   }
 
-  /** Puts an entry in the place of the worst and lets it sink to its place. */
   #sink(id: number, score: number): void {
     let place = 0;
     for (let child = 1; child < this.#size; child = 2 * place + 1) {

@@ -51,7 +51,6 @@ interface AdamWScalars {
   readonly epsilon: number;
 }
 
-/** The arrays of one AdamW step, all of one length. */
 export interface AdamWArrays {
   readonly weights: Float32Array;
   readonly gradients: Float32Array;
@@ -96,7 +95,6 @@ export interface IdBags {
   readonly starts: Int32Array;
 }
 
-/** The kernels over the memory of one arena. */
 export type Kernels = ReturnType<typeof loadKernels>;
 
 type View = Float32Array | Int32Array | Int16Array | Int8Array;
@@ -104,7 +102,6 @@ type View = Float32Array | Int32Array | Int16Array | Int8Array;
 /** Kernels on views of one arena. Each throws a RangeError, and writes nothing, if views or lengths don't fit. */
 export function loadKernels(arena: Arena) {
   const { exports } = new WebAssembly.Instance(compiledModule(), { env: { memory: arena.memory } });
-  /** An exported function, which takes the addresses of views. */
   const exported = (name: string) => {
     const kernel = exportedKernel(exports, name);
     return (...values: (number | View)[]): number =>

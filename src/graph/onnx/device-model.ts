@@ -31,10 +31,8 @@ export async function deviceModel(path: string): Promise<Uint8Array | undefined>
   return Buffer.concat([...modelPieces({ ...model, graph: { ...graph, node, initializer } })]);
 }
 
-/** Numbers of dimensions of tensors, where they are known. */
 class Ranks {
   readonly #ranks = new Map<string, number>();
-  /** Lengths of vectors, which are shapes. */
   readonly #lengths = new Map<string, number>();
 
   addInitializer(name: string, dims: readonly number[]): void {

@@ -130,7 +130,6 @@ function filled(values: number): Matrix {
   return { type: 'float32', dims: [WIDTH, WIDTH], data };
 }
 
-/** Compares a row and a column. */
 function checkProduct(a: Float32Array, b: Float32Array, product: Float32Array): void {
   const last = WIDTH - 1;
   for (let at = 0; at < WIDTH; at += 1) {

@@ -38,7 +38,6 @@ export function integerFactor(values: Float32Array, outputs: number): IntegerMat
   return { integers: transposed, scales };
 }
 
-/** The table [rows, width] that {@link integerRows} rounded. */
 function restoredRows({ integers, scales }: IntegerMatrix): Float32Array {
   const width = integers.length / scales.length;
   return Float32Array.from(integers, (integer, at) => integer * (scales[Math.floor(at / width)] ?? 0));
@@ -216,8 +215,6 @@ class SortedRow {
 const packedRowsRounded = (value: number, scale: number): number =>
   Math.min(MOST, Math.max(LEAST, Math.round(value / scale)));
 
-/** The weights of graphs that hold them as integers, in float32 again, up to what rounding has lost. */
-
 /** @param bytes of an `.onnx` file that this library wrote. @throws Error if it is none, or lacks a part. */
 export async function restoredWeights(bytes: Uint8Array): Promise<ReadonlyMap<string, NamedTensor>> {
   const model = decodeModel(bytes);
@@ -319,7 +316,6 @@ const factorOf = (name: string): number => Number(/ (?<factor>[-+.e\d]+)$/u.exec
 
 const biasOf = (weight: string): string => weight.replace(/weight$/u, 'bias');
 
-/** Of little-endian numbers, as the format has them. */
 function floats({ rawData }: StoredTensor): Float32Array {
   const view = new DataView(rawData.buffer, rawData.byteOffset, rawData.byteLength);
   return Float32Array.from({ length: rawData.byteLength / 4 }, (_, at) => view.getFloat32(4 * at, true));

@@ -15,9 +15,7 @@ interface FormContext<Name extends OperationName> {
 
 type Forms = { readonly [Name in OperationName]?: (context: FormContext<Name>) => void };
 
-/** What of a graph is written in another way than in a file. */
 export interface Lowering {
-  /** In place of `onnx` of the operation. */
   readonly forms: Forms;
   /** Shapes with symbols: `computed` by int64 nodes, which devices leave to the CPU, or `fed` at every run. */
   readonly shapes: 'computed' | 'fed';

@@ -136,7 +136,6 @@ export class OnnxBuilder {
     return known.filter((dimension) => dimension < 0).length === 1 ? this.integers(known) : this.shape(shape);
   }
 
-  /** The name of a [1, count] row of ones. */
   rowOfOnes(count: Dimension): string {
     return this.once(`ones ${count}`, (name) =>
       this.node('Expand', [this.floats([1], [1, 1]), this.shape([1, count])], [name]),

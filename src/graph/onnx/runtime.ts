@@ -33,7 +33,6 @@ export interface SessionSettings {
 }
 
 interface SessionOptions {
-  /** Weights of the model that lie in a file. Default: none. */
   readonly stored?: StoredWeights | undefined;
   /** Default: every output is written to the processor's memory. */
   readonly preferredOutputLocation?: NonNullable<InferenceSession.SessionOptions['preferredOutputLocation']>;
@@ -160,7 +159,6 @@ function reasonOf(thrown: unknown): string {
 
 const RUNTIME = 'onnxruntime-node';
 
-/** What the machine is; of interest to tests alone. */
 interface Machine {
   readonly platform: string;
   readonly arch: string;

@@ -25,7 +25,6 @@ export const WireType = { varint: 0, eight: 1, span: 2, four: 5 } as const;
 /** @throws Error, from all methods, for what is not protobuf or is cut off. */
 export class WireFile {
   #buffer: Buffer | undefined;
-  /** The part of the buffer that was read. */
   #window: Uint8Array = new Uint8Array();
   #start = 0;
   /** Where the last number that was read ended. */
@@ -39,7 +38,6 @@ export class WireFile {
     if (typeof source !== 'number') this.#window = source;
   }
 
-  /** The fields of a message, in their order. */
   *fields({ from, to }: Span): Generator<WireField, void> {
     let at = from;
     while (at < to) {

@@ -51,25 +51,20 @@ function unary<Name extends Unary>(
   };
 }
 
-/** y = a + b, broadcasting. */
 export const add = binary<'add'>('Add', ({ dy }) => [dy, dy]);
 
-/** y = a − b, broadcasting. */
 export const subtract = binary<'subtract'>('Sub', ({ graph, dy }) => [dy, graph.scale(dy, -1)]);
 
-/** y = a·b elementwise, broadcasting. */
 export const multiply = binary<'multiply'>('Mul', ({ graph, a, b, dy }) => [
   graph.multiply(dy, b),
   graph.multiply(dy, a),
 ]);
 
-/** y = a / b elementwise, broadcasting. */
 export const divide = binary<'divide'>('Div', ({ graph, b, y, dy }) => [
   graph.divide(dy, b),
   graph.scale(graph.divide(graph.multiply(dy, y), b), -1),
 ]);
 
-/** y = factor·x. */
 export const scale: Operation<'scale'> = {
   describe: ([x]) => [{ shape: x.shape }],
   onnx: ({ builder, node, inputs, outputs }) =>
@@ -77,7 +72,6 @@ export const scale: Operation<'scale'> = {
   gradient: ({ graph, attributes, outputGradient: dy }) => [graph.scale(dy, attributes.factor)],
 };
 
-/** y = eˣ. */
 export const exp = unary<'exp'>('Exp', ({ graph, y, dy }) => graph.multiply(dy, y));
 
 /** y = √x; dy/dx = 1 / 2y, undefined at 0. */
@@ -287,7 +281,6 @@ function reducedShape(shape: Shape, axes: readonly number[], keepDimensions: boo
   });
 }
 
-/** y = Σ x over the given axes. */
 export const reduceSum: Operation<'reduceSum'> = {
   describe: ([x], { axes, keepDimensions }) => [{ shape: reducedShape(x.shape, axes, keepDimensions) }],
   onnx: ({ builder, node, inputs, outputs }) =>

@@ -11,7 +11,6 @@ import {
 } from '../shape.js';
 import type { Operation } from './operation.js';
 
-/** y = x with the same elements in the same order, in another shape. */
 export const reshape: Operation<'reshape'> = {
   describe: ([x], { shape }) => {
     if (!sameVolume(x.shape, shape)) {
@@ -35,7 +34,6 @@ export const transpose: Operation<'transpose'> = {
   },
 };
 
-/** y = x repeated to a larger shape by broadcasting. */
 export const expand: Operation<'expand'> = {
   describe: (_, { shape }) => [{ shape }],
   onnx: ({ builder, node, inputs, outputs }) =>
@@ -45,7 +43,6 @@ export const expand: Operation<'expand'> = {
   ],
 };
 
-/** y = x in another element type. */
 export const cast: Operation<'cast'> = {
   describe: ([x], { type }) => [{ shape: x.shape, type }],
   onnx: ({ builder, node, inputs, outputs }) =>
@@ -98,7 +95,6 @@ export const firstRows: Operation<'firstRows'> = {
   },
 };
 
-/** The int64 numbers 0, 1, … n − 1 of the n rows of x. */
 export const rowNumbers: Operation<'rowNumbers'> = {
   describe: ([x]) => [{ shape: [dimensionAt(x.shape, 0)], type: 'int64' }],
   onnx: ({ builder, node, outputs }) => {
@@ -131,7 +127,6 @@ export const slice: Operation<'slice'> = {
   gradient: ({ attributes: { axis, from }, outputGradient: dy }) => [{ kind: 'part', part: dy, axis, from }],
 };
 
-/** y = the tensors one after the other along an axis, on which each has a fixed size. */
 export const concat: Operation<'concat'> = {
   describe: (inputs, { axis }) => {
     const [{ shape }] = inputs;
