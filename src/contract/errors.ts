@@ -58,10 +58,7 @@ export interface DatasetProblem {
 /** How many problems a {@link DatasetError} lists; `total` counts the rest too. */
 export const MAX_LISTED_PROBLEMS = 100;
 
-/**
- * A problem as one line: `train.tsv line 4,182, column label: found 7; expected an id of label_id.json (0 to
- * 5)`.
- */
+/** A problem as one line: `train.tsv line 4,182, column label: found 7; expected an id of label_id.json (0 to 5)`. */
 export function describeDatasetProblem(problem: DatasetProblem): string {
   const line = problem.line === undefined ? '' : ` line ${problem.line.toLocaleString('en-US')}`;
   const column = problem.column === undefined ? '' : `, column ${problem.column}`;
@@ -99,9 +96,7 @@ export class DownloadError extends OrchardErrorBase {
   }
 }
 
-/**
- * A file of a model can't be downloaded: it is unreachable or refused, or never what the server announces.
- */
+/** A file of a model can't be downloaded: it is unreachable or refused, or never what the server announces. */
 export class ModelDownloadError extends OrchardErrorBase {
   readonly code = 'model_download';
   /** Absent if the list of the model's files is meant. */

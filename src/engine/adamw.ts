@@ -3,10 +3,7 @@ import type { Graph, Tensor } from '../graph/index.js';
 import type { Kernels } from './kernels/kernels.js';
 import type { ParameterStore } from './parameters.js';
 
-/**
- * AdamW (Loshchilov & Hutter 2019, algorithm 2) with epsilon added to the bias-corrected root, as in PyTorch: as kernel
- * calls on arrays, and as operations of a graph for weights on a device.
- */
+/** AdamW (Loshchilov & Hutter 2019, algorithm 2), as kernel calls on arrays and as operations of a graph. */
 
 export interface AdamWOptions {
   /** Decay of the running mean of gradients. Default 0.9. */
@@ -60,10 +57,7 @@ export function stepAdamW(store: ParameterStore, kernels: Kernels, taken: AdamWS
   return norm;
 }
 
-/**
- * The factor that brings gradients to the bound on their joint norm; 1 if they are within it.
- * @throws TrainingError if the norm isn't finite.
- */
+/** @throws TrainingError if the norm isn't finite. */
 export function clippingFactor(norm: number, { step, maxGradientNorm }: AdamWStep): number {
   if (!Number.isFinite(norm)) {
     throw new TrainingError(
@@ -73,21 +67,17 @@ export function clippingFactor(norm: number, { step, maxGradientNorm }: AdamWSte
   return maxGradientNorm !== undefined && norm > maxGradientNorm ? maxGradientNorm / norm : 1;
 }
 
-/** What AdamW keeps for each weight, where it is computed in a graph. */
 export interface AdamWTensors<T> {
   readonly weights: T;
   readonly firstMoments: T;
   readonly secondMoments: T;
 }
 
-/** A parameter in the graph that updates it. */
 interface UpdatedParameter extends AdamWTensors<Tensor> {
   readonly gradients: Tensor;
-  /** Whether weight decay applies. */
   readonly decay: boolean;
 }
 
-/** The numbers that change from step to step; see {@link addAdamW}. */
 interface Scalars<T> {
   readonly firstShare: T;
   readonly secondShare: T;
@@ -96,7 +86,6 @@ interface Scalars<T> {
   readonly shrink: T;
 }
 
-/** Adds an input for each number of {@link adamWScalars}. */
 export function adamWInputs(graph: Graph): Scalars<Tensor> {
   const input = (name: keyof Scalars<Tensor>) => graph.input(name, 'float32', []);
   return {

@@ -17,15 +17,12 @@ export type AdapterTarget = 'query' | 'key' | 'value' | 'attention-output' | 'in
 const FUSED = 'query-key-value' satisfies LinearRole;
 const FUSED_TARGETS: readonly AdapterTarget[] = ['query', 'key', 'value'];
 
-/** Which layers have adapters, and of what size. */
 export interface Adapters {
   /** Rows of A and columns of B. */
   readonly rank: number;
   /** The product B·A counts alpha / rank times. */
   readonly alpha: number;
-  /** Linear layers with an adapter. */
   readonly targets: readonly AdapterTarget[];
-  /** Probability of dropout on what A reads. */
   readonly dropout: number;
   /** Layers of the encoder, from the lowest, that have none. */
   readonly lowest: number;
@@ -63,7 +60,6 @@ export function adapterParameters(specs: readonly ParameterSpec[], adapters: Ada
   ]);
 }
 
-/** The weights of the layers with adapters, of an encoder's parameters. */
 export function adaptedWeights(
   specs: readonly ParameterSpec[],
   { targets, lowest }: Pick<Adapters, 'targets' | 'lowest'>,
@@ -98,12 +94,7 @@ function parameter(graph: Graph, name: string, shape: readonly number[]) {
   return graph.parameters.find((known) => known.name === name) ?? graph.parameter(name, shape);
 }
 
-/**
- * The weight of an adapted layer with its adapter merged into it.
- * @param trained A and B, by name, among others.
- * @param frozen the weight itself.
- * @throws RangeError if the layer has no adapter.
- */
+/** W + (alpha / rank)·B·A, summed in 64 bits. @throws RangeError if the layer has no adapter. */
 export function mergedWeight(
   { name }: Pick<ParameterSpec, 'name'>,
   adapters: Adapters,
@@ -112,7 +103,6 @@ export function mergedWeight(
 ): Float32Array {
   const [a, b] = [trained.get(nameOfA(name)), trained.get(nameOfB(name))];
   if (a === undefined || b === undefined) throw new RangeError(`${name} has no adapter`);
-  // W + (alpha / rank)·B·A, summed in 64 bits.
   const { rank, alpha } = adapters;
   const inputs = a.length / rank;
   const sum = new Float64Array(frozen);

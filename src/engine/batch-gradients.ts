@@ -7,19 +7,11 @@ import type { Engine } from './engine.js';
 import type { LossHead, PairExamples, PairHead, PairLoss, RowHead, TargetOptions } from './head.js';
 import { gradientOutput, LOSS } from './training-graph.js';
 
-/** Computes the gradients of a batch of training examples, for the engine's next step. */
 export interface BatchGradients {
   /** Length of each example in tokens; batches are made of examples of similar length. */
   readonly lengths: readonly number[];
-  /**
-   * Computes the gradients of one batch, split into several runs if it would take too much memory.
-   * @param batch indices of the batch's examples.
-   * @param step optimizer steps taken so far; together with the seed it decides which tokens are masked.
-   * @returns the mean loss.
-   * @throws AbortedError between two runs when the signal fires
-   */
+  /** @param step optimizer steps taken so far. @returns the mean loss. @throws AbortedError between two runs. */
   compute(batch: readonly number[], step: number): Promise<number>;
-  /** Frees the runtime's resources. */
   release?(): Promise<void>;
 }
 
@@ -28,16 +20,13 @@ export interface LearningOptions extends TargetOptions {
   readonly tokenDropout: number;
 }
 
-/** What gradients are computed from, for every kind of example. */
 interface GradientInput {
   readonly engine: Engine;
   readonly encoder: Encoder;
   readonly train: readonly TextWindow[];
   readonly options: LearningOptions;
-  /** Id of [MASK], which takes the place of dropped tokens. */
   readonly maskId: number;
   readonly seed: number;
-  /** Maximum number of tokens per run, as the engine was made with. */
   readonly tokensPerRun?: number;
   readonly signal: AbortSignal;
 }
@@ -98,9 +87,7 @@ export function withSurrogateLoss(head: PairHead): LossHead {
   };
 }
 
-/** Texts of a batch that are encoded together. */
 interface Run {
-  /** Positions of its texts in the batch. */
   readonly places: readonly number[];
   readonly windows: readonly TextWindow[];
 }
@@ -174,7 +161,6 @@ export class PairGradients implements BatchGradients {
     return padBatch(encodings, this.#input.encoder);
   }
 
-  /** Groups texts of similar length, the longest first. */
   #runs(rows: readonly number[], step: number): Run[] {
     const { train, options, maskId, seed, encoder, tokensPerRun } = this.#input;
     const windows = rows.flatMap((row) => train[row] ?? []);
@@ -208,7 +194,6 @@ function surrogateTargets(gradients: Float32Array, places: readonly number[], wi
   return { feeds: { [OUTPUT_GRADIENTS]: matrix(scaled, width) }, weight: 1 };
 }
 
-/** The compiled loss of a batch of pairs, and its gradients with respect to the texts' outputs. */
 class CompiledPairLoss {
   readonly #compiled: CompiledGraph;
   readonly #pairLoss: PairLoss;

@@ -3,14 +3,10 @@ import type { TensorData } from '../graph/index.js';
 import { Random } from '../system/index.js';
 import type { Encoding, TextWindow } from '../text/index.js';
 
-/** Batches of a training: which texts go together, how they are padded, and how many fit into one run. */
-
 interface LengthBatchOptions {
-  /** Maximum number of rows per batch. */
   readonly batchSize: number;
   /** 32-bit integer; together with the epoch it decides the order. */
   readonly seed: number;
-  /** Counted from 0. */
   readonly epoch: number;
 }
 
@@ -18,9 +14,8 @@ interface LengthBatchOptions {
 const BATCHES_PER_CHUNK = 20;
 
 /**
- * The batches of one epoch: rows are shuffled, sorted by length within chunks of 20 batches and cut into
- * batches, whose order is shuffled again. Every row occurs exactly once; the same arguments give the same
- * batches.
+ * The batches of one epoch: rows are shuffled, sorted by length within chunks of 20 batches and cut into batches, whose
+ * order is shuffled again. Every row occurs exactly once; the same arguments give the same batches.
  * @param lengths length of each row in tokens.
  * @returns row indices, batch by batch.
  * @throws RangeError if the batch size is below 1.
@@ -69,11 +64,9 @@ export interface PaddedBatch {
 
 type Int32Data = Extract<TensorData, { readonly type: 'int32' }>;
 
-/** Feeds that index the rows of an embedding table. */
 export type IdFeed = 'ids' | 'token_types' | 'positions';
 type OtherFeed = 'attention_bias' | 'distances' | 'first_token' | 'token_share';
 
-/** Those of a batch's feeds that are inputs of a graph. */
 export function feedsFor({ feeds }: PaddedBatch, inputNames: ReadonlySet<string>): Record<string, TensorData> {
   return Object.fromEntries(Object.entries(feeds).filter(([name]) => inputNames.has(name)));
 }
@@ -117,7 +110,6 @@ export function padBatch(
   };
 }
 
-/** The longest of some windows, in tokens. */
 export function longestOf(windows: readonly TextWindow[]): number {
   return windows.reduce((longest, { encoding }) => Math.max(longest, encoding.ids.length), 0);
 }
@@ -137,13 +129,10 @@ export function rowsPerRun(encoder: Encoder, tokens: number, tokensPerRun = MAX_
 }
 
 export interface BatchBounds {
-  /** Maximum number of sequences per batch. */
   readonly batchSize: number;
-  /** Maximum number of tokens per sequence. */
   readonly longest: number;
   /** Whether batches are split even where they would fit in one run. Default false. */
   readonly split?: boolean;
-  /** Maximum number of tokens per run, padding included. Default 4,096. */
   readonly tokensPerRun?: number;
 }
 

@@ -12,9 +12,7 @@ export interface EngineOptions extends BatchBounds {
   readonly executor: GraphExecutor;
   readonly head: LossHead;
   readonly encoder: Encoder;
-  /** The parameters to train; all others of the graph are frozen. */
   readonly trainable: readonly ParameterSpec[];
-  /** Weights of the frozen parameters. Default: none. */
   readonly frozen?: FrozenWeights;
   readonly adamW?: AdamWOptions;
   /** 32-bit integer that decides the dropout masks. */
@@ -34,7 +32,6 @@ export interface MaskState extends DropoutState {
 
 /** Computes loss and gradients of batches, and turns the gradients into AdamW steps. */
 export interface Engine {
-  /** The trained parameters. */
   readonly store: LearnedParameters;
   /** The trained parameters as feeds for other graphs that share the weights. */
   readonly parameterFeeds: Readonly<Record<string, Feed>>;
@@ -42,7 +39,6 @@ export interface Engine {
   readonly accumulates: boolean;
   /** Part of a checkpoint; set when training is resumed from one. */
   dropoutState: MaskState;
-  /** Optimizer steps taken; set when training is resumed. */
   steps: number;
   /** Computes the loss of a batch, and its gradients for the next step. @returns the loss. */
   run(batch: PaddedBatch, targets: LossTargets): Promise<number>;

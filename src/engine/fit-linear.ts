@@ -8,20 +8,15 @@ import { Evaluator } from './evaluator.js';
 import type { LabelledTokens, LinearEnd, RowHead, TargetOptions } from './head.js';
 import type { FrozenWeights, Weights } from './parameters.js';
 
-/** Fits the linear layer that ends a head to what a pretrained encoder gives, before both learn together. */
-
-/** A head that ends in a linear layer, and what the layer is fitted to. */
 interface LinearEndFit {
   readonly executor: GraphExecutor;
   readonly head: RowHead;
   readonly end: LinearEnd;
   readonly encoder: Encoder;
-  /** The encoder's weights, as feeds, but for those that are frozen. */
   readonly parameters: Readonly<Record<string, Feed>>;
   readonly frozen?: FrozenWeights | undefined;
   readonly train: readonly TextWindow[];
   readonly options: TargetOptions;
-  /** Draws the texts, where there are more than are needed. */
   readonly seed: number;
   readonly signal: AbortSignal;
 }
@@ -69,7 +64,6 @@ export async function fitLinearEnd(fit: LinearEndFit): Promise<Weights> {
   ]);
 }
 
-/** Some of the training texts, in the order of their rows. */
 function drawnWindows({ train, head, seed }: LinearEndFit): TextWindow[] {
   const shuffled = Random.fromSeed(seed, 1).shuffle([...train]);
   let tokens = 0;
@@ -96,7 +90,6 @@ async function statesOf(windows: readonly TextWindow[], fit: LinearEndFit): Prom
   }
 }
 
-/** The states of these tokens, text by text. */
 function tokenRows(
   texts: readonly Float32Array[],
   places: LabelledTokens['places'],
@@ -114,21 +107,17 @@ function joined(rows: readonly Float32Array[], width: number): Float32Array {
   return all;
 }
 
-/** What a linear layer is fitted to. */
 export interface LinearProblem {
   /** What it reads: [rows, width], row-major. */
   readonly vectors: Float32Array;
   readonly width: number;
   readonly outputs: number;
-  /** Adds the loss of all rows, a scalar, to a graph with their logits [rows, outputs]. */
   loss(graph: Graph, logits: Tensor): Tensor;
-  /** Inputs of the loss. */
   readonly feeds: Readonly<Record<string, TensorData>>;
   /** Weight of half the squared weights, added to the loss. */
   readonly penalty: number;
 }
 
-/** The layer vectors·weightᵀ + bias. */
 export interface LinearFit {
   /** [outputs, width], row-major. */
   readonly weight: Float32Array;
@@ -156,7 +145,6 @@ export async function fitLinear(
     weight: matrix(all.subarray(0, outputs * width), width),
     bias: { type: 'float32', dims: [outputs], data: all.subarray(outputs * width) } as const,
   });
-  /** The penalised loss at a point: the weights [outputs, width], then a bias per output. */
   const slopeAt = async (point: Float64Array): Promise<Slope> => {
     await nextTurn(); // a request to stop only arrives when the event loop turns
     if (signal?.aborted) throw new AbortedError('the training');
@@ -240,20 +228,17 @@ function unscaled(
   return { weight, bias: Float32Array.from(bias) };
 }
 
-/** A function's value and gradient at a point. */
 interface Slope {
   readonly value: number;
   readonly gradient: Float64Array;
 }
 
 interface MinimizeOptions {
-  /** Maximum number of steps. */
   readonly steps: number;
   /** Ends when a step lowers the value by a smaller share of it. */
   readonly tolerance: number;
 }
 
-/** A step that was taken, and how it changed the gradient. */
 interface Step {
   readonly move: Float64Array;
   readonly change: Float64Array;
@@ -267,12 +252,7 @@ const MEMORY = 10;
 const SUFFICIENT_DECREASE = 1e-4;
 const MAX_HALVINGS = 20;
 
-/**
- * Minimises a smooth convex function by L-BFGS (Nocedal & Wright 2006, algorithm 7.5) with steps that are halved until
- * they help.
- * @param at where to begin; becomes the minimum.
- * @returns the value there.
- */
+/** L-BFGS (Nocedal & Wright 2006, algorithm 7.5), steps halved until they help. @param at becomes the minimum. */
 export async function minimize(
   slopeAt: (point: Float64Array) => Promise<Slope>,
   at: Float64Array,

@@ -34,7 +34,6 @@ export class GeneratedDropout {
     this.#graph = graph;
   }
 
-  /** The dropout function to build a model with; a probability of 0 adds nothing. */
   readonly apply = (x: Tensor, probability: number): Tensor => {
     const { threshold, kept } = quantizeDropoutRate(probability);
     if (threshold === 0) return x;
@@ -48,7 +47,6 @@ export class GeneratedDropout {
     return graph.multiply(x, mask);
   };
 
-  /** What to feed a run: its keys. */
   feeds({ seed, position }: MaskState, sizes: Readonly<Record<string, number>>): Record<string, TensorData> {
     const keys = [...this.#keys].map(([dimension, { name }], at) => {
       const [length = 0] = resolveShape([dimension], sizes);
@@ -74,10 +72,7 @@ export class GeneratedDropout {
     return even;
   }
 
-  /**
-   * x·(2x + 1), a permutation modulo 2^32 (that of RC6: Rivest et al. 1998) whose upper bits depend on all others, with
-   * its upper half added to its lower.
-   */
+  /** x·(2x + 1), a permutation modulo 2^32 (RC6: Rivest et al. 1998), with its upper half added to its lower. */
   #mix(x: Tensor): Tensor {
     const graph = this.#graph;
     const product = graph.multiply(x, graph.add(graph.add(x, x), this.#integer(1)));

@@ -36,10 +36,7 @@ interface EngineParts {
   readonly forward: CompiledGraph | undefined;
 }
 
-/**
- * Computes loss and gradients of batches in this process's memory. Parameters, gradients, dropout masks and sparse
- * gradients lie in one arena that the executor reads and writes in place; it is sized once for the largest batch.
- */
+/** Trains in this process's memory: an arena for the largest batch, which the executor reads and writes in place. */
 export class GradientEngine implements Engine {
   readonly store: ParameterStore;
   readonly accumulates: boolean;
@@ -101,7 +98,6 @@ export class GradientEngine implements Engine {
     this.#dropoutState = { seed, position };
   }
 
-  /** Computes the loss of a batch, and its gradients into the store. */
   async run(batch: PaddedBatch, targets: LossTargets): Promise<number> {
     const { compiled, training } = this.#parts;
     const feeds = { ...this.#feeds(batch), ...targets.feeds };
@@ -141,7 +137,6 @@ export class GradientEngine implements Engine {
     await forward?.release();
   }
 
-  /** Weights, ids and new dropout masks. */
   #feeds(batch: PaddedBatch): Record<string, TensorData> {
     const feeds: Record<string, TensorData> = { ...this.parameterFeeds };
     for (const { mask, probability } of this.#parts.training.dropouts) {
@@ -201,17 +196,14 @@ function widthOf({ shape }: Tensor): number {
   return volume(shape.slice(1).map(Number));
 }
 
-/** Memory of the largest training step. */
 interface StepMemory {
   /** Of the whole arena, parameters included. */
   readonly arenaBytes: number;
   /** Floats of each tensor that is written or read outside the graph (dropout masks, sparse gradients), by name. */
   readonly buffers: ReadonlyMap<string, number>;
-  /** Maximum number of tokens, padding included, of any run. */
   readonly maxTokens: number;
 }
 
-/** Plans memory that suffices for every batch within the bounds. */
 function planStepMemory(
   { dropouts, rowOutputs }: TrainingGraph,
   encoder: Encoder,

@@ -2,29 +2,21 @@ import type { Dropout, Encoder, EncoderInputs, ParameterSpec } from '../encoder/
 import type { Graph, Tensor, TensorData } from '../graph/index.js';
 import type { TextWindow } from '../text/index.js';
 
-/** The head on an encoder during training, and the inputs of its loss. */
-
-/** Encoder and head as part of a graph. */
 export interface Head {
-  /** How many outputs there are per text, or per token. */
   outputs(encoder: Encoder): number;
   /** Adds encoder and head to a graph. @returns [batch, outputs], or [tokens, batch, outputs]. */
   logits(graph: Graph, encoder: Encoder, inputs: EncoderInputs, dropout: Dropout): Tensor;
 }
 
-/** A head with its loss, whatever targets the loss takes. */
 export interface LossHead extends Head {
   /** Adds the loss, a scalar: the weighted mean over the texts or tokens of a batch. */
   loss(graph: Graph, logits: Tensor): Tensor;
 }
 
-/** The head of a training task: its examples are single texts, or texts that are compared with each other. */
 export type TrainingHead = RowHead | PairHead;
 
 interface TaskHead extends Head {
-  /** What one row of outputs belongs to. */
   readonly per: 'text' | 'token';
-  /** The encoder's parameters and the head's own. */
   parameters(encoder: Encoder): readonly ParameterSpec[];
 }
 
@@ -58,31 +50,23 @@ export interface RowHead extends TaskHead, LossHead {
   targets(batch: readonly TextWindow[], options: TargetOptions): LossTargets;
 }
 
-/**
- * Every text is compared with all others of its batch, which therefore can't be split into independent rows.
- */
+/** Every text is compared with all others of its batch, which therefore can't be split into independent rows. */
 export interface PairHead extends TaskHead {
   readonly kind: 'pairs';
   readonly per: 'text';
-  /**
-   * Which texts make up each example; called once, before training.
-   * @throws AbortedError soon after the signal fires
-   */
+  /** Which texts make up each example. @throws AbortedError soon after the signal fires */
   examples(options: PairOptions): Promise<PairExamples>;
   /** The loss of a batch as a function of its texts' outputs, `width` numbers each. */
   pairLoss(width: number): PairLoss;
 }
 
 interface PairOptions {
-  /** Language of the texts, as in training_config. */
   readonly language: string;
   readonly signal: AbortSignal;
 }
 
 export interface PairExamples {
-  /**
-   * Rows of the training texts that make up each example: an anchor, its match, and others that don't match.
-   */
+  /** Rows of the training texts that make up each example: an anchor, its match, and others that don't match. */
   readonly rows: readonly (readonly number[])[];
   /** Inputs of the loss, in addition to the encoder's outputs, for a batch of these examples, given by index. */
   feeds(batch: readonly number[]): Readonly<Record<string, TensorData>>;
@@ -98,12 +82,8 @@ export interface PairLoss {
   readonly loss: Tensor;
 }
 
-/** How labels become the targets of the loss. */
 export interface TargetOptions {
-  /**
-   * Label smoothing (Szegedy et al. 2016): share of a row's target that is spread evenly over all labels, at
-   * least 0 and below 1.
-   */
+  /** Share of a row's target that is spread evenly over all labels (Szegedy et al. 2016), from 0 to below 1. */
   readonly labelSmoothing: number;
   /** Whether labels are weighted so that rare ones count as much as frequent ones. */
   readonly balanced: boolean;
@@ -111,9 +91,6 @@ export interface TargetOptions {
 
 export interface LossTargets {
   readonly feeds: Readonly<Record<string, TensorData>>;
-  /**
-   * What the mean loss is divided by: the number of rows, or the sum of their weights. Accumulated batches
-   * are weighted by it. Above 0.
-   */
+  /** What the mean loss is divided by, above 0: the number of rows, or the sum of their weights. */
   readonly weight: number;
 }

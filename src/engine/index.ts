@@ -9,10 +9,8 @@ export {
 } from './adapters.js';
 export { type BatchGradients, PairGradients, withSurrogateLoss } from './batch-gradients.js';
 export { dropTokens, feedsFor, lengthBatches, type PaddedBatch, padBatch } from './batches.js';
-export { calibrate } from './calibrate.js';
-export { type Checkpoint, checkpointTensors, readCheckpoint, restoreParameters, saveCheckpoint } from './checkpoint.js';
 export { DeviceEngine } from './device-engine.js';
-export { Evaluator } from './evaluator.js';
+export { calibrate, Evaluator } from './evaluator.js';
 export { fitLinear, fitLinearEnd, type LinearFit, type LinearProblem, minimize } from './fit-linear.js';
 export { GeneratedDropout } from './generated-dropout.js';
 export { GradientEngine } from './gradient-engine.js';
@@ -39,5 +37,16 @@ export {
   type SvmProblem,
 } from './kernels/kernels.js';
 export { createTaskLearner, Learner, type LearnerState, linearLearningRate, type TaskLearner } from './learner.js';
-export { type FrozenWeights, isFrozen, type ParameterDefinition, ParameterStore, type Weights } from './parameters.js';
+export {
+  type Checkpoint,
+  checkpointTensors,
+  type FrozenWeights,
+  isFrozen,
+  type ParameterDefinition,
+  ParameterStore,
+  readCheckpoint,
+  restoreParameters,
+  saveCheckpoint,
+  type Weights,
+} from './parameters.js';
 export { buildEvaluationGraph, buildTrainingGraph, LOGITS, LOSS } from './training-graph.js';

@@ -14,51 +14,35 @@ import { createEngine, type Engine, type EngineOptions, type MaskState } from '.
 import type { PairHead, RowHead, TrainingHead } from './head.js';
 import { type FrozenWeights, isFrozen, type Weights } from './parameters.js';
 
-/** The steps of a training: forward, backward, update; batch by batch and epoch by epoch. */
-
 /** Bound on the gradients' joint norm unless a task has its own, as in BERT's fine-tuning. */
 const MAX_GRADIENT_NORM = 1;
 
-/** What an encoder and the head on it are trained for. */
 interface LearningTask {
   readonly executor: GraphExecutor;
   readonly head: TrainingHead;
   readonly encoder: Encoder;
-  /**
-   * Weights to start from, by the names of a bare encoder's parameters; all others are initialised at random, from the
-   * seed. Default: none.
-   */
+  /** Weights to start from, by the names of a bare encoder's parameters; others start at random. Default: none. */
   readonly pretrained?: Weights;
   /** All other parameters are trained. Default: none. */
   readonly frozen?: FrozenWeights;
-  /** The texts to learn from. */
   readonly train: readonly TextWindow[];
   readonly options: LearningOptions;
-  /** Language of the texts, as in training_config. */
   readonly language: string;
-  /** Id of [MASK], which takes the place of dropped tokens. */
   readonly maskId: number;
-  /** Maximum number of examples per batch. */
   readonly batchSize: number;
-  /** Maximum number of tokens per run, padding included; larger batches are split. Default 4,096. */
   readonly tokensPerRun?: number;
   readonly maxGradientNorm?: number;
   readonly seed: number;
   readonly signal: AbortSignal;
 }
 
-/** The engine and the learner of a task. */
 export interface TaskLearner {
   readonly engine: Engine;
   readonly learner: Learner;
-  /** Frees what the runtime holds for both. */
   release(): Promise<void>;
 }
 
-/**
- * Builds the engine for a task, initialises its parameters and prepares its examples.
- * @throws AbortedError when the signal fires
- */
+/** @throws AbortedError when the signal fires */
 export async function createTaskLearner(task: LearningTask): Promise<TaskLearner> {
   const { head } = task;
   const { engine, gradients } = head.kind === 'rows' ? await rowLearning(task, head) : await pairLearning(task, head);
@@ -110,7 +94,6 @@ function engineOptions(task: LearningTask): Omit<EngineOptions, 'head'> {
   };
 }
 
-/** Fills the parameters, one after the other, from the pretrained weights, or at random where there are none. */
 async function fillParameters(
   { store }: Engine,
   { head, encoder, pretrained, frozen, seed }: LearningTask,
@@ -129,19 +112,14 @@ async function fillParameters(
 
 /** State of a training apart from weights and moments: its position, and all of its random state. */
 export interface LearnerState {
-  /** Epochs completed. */
   readonly epoch: number;
   /** Batches of the current epoch already trained on. */
   readonly batch: number;
-  /** Optimizer steps taken. */
   readonly steps: number;
   readonly dropout: MaskState;
 }
 
-/**
- * Trains on examples, one batch per step, epoch after epoch. Can be stopped and resumed between any two
- * steps.
- */
+/** Trains on examples, one batch per step, epoch after epoch. Can be stopped and resumed between any two steps. */
 export class Learner {
   readonly #engine: Engine;
   readonly #gradients: BatchGradients;
@@ -150,7 +128,6 @@ export class Learner {
   #epoch = 0;
   #batch = 0;
 
-  /** @param options whose seed decides the order of the examples. */
   constructor(
     engine: Engine,
     gradients: BatchGradients,
@@ -180,11 +157,7 @@ export class Learner {
     return Math.ceil(this.#gradients.lengths.length / this.#options.batchSize);
   }
 
-  /**
-   * Trains on the next batch, in one optimizer step.
-   * @returns the mean loss of the batch, and its number of examples.
-   * @throws TrainingError if training diverged
-   */
+  /** One optimizer step on the next batch. @returns its mean loss. @throws TrainingError if training diverged */
   async step(learningRate: number): Promise<{ readonly loss: number; readonly examples: number }> {
     const { maxGradientNorm = MAX_GRADIENT_NORM } = this.#options;
     const batch = this.#batches[this.#batch] ?? [];
@@ -206,9 +179,7 @@ export class Learner {
 }
 
 interface LinearSchedule {
-  /** The highest rate, reached at the end of the warm-up. */
   readonly peak: number;
-  /** Optimizer steps of the whole training. */
   readonly totalSteps: number;
   /** Share of the steps that warm up, 0 to 1; rounded up to whole steps. Default 0.1. */
   readonly warmupFraction?: number;

@@ -1,23 +1,21 @@
+import { readFile } from 'node:fs/promises';
+import { isOrchardError, TrainingError } from '../contract/index.js';
 import { type CompileOptions, volume } from '../graph/index.js';
+import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../models/index.js';
+import { replaceFile } from '../system/index.js';
 import { Arena } from './kernels/arena.js';
 import type { AdamWArrays, Kernels } from './kernels/kernels.js';
-
-/** The parameters of a training, and their place in this process's memory. */
 
 /** Weights by parameter name, each row-major in the parameter's shape. */
 export type Weights = ReadonlyMap<string, Float32Array>;
 
-/**
- * Weights that don't learn, by parameter name, as the graphs are compiled with them: in memory, or in a file that all
- * graphs share.
- */
+/** Weights that don't learn, by parameter name: in memory, or in a file that all graphs share. */
 export type FrozenWeights = Pick<CompileOptions, 'weights' | 'stored'>;
 
 export function isFrozen({ weights, stored }: FrozenWeights, name: string): boolean {
   return weights?.has(name) === true || stored?.offsets.has(name) === true;
 }
 
-/** A tensor to be trained, before it has a place in memory. */
 export interface ParameterDefinition {
   readonly name: string;
   readonly shape: readonly number[];
@@ -32,40 +30,28 @@ export interface ParameterState extends Omit<AdamWArrays, 'gradients'> {
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** The parameters of a training, in this process's memory or in a device's. */
 export interface LearnedParameters {
-  /** In the given order. */
   readonly parameters: readonly ParameterDefinition[];
-  /** A copy of all weights. */
   copyWeights(): MaybePromise<Weights>;
   /** Overwrites the given weights; the others stay. */
   setWeights(given: Weights): MaybePromise<void>;
   /** Weights and moments of all parameters. The arrays are only valid until the next step. */
   state(): MaybePromise<readonly ParameterState[]>;
-  /** Overwrites weights and moments of these parameters. */
   restore(states: readonly ParameterState[]): MaybePromise<void>;
 }
 
 /** A tensor being trained, row-major in `shape`. Every array is a view of the arena. */
 interface Parameter extends ParameterDefinition, AdamWArrays {}
 
-/** All parameters with the same decay setting, as one contiguous piece of memory. */
 interface ParameterRegion extends AdamWArrays {
   readonly decay: boolean;
 }
 
-/**
- * Floats per cache line, at which every parameter starts. The padding between them stays 0 throughout
- * training.
- */
+/** Floats per cache line, at which every parameter starts. The padding between them stays 0 throughout training. */
 const ALIGNMENT = 16;
 
-/**
- * Weights, gradients and moments of a model's trained parameters, each kind contiguous in an arena: first the
- * parameters with weight decay, then the others. Everything is zero at first.
- */
+/** Weights, gradients and moments, each contiguous in an arena: decayed parameters first. Zero at first. */
 export class ParameterStore implements LearnedParameters {
-  /** In the order of the definitions. */
   readonly parameters: readonly Parameter[];
   /** The decayed parameters, then the others; `gradients` is what an optimizer step reads. */
   readonly regions: readonly ParameterRegion[];
@@ -75,12 +61,7 @@ export class ParameterStore implements LearnedParameters {
   readonly #gradientSum: Float32Array | undefined;
   #accumulatedWeight = 0;
 
-  /**
-   * @param kernels loaded over the same arena.
-   * @param accumulate reserves room for a sum of gradients, so that one step can average several batches.
-   * @throws RangeError if the arena has too little room left (see {@link ParameterStore.bytesFor}) or a name
-   *   occurs twice.
-   */
+  /** @param accumulate reserves room for a sum of gradients, so that one step can average several batches. */
   constructor(arena: Arena, kernels: Kernels, definitions: readonly ParameterDefinition[], accumulate = false) {
     const { count, decayedCount, starts } = layOut(definitions);
     const arrays: AdamWArrays = {
@@ -104,13 +85,11 @@ export class ParameterStore implements LearnedParameters {
     ];
   }
 
-  /** Bytes that a store of these parameters takes in an arena. */
   static bytesFor(definitions: readonly ParameterDefinition[], accumulate = false): number {
     const { count } = layOut(definitions);
     return Arena.bytesFor(Array.from({ length: accumulate ? 5 : 4 }, () => count));
   }
 
-  /** @throws RangeError if no parameter has this name. */
   get(name: string): Parameter {
     const parameter = this.#byName.get(name);
     if (parameter === undefined) throw new RangeError(`no parameter ${JSON.stringify(name)}`);
@@ -139,22 +118,14 @@ export class ParameterStore implements LearnedParameters {
     }
   }
 
-  /**
-   * Adds the parameters' current gradients to the sum that the next optimizer step averages.
-   * @param weight what the batch's mean loss was divided by, such as its number of rows: with these weights,
-   *   batches of any sizes add up to the gradient of one large batch.
-   * @throws RangeError if the store was made without `accumulate`.
-   */
+  /** Adds the gradients to the next step's sum. @param weight what the mean loss was divided by, such as rows. */
   accumulateGradients(weight: number): void {
     if (this.#gradientSum === undefined) throw new RangeError('this store was made without `accumulate`');
     this.#kernels.accumulate(this.#gradientSum, this.#batchGradients, weight);
     this.#accumulatedWeight += weight;
   }
 
-  /**
-   * Factor that turns the regions' gradients into their mean; 1 without accumulation.
-   * @throws RangeError if nothing was accumulated since the last step.
-   */
+  /** Turns the regions' gradients into their mean. @throws RangeError if nothing was accumulated. */
   get gradientScale(): number {
     if (this.#gradientSum === undefined) return 1;
     if (this.#accumulatedWeight === 0) throw new RangeError('no gradients were accumulated for this step');
@@ -171,7 +142,6 @@ export class ParameterStore implements LearnedParameters {
 interface Layout {
   /** Floats of all parameters, padding included. */
   readonly count: number;
-  /** Floats of the decayed ones, which come first. */
   readonly decayedCount: number;
   /** Where each parameter starts, in floats, in the order of the definitions. */
   readonly starts: readonly number[];
@@ -202,4 +172,82 @@ function slice(arrays: AdamWArrays, start: number, end: number): AdamWArrays {
     firstMoments: arrays.firstMoments.subarray(start, end),
     secondMoments: arrays.secondMoments.subarray(start, end),
   };
+}
+
+interface CheckpointContent {
+  readonly state: unknown;
+  /** A second set of weights by parameter name, such as those of the best epoch so far. Default: none. */
+  readonly best?: Weights;
+}
+
+export interface Checkpoint {
+  /** Not validated yet: any program may have written the file. */
+  readonly state: unknown;
+  readonly tensors: ReadonlyMap<string, NamedTensor>;
+}
+
+const STATE = 'orchard.training_state';
+
+/**
+ * Writes everything that resuming a training needs into one safetensors file, each tensor under the parameter's name with
+ * a prefix: `weights/`, `first/` and `second/` for the moments, and `best/`. The file is replaced atomically: after a
+ * crash, the previous checkpoint is still there.
+ */
+export async function saveCheckpoint(
+  file: string,
+  store: LearnedParameters,
+  { state, best }: CheckpointContent,
+): Promise<void> {
+  const tensors = new Map<string, NamedTensor>();
+  for (const { name, shape, weights, firstMoments, secondMoments } of await store.state()) {
+    tensors.set(`weights/${name}`, { shape, values: weights });
+    tensors.set(`first/${name}`, { shape, values: firstMoments });
+    tensors.set(`second/${name}`, { shape, values: secondMoments });
+    if (best !== undefined) tensors.set(`best/${name}`, { shape, values: best.get(name) ?? weights });
+  }
+  await replaceFile(file, encodeSafetensors(tensors, { [STATE]: JSON.stringify(state) }), {
+    draft: `${file}.draft`,
+  });
+}
+
+/** @returns undefined if there is no such file, or it holds no checkpoint. */
+export async function readCheckpoint(file: string): Promise<Checkpoint | undefined> {
+  const bytes = await readFile(file).catch(() => undefined);
+  if (bytes === undefined) return undefined;
+  try {
+    const { metadata, tensors } = decodeSafetensors(bytes, file);
+    const json = metadata[STATE];
+    return json === undefined ? undefined : { state: JSON.parse(json), tensors };
+  } catch (thrown) {
+    if (isOrchardError(thrown) || thrown instanceof SyntaxError) return undefined;
+    throw thrown;
+  }
+}
+
+/** @throws TrainingError if the checkpoint is of other parameters; nothing is changed then */
+export async function restoreParameters({ tensors }: Checkpoint, store: LearnedParameters): Promise<void> {
+  const states = store.parameters.map(({ name, shape }): ParameterState => {
+    const valuesOf = (kind: string) => fittingValues(tensors, `${kind}/${name}`, volume(shape));
+    const moments = { firstMoments: valuesOf('first'), secondMoments: valuesOf('second') };
+    return { name, shape, weights: valuesOf('weights'), ...moments };
+  });
+  await store.restore(states);
+}
+
+function fittingValues(tensors: Checkpoint['tensors'], name: string, size: number): Float32Array {
+  const values = tensors.get(name)?.values;
+  if (values?.length === size) return values;
+  const found = values === undefined ? 'is missing' : `has ${values.length} elements`;
+  const problem = `tensor ${name} ${found}, expected ${size} elements`;
+  throw new TrainingError(`checkpoint: ${problem}; it belongs to another model, so start a new training`);
+}
+
+/** @param kind `best` for the second set of weights. */
+export function checkpointTensors(
+  { tensors }: Checkpoint,
+  kind: 'weights' | 'best' = 'weights',
+): Map<string, NamedTensor> {
+  const prefix = `${kind}/`;
+  const found = [...tensors].filter(([name]) => name.startsWith(prefix));
+  return new Map(found.map(([name, tensor]) => [name.slice(prefix.length), tensor]));
 }

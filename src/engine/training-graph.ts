@@ -2,15 +2,11 @@ import { type Encoder, type GraphForm, trainingInputs } from '../encoder/index.j
 import { addGradients, Graph, type ParameterGradient, type Tensor } from '../graph/index.js';
 import type { Head, LossHead } from './head.js';
 
-/** Forward pass, loss and backward pass of a training as graphs. */
-
-/** One place in a graph that has dropout: its values are multiplied by a mask, which is fed at every run. */
 interface DropoutSite {
   readonly mask: Tensor;
   readonly probability: number;
 }
 
-/** Forward pass, loss and backward pass as one graph. */
 export interface TrainingGraph {
   readonly graph: Graph;
   readonly gradients: readonly ParameterGradient[];
@@ -19,7 +15,6 @@ export interface TrainingGraph {
   readonly rowOutputs: ReadonlyMap<string, Tensor>;
 }
 
-/** Name of the output that holds the loss. */
 export const LOSS = 'loss';
 /** Name of the output that holds the logits of an evaluation graph. */
 export const LOGITS = 'logits';
@@ -29,10 +24,7 @@ export const gradientOutput = (parameter: string): string => `gradient ${paramet
 /** One output per distinct tensor of rows: the sparse gradients of the embedding tables share theirs. */
 export const rowsOutput = (rows: Tensor): string => `rows ${rows.name}`;
 
-/**
- * Everything that one training step computes, as a graph that is compiled once for all batch shapes.
- * @param trainable names of the parameters to compute gradients for. Default: all.
- */
+/** Compiled once for all batch shapes. @param trainable parameters to compute gradients for. Default: all. */
 export function buildTrainingGraph(head: LossHead, encoder: Encoder, trainable?: ReadonlySet<string>): TrainingGraph {
   const { graph, dropouts, logits } = forwardWithDropout(head, encoder);
   const loss = head.loss(graph, logits);
@@ -54,10 +46,7 @@ export function buildForwardGraph(head: Head, encoder: Encoder): Graph {
   return graph;
 }
 
-/**
- * Dropout masks are made outside the graph, from a seeded stream. This makes a training repeatable and resumable, which
- * ONNX Runtime's own Dropout operator does not.
- */
+/** Masks come from a seeded stream outside the graph, so that a training can be repeated and resumed. */
 function forwardWithDropout(head: Head, encoder: Encoder) {
   const graph = new Graph();
   const dropouts: DropoutSite[] = [];

@@ -27,10 +27,7 @@ export interface CompileOptions {
    * with weights of one file share the memory. Default: none.
    */
   readonly stored?: StoredWeights;
-  /**
-   * Which of the fixed weights are stored as integers. An executor that never `quantizes` rejects.
-   * Default: none.
-   */
+  /** Which of the fixed weights are stored as integers. An executor that never `quantizes` rejects. Default: none. */
   readonly quantization?: Quantization;
 }
 
@@ -102,9 +99,7 @@ export interface ResidentCompileOptions extends CompileOptions {
   readonly stays: ReadonlySet<string>;
 }
 
-/**
- * The memory of an executor that can keep tensors. They take room until they are freed: nothing is collected.
- */
+/** The memory of an executor that can keep tensors. They take room until they are freed: nothing is collected. */
 export interface ResidentMemory {
   /** Copies a tensor in. What is written into its array later isn't seen. */
   upload(tensor: TensorData): Promise<ResidentTensor>;
@@ -138,8 +133,6 @@ export function notHere({ type, dims }: ResidentTensor): RangeError {
   return new RangeError(`a tensor ${type} [${dims.join(', ')}] was freed before, or is in another executor's memory`);
 }
 
-/** What a run of a graph is fed and writes, and its checks. */
-
 /** Values of the symbols in shapes, in one run. */
 export type Sizes = Readonly<Record<string, number>>;
 
@@ -166,10 +159,7 @@ export function checkFeeds(tensors: readonly TensorDescription[], feeds: Readonl
   return sizes;
 }
 
-/**
- * The size of each symbol, from the first feed that has the symbol as a dimension; products of symbols are
- * skipped.
- */
+/** The size of each symbol, from the first feed that has the symbol as a dimension; products of symbols are skipped. */
 export function sizesOf(tensors: readonly TensorDescription[], feeds: Readonly<Record<string, Feed>>): Sizes {
   const sizes = new Map<string, number>();
   for (const { name, shape } of tensors) {
@@ -219,7 +209,6 @@ export function fedTensors(
   return [...graph.inputs, ...parameters];
 }
 
-/** A tensor of zeros. */
 export function emptyTensor(type: ElementType, dims: readonly number[]): TensorData {
   const count = volume(dims);
   if (type === 'float32') return { type, dims, data: new Float32Array(count) };

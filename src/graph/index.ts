@@ -20,8 +20,7 @@ export {
   type TensorData,
   type TensorDescription,
 } from './executor.js';
-export { addGradients, type ParameterGradient } from './gradients.js';
-export { Graph } from './graph.js';
+export { addGradients, Graph, type ParameterGradient } from './graph.js';
 export {
   type ElementType,
   type Node,
@@ -38,8 +37,8 @@ export {
   promisingDevices,
   WORTH_A_DEVICE,
 } from './onnx/devices.js';
+export { restoredWeights } from './onnx/integer-weights.js';
 export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
-export { restoredWeights } from './onnx/restored-weights.js';
 export { onnxPieces } from './onnx/to-onnx.js';
 export type {
   BatchMatMulAttributes,
@@ -56,7 +55,7 @@ export type {
 } from './operations/operation.js';
 export { linearInputs, type Quantization, type Range, type TableBits } from './quantization.js';
 export { type Dimension, mergeDimensions, resolveShape, type Shape, ShapeError, volume } from './shape.js';
-export type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow/tensorflow.js';
+export type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow/tensorflow-executor.js';
 export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';
 export {
   type AdaptiveThreadsOptions,

@@ -81,17 +81,14 @@ export class ThreadChoice {
     this.#chosen = options.first;
   }
 
-  /** Of the next run. */
   get width(): Width {
     return this.#trial === undefined ? this.#chosen : other(this.#chosen);
   }
 
-  /** What the trials so far have led to. */
   get chosen(): Width {
     return this.#chosen;
   }
 
-  /** How many trials have ended. */
   get decisions(): number {
     return this.#decisions;
   }
@@ -243,11 +240,7 @@ class ExpectedTime {
   }
 }
 
-/**
- * ONNX Runtime on the processor, for graphs that run again and again.
- * @param threads that a run uses. While other processes keep the machine busy, they sleep while they wait for each other
- *   where that is faster. How many they are stays the same, and so do all results, bit by bit.
- */
+/** ONNX Runtime on the CPU with this many threads, which sleep while they wait where that is faster now. */
 export function cpuExecutor(threads: number): GraphExecutor {
   const wide = onnxExecutor({ threads });
   if (threads === 1) return wide;

@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { err, fromThrowable, type Result, type ResultAsync } from 'neverthrow';
 import { type InferenceResponse, type OrchardError, toOrchardError } from '../contract/index.js';
 import type { JudgedResult } from '../families/index.js';
-import { inFlightOf, type StreamOptions } from './calls.js';
-import { onAbort } from './on-abort.js';
+import { inFlightOf, onAbort, type StreamOptions } from './calls.js';
 
 /** The queries of a stream: an array, a generator, lines of a file … */
 export type Queries = Iterable<string> | AsyncIterable<string>;
@@ -74,7 +73,6 @@ async function* readAhead(
   }
 }
 
-/** Retries while the service is overloaded. */
 async function withRetry(
   ask: () => ResultAsync<InferenceResponse<JudgedResult>, OrchardError>,
   signal: AbortSignal | undefined,

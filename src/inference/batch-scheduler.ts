@@ -1,14 +1,11 @@
 import { isOrchardError } from '../contract/index.js';
 import type { ExplanationChoice } from '../families/index.js';
 import type { Predictions } from './inference-service.js';
-import type { ModelMemory } from './model-memory.js';
-import type { PendingRequest } from './pending-request.js';
-import type { BatchLimits, Item, ModelQueue, RequestQueue } from './request-queue.js';
+import type { BatchLimits, Item, ModelQueue, PendingRequest, RequestQueue } from './request-queue.js';
 import { traceBatch, traceLoad } from './tracing.js';
 import type { BatchAnswer, StageTimes } from './worker.js';
-import type { PooledWorker, WorkerPool } from './worker-pool.js';
+import type { ModelMemory, PooledWorker, WorkerPool } from './worker-pool.js';
 
-/** Texts that a worker computes, or will continue with. */
 export class RunningBatch {
   /** Its id in the worker; set when the worker receives it. */
   id = -1;
@@ -27,7 +24,6 @@ export class RunningBatch {
     return this.items.map(({ request, index }) => request.texts[index] ?? '');
   }
 
-  /** What to explain of each text; undefined if nothing is explained. */
   get explain(): (ExplanationChoice | undefined)[] | undefined {
     const choices = this.items.map(({ request }) => request.explain);
     return choices.some((choice) => choice !== undefined) ? choices : undefined;
@@ -41,17 +37,14 @@ export class RunningBatch {
     return this.items.reduce((sum, item) => sum + item.work, 0);
   }
 
-  /** UTF-16 code units of its texts. */
   get characters(): number {
     return this.items.reduce((sum, { request, index }) => sum + (request.texts[index]?.length ?? 0), 0);
   }
 
-  /** Whether all of its requests have ended. */
   get isGivenUp(): boolean {
     return this.items.every(({ request }) => request.ended);
   }
 
-  /** Adds a slice's times. @returns the times of all slices so far. */
   add({ times }: BatchAnswer): StageTimes {
     const { load, tokenize, run, decode } = this.#times;
     this.#times = {
@@ -64,12 +57,7 @@ export class RunningBatch {
   }
 }
 
-/**
- * Splits texts into parts of about equal work. Texts of similar work, and so of similar length, are together, so that
- * each part needs little padding.
- * @param work the work of each text.
- * @returns positions in `work`, part by part. No part is empty, so there may be fewer than `parts`.
- */
+/** Positions in `work` in at most `parts` of about equal work, texts of similar length together. */
 export function splitTexts(work: readonly number[], parts: number): number[][] {
   const order = [...work.keys()].sort((a, b) => (work[a] ?? 0) - (work[b] ?? 0));
   const total = work.reduce((sum, each) => sum + each, 0);
@@ -84,10 +72,7 @@ export function splitTexts(work: readonly number[], parts: number): number[][] {
   return shared.filter((part) => part.length > 0);
 }
 
-/**
- * Target duration of a batch in milliseconds: long enough that the handover costs little and that texts of similar length
- * are found, short enough that other models don't wait long.
- */
+/** Target duration of a batch: the handover costs little of it, and other models don't wait long. */
 const BATCH_MS = 30;
 /** Limits of a batch before the model's speed is known: texts, and their work (about 40 short pages). */
 const FIRST_TEXTS = 32;
@@ -101,7 +86,6 @@ const MAX_UNFINISHED = 4;
 const LEAST_PART_MS = 1;
 
 interface BatchEvents {
-  /** A worker has become idle. */
   idle(): void;
   answered(request: PendingRequest, predictions: Predictions): void;
   failed(request: PendingRequest, thrown: unknown): void;
@@ -127,7 +111,6 @@ export class BatchScheduler {
     this.#events = events;
   }
 
-  /** Texts answered so far. */
   get texts(): number {
     return this.#texts;
   }
@@ -136,12 +119,10 @@ export class BatchScheduler {
     return { ...this.#stages };
   }
 
-  /** Batches that run or wait for their next slice. */
   get begun(): RunningBatch[] {
     return [...this.#running, ...this.#queue.unfinished];
   }
 
-  /** Estimated time for the waiting texts, in milliseconds. */
   get waitingMs(): number {
     const workers = this.#pool.workers.length;
     const queues = this.#queue.inOrder();
@@ -152,14 +133,12 @@ export class BatchScheduler {
     return ms / workers;
   }
 
-  /** Starts waiting work on idle workers. */
   start(): void {
     while (this.#pool.workers.some(({ isBusy }) => !isBusy)) {
       if (!this.#queue.inOrder().some((queue) => this.#runNext(queue))) return;
     }
   }
 
-  /** Cancels what is not computed yet of a request. */
   cancel(request: PendingRequest): void {
     for (const { id, worker, items } of this.#running) {
       const positions = positionsOf(request, items);
@@ -178,7 +157,6 @@ export class BatchScheduler {
     }
   }
 
-  /** Fails all unanswered requests. */
   failAll(error: unknown): void {
     const begun = this.begun.flatMap(({ requests }) => requests);
     for (const request of new Set([...begun, ...this.#queue.requests()])) this.#events.failed(request, error);
@@ -226,7 +204,6 @@ export class BatchScheduler {
     return true;
   }
 
-  /** Splits texts among the workers that have their model. */
   #split(queue: ModelQueue, workers: readonly PooledWorker[], items: readonly Item[]): void {
     const figures = this.#pool.figuresOf(queue.directory);
     const isKnown = figures.workMs > 0;
@@ -249,7 +226,6 @@ export class BatchScheduler {
     }
   }
 
-  /** Whether nothing else runs or waits. */
   #isAlone(): boolean {
     return this.#pool.workers.every(({ isBusy }) => !isBusy) && this.#queue.isEmpty;
   }

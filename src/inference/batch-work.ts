@@ -7,7 +7,6 @@ import type { BatchAnswer, StageTimes } from './worker.js';
 const LONG_TEXT = 4000;
 
 export interface WorkOptions {
-  /** Indices of cancelled texts. */
   readonly cancelled?: ReadonlySet<number>;
   /** What to explain of each text; undefined for texts without an explanation. Default: none. */
   readonly explain?: readonly (ExplanationChoice | undefined)[] | undefined;
@@ -23,11 +22,9 @@ export interface ModelParts {
   readonly decode: Decoder;
 }
 
-/** A text as the encoder reads it. */
 interface TextReading {
   readonly text: string;
   readonly row: number;
-  /** Windows of the whole text. */
   readonly windows: readonly TextWindow[];
   readonly choice?: ExplanationChoice;
   readonly explained?: ExplainedText;
@@ -35,10 +32,7 @@ interface TextReading {
 
 type Stage = 'tokenize' | 'run' | 'decode';
 
-/**
- * Answers texts in slices: the work can pause after each tokenized text, after each run of the encoder, and between the
- * steps of decoding a long text.
- */
+/** Can pause after each tokenized text, each run of the encoder, and between steps of decoding a long text. */
 export class BatchWork {
   /** Whether nothing else runs or waits. */
   alone = false;
@@ -63,7 +57,6 @@ export class BatchWork {
     this.#steps = this.#work();
   }
 
-  /** Whether all texts are cancelled. */
   get isCancelled(): boolean {
     return this.#cancelled.size === this.#texts.length;
   }
@@ -131,7 +124,6 @@ export class BatchWork {
     }
   }
 
-  /** Keeps the result of the last step, unless the text is cancelled. */
   *#answer(row: number, begin: () => Generator<undefined, ModelResult>): Generator<undefined, void> {
     if (this.#cancelled.has(row)) return;
     const steps = begin();

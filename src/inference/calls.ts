@@ -10,8 +10,8 @@ import {
   validate,
 } from '../contract/index.js';
 import type { Explanation, JudgedResult } from '../families/index.js';
-import type { Predictions, RequestOptions } from './inference-service.js';
-import { onAbort } from './on-abort.js';
+import type { ModelLoader } from '../models/index.js';
+import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
 
 /** Options of one call of a Predictor or Medley. */
 export interface CallOptions {
@@ -48,12 +48,11 @@ export interface StreamOptions extends CallOptions {
 }
 
 /** The longest time that Node's timers take: 24 days. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 const deadlineSchema = z.number().positive().max(MAX_TIMER_MS);
 const noneSchema = z.boolean().optional();
 const inFlightSchema = z.int().min(1).max(100_000).default(128);
 
-/** @param account the account that calls. @throws ValidationError */
 export function requestOptions({ signal, deadlineMs, ...options }: CallOptions, account: string): RequestOptions {
   const noneOfThese = validate(noneSchema, options.noneOfThese, ['noneOfThese']);
   if (deadlineMs === undefined) return { signal, account, noneOfThese };
@@ -62,13 +61,11 @@ export function requestOptions({ signal, deadlineMs, ...options }: CallOptions, 
 
 const labelSchema = z.string().optional();
 
-/** {@link requestOptions} for an answer that is explained. @throws ValidationError */
 export function explainRequest(options: ExplainOptions, account: string): RequestOptions {
   const label = validate(labelSchema, options.label, ['label']);
   return { ...requestOptions(options, account), explain: { label } };
 }
 
-/** @throws ValidationError */
 export function inFlightOf({ inFlight }: StreamOptions): number {
   return validate(inFlightSchema, inFlight, ['inFlight']);
 }
@@ -101,25 +98,98 @@ async function untilAborted<Value>(operation: string, signal: AbortSignal, work:
   }
 }
 
-/** The response to one query. @throws InternalError if the model gave no result */
 export function queryResponse({ results, ...rest }: Predictions): InferenceResponse<JudgedResult> {
   const [result] = results;
   if (result === undefined) throw new InternalError('the model gave no result');
   return { data: result, metadata: metadataOf(rest) };
 }
 
-/** The response to a query whose answer is explained. @throws InternalError if the model gave no explanation */
 export function explanationResponse({ results, ...rest }: Predictions): InferenceResponse<Explanation> {
   const { explained, ...result } = results[0] ?? { labels: [], scores: [] };
   if (explained === undefined) throw new InternalError('the model gave no explanation');
   return { data: { ...result, explained }, metadata: metadataOf(rest) };
 }
 
-/** The response to a batch. */
 export function batchResponse({ results, ...rest }: Predictions): InferenceResponse<readonly JudgedResult[]> {
   return { data: results, metadata: metadataOf(rest) };
 }
 
 function metadataOf({ elapsedMs, truncated }: Omit<Predictions, 'results'>): InferenceMetadata {
   return { model_inference_time_ms: elapsedMs, ...(truncated.length > 0 && { truncated }) };
+}
+
+interface Waiting {
+  readonly callbacks: Set<() => void>;
+  readonly callAll: () => void;
+}
+
+const waitingFor = new WeakMap<AbortSignal, Waiting>();
+
+/**
+ * Calls back when a signal fires, but not if it has fired already. All callbacks of a signal share one listener: Node takes
+ * more than ten for a leak and warns, and the texts of a stream can be many.
+ * @returns a function that removes the callback.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  const waiting = waitingFor.get(signal) ?? listening(signal);
+  // A function of its own, so that a callback added twice can be removed once.
+  const own = () => callback();
+  waiting.callbacks.add(own);
+  return () => {
+    const { callbacks, callAll } = waiting;
+    if (!callbacks.delete(own) || callbacks.size > 0) return;
+    signal.removeEventListener('abort', callAll);
+    if (waitingFor.get(signal) === waiting) waitingFor.delete(signal);
+  };
+}
+
+function listening(signal: AbortSignal): Waiting {
+  const callbacks = new Set<() => void>();
+  const callAll = () => {
+    for (const callback of callbacks) callback();
+  };
+  const waiting = { callbacks, callAll };
+  waitingFor.set(signal, waiting);
+  signal.addEventListener('abort', callAll, { once: true });
+  return waiting;
+}
+
+/** Runs models by name; a loader finds their files. */
+export class PretrainedModels {
+  /** Folders of the models used so far: a loader may have to ask a server each time. */
+  readonly #directories = new Map<string, string>();
+  readonly #closing = new AbortController();
+
+  readonly #loader: ModelLoader;
+  readonly #inference: InferenceService;
+
+  constructor(loader: ModelLoader, inference: InferenceService) {
+    this.#loader = loader;
+    this.#inference = inference;
+  }
+
+  async predict(name: string, queries: readonly string[], options: RequestOptions = {}): Promise<Predictions> {
+    const directory = this.#directories.get(name) ?? (await this.#load(name, options.signal));
+    return this.#inference.predict(directory, queries, options);
+  }
+
+  async warm(name: string, signal: AbortSignal | undefined): Promise<void> {
+    await this.#inference.warm(this.#directories.get(name) ?? (await this.#load(name, signal)));
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #load(name: string, signal: AbortSignal | undefined): Promise<string> {
+    const closing = this.#closing.signal;
+    const stop = signal === undefined ? closing : AbortSignal.any([closing, signal]);
+    try {
+      const { directory } = await this.#loader.load(name, { signal: stop });
+      this.#directories.set(name, directory);
+      return directory;
+    } catch (thrown) {
+      throw toOrchardError(thrown, `loading model ${name}`);
+    }
+  }
 }

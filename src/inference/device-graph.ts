@@ -44,7 +44,6 @@ function buffersFor(
   );
 }
 
-/** Where a model computes. */
 export interface DeviceUse {
   readonly device: ExecutionProvider;
   /** Why it is not the requested device. */
@@ -54,10 +53,7 @@ export interface DeviceUse {
 /** Loads the model's graph on one device. @throws DeviceError, ModelFolderError */
 type OpenGraph = (device: ExecutionProvider) => Promise<LoadedGraph>;
 
-/**
- * Opens the graph on the requested device, with `auto` on the fastest one, and on the CPU if that fails.
- * @throws ModelFolderError
- */
+/** On the requested device, with `auto` the fastest; on the CPU if that fails. @throws ModelFolderError */
 export async function openDeviceGraph(device: Device, open: OpenGraph): Promise<DeviceGraph> {
   if (device === 'cpu') return new DeviceGraph(await open('cpu'), { device }, open);
   if (device === 'auto') return fasterGraph(open);
@@ -96,7 +92,6 @@ async function fasterGraph(open: OpenGraph): Promise<DeviceGraph> {
   return best;
 }
 
-/** Whether a device is faster for a short text and for many. */
 async function isFaster(candidate: LoadedGraph, than: LoadedGraph): Promise<boolean> {
   for (const size of [
     { rows: 1, tokens: 16 },

@@ -29,11 +29,9 @@ export async function nativeWork<Value>(work: () => Promise<Value>): Promise<Val
 
 export interface RunSize {
   readonly rows: number;
-  /** Tokens of the longest row. */
   readonly tokens: number;
 }
 
-/** Coefficients of a run's time. */
 type Features = readonly [start: number, tokens: number, pairs: number];
 
 /**
@@ -41,7 +39,6 @@ type Features = readonly [start: number, tokens: number, pairs: number];
  * cores; used until a model's own runs are measured.
  */
 const PRIOR: Features = [18, 1, 1 / 1500];
-/** Pseudo-observations of the prior. */
 const PRIOR_SIZES: readonly RunSize[] = [
   { rows: 1, tokens: 8 },
   { rows: 1, tokens: 128 },
@@ -50,7 +47,6 @@ const PRIOR_SIZES: readonly RunSize[] = [
 ];
 /** Decay of a run's weight with each further run: about the last two hundred count. */
 const KEPT = 0.995;
-/** Runs between two fits. */
 const RUNS_PER_FIT = 8;
 
 /**
@@ -69,7 +65,6 @@ export class RunCost {
     return costOf(this.#coefficients, size);
   }
 
-  /** @param ms measured time of a run. */
   learn(size: RunSize, ms: number): void {
     if (!(ms > 0)) return;
     if (this.#runs === 0) this.#assume(ms / costOf(PRIOR, size));
@@ -131,12 +126,7 @@ interface GroupingOptions {
 
 const usual = new RunCost();
 
-/**
- * Splits texts into runs of the least total cost. Texts are sorted by length, and dynamic programming finds the best cuts,
- * in O(texts × most texts in a run).
- * @param lengths tokens of each text.
- * @returns positions in `lengths`, run by run.
- */
+/** Positions in `lengths`, in runs of the least total cost: dynamic programming over the sorted texts. */
 export function lengthGroups(
   lengths: readonly number[],
   { maxTokens, cost = (size) => usual.cost(size) }: GroupingOptions,
@@ -167,20 +157,15 @@ const RUNS_BEFORE = 8;
 /** Several threads take processors from other work, so they must save a tenth of the time. */
 const CHOICE: ThreadChoiceOptions = { first: 'narrow', toWide: 0.9, toNarrow: 1.05 };
 
-/**
- * Decides how many threads a run uses while nothing else runs, separately for each range of sizes: small runs are often
- * faster with one thread, and so may be all runs while other processes use the CPU.
- */
+/** Threads of a run while nothing else runs, for each range of sizes: small runs are often faster with one. */
 export class RunThreads {
   readonly #sizes = new Map<number, ThreadChoice>();
   #runs = 0;
 
-  /** Whether a session of several threads is worth its memory. */
   get wantsWide(): boolean {
     return this.#runs >= RUNS_BEFORE;
   }
 
-  /** @param tokens of the run. */
   choose(tokens: number): Width {
     return this.wantsWide ? this.#of(tokens).width : 'narrow';
   }
@@ -244,14 +229,12 @@ interface EncoderGraphs {
   /** Loads it for several threads; undefined if runs may use one only. */
   readonly openWide: (() => Promise<LoadedGraph>) | undefined;
   readonly output: TensorDescription;
-  /** Id of the padding token. */
   readonly pad: number;
 }
 
 interface ComputeOptions {
   /** Whether nothing else runs or waits, so that the next run may use several threads. Default: never. */
   readonly alone?: () => boolean;
-  /** Indices of cancelled texts. */
   readonly cancelled?: ReadonlySet<number>;
 }
 

@@ -17,7 +17,6 @@ export type {
   WorkerStats,
 } from './inference-service.js';
 export { Medley, type MedleyAnswers, type MedleyFailure, type MedleyOptions, type MedleyResult } from './medley.js';
-export type { MemoryStats } from './model-memory.js';
 export {
   type BatchPredictionResult,
   type ExplanationResult,
@@ -37,3 +36,4 @@ export {
 export { TextModel } from './text-model.js';
 export type { RequestTrace, StageTrace } from './tracing.js';
 export type { StageTimes } from './worker.js';
+export type { MemoryStats } from './worker-pool.js';

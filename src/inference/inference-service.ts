@@ -1,7 +1,7 @@
 import type { ExecutionProvider } from '../contract/index.js';
 import type { ExplanationChoice, ModelResult } from '../families/index.js';
-import type { MemoryStats } from './model-memory.js';
 import type { StageTimes } from './worker.js';
+import type { MemoryStats } from './worker-pool.js';
 
 /** The state of an inference service, and counts of its work so far. */
 export interface InferenceStats {

@@ -11,7 +11,6 @@ interface LoadedModel {
   isForgotten: boolean;
 }
 
-/** A model that is in use until `done` is called, once. */
 interface ModelUse {
   readonly model: TextModel;
   /** Loading time in milliseconds; 0 if it was loaded before. */
@@ -77,14 +76,10 @@ class ModelCache {
 export interface WorkerOptions {
   /** Most threads of a run while nothing else runs. */
   readonly threads: number;
-  /** Where models compute. Default cpu. */
   readonly device?: Device;
 }
 
-/**
- * Length of a slice in milliseconds: somewhat longer than the target duration of a batch, so that mostly long texts take
- * several slices.
- */
+/** Somewhat longer than the target duration of a batch, so that mostly long texts take several slices. */
 const SLICE_MS = 40;
 
 interface Unfinished {
@@ -95,7 +90,6 @@ interface Unfinished {
 /** Runs models in the calling thread, which each run blocks; one call at a time, in their order. */
 export class InlineWorker implements InferenceWorker {
   readonly #models: ModelCache;
-  /** Cancelled positions by batch id. */
   readonly #cancelled = new Map<number, Set<number>>();
   readonly #unfinished = new Map<number, Unfinished>();
   #running: number | undefined;

@@ -20,9 +20,8 @@ import {
   validate,
 } from '../contract/index.js';
 import type { ModelLoader } from '../models/index.js';
-import { batchResponse, type CallOptions, queryResponse, requestOptions, toResult } from './calls.js';
+import { batchResponse, type CallOptions, PretrainedModels, queryResponse, requestOptions, toResult } from './calls.js';
 import type { InferenceService, InferenceStats, Predictions } from './inference-service.js';
-import { PretrainedModels } from './pretrained-models.js';
 import { createService, type RunOptions, runSchema } from './service.js';
 
 /** Which models a medley asks, and how it runs them. */
@@ -37,7 +36,6 @@ const medleySchema = runSchema;
 
 type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: OrchardError };
 
-/** The outcomes by model name. */
 type Outcomes<Answer> = ReadonlyMap<string, Outcome<Answer>>;
 
 /**

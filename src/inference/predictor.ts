@@ -24,13 +24,13 @@ import {
   type ExplainOptions,
   explainRequest,
   explanationResponse,
+  PretrainedModels,
   queryResponse,
   requestOptions,
   type StreamOptions,
   toResult,
 } from './calls.js';
 import type { InferenceService, InferenceStats, Predictions, RequestOptions } from './inference-service.js';
-import { PretrainedModels } from './pretrained-models.js';
 import { createService, type RunOptions, runSchema } from './service.js';
 
 /** Whose models a predictor asks, and how it runs them. */

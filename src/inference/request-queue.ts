@@ -1,5 +1,126 @@
+import { type ExplanationChoice, MAX_LEFT_OUT, type ModelResult } from '../families/index.js';
 import type { RunningBatch } from './batch-scheduler.js';
-import type { PendingRequest } from './pending-request.js';
+import type { Predictions } from './inference-service.js';
+import type { RequestTrace } from './tracing.js';
+import type { BatchAnswer, StageTimes } from './worker.js';
+
+/** Fixed work of a text, in characters: special tokens and a share of starting a run. */
+const TEXT_COST = 20;
+/** Attention grows with the square of the length: in a mini, a sixth of the work of a text of 1,000 characters. */
+const SQUARE_COST = 1.5e-4;
+/** Longer texts are truncated or read in windows, so that their work grows linearly. */
+const SQUARE_LIMIT = 2000;
+
+/** Estimated work of a text, in characters of a short text. */
+function textWork(text: string): number {
+  const { length } = text;
+  return TEXT_COST + length + SQUARE_COST * length * Math.min(length, SQUARE_LIMIT);
+}
+
+/** Characters of a word and the space before it, roughly. */
+const WORD = 6;
+
+/** A request and its answer so far. Its texts go to workers in their order, in one batch or several. */
+export class PendingRequest {
+  readonly enqueuedAt = performance.now();
+  /** The first text that is not in a batch yet. */
+  next = 0;
+  /** Whether it must not share a batch, since a shared batch has failed. */
+  solo = false;
+  /** When its first text went to a worker, by `performance.now`. */
+  startedAt: number | undefined;
+  /** Set while a tracing tool listens. */
+  trace: RequestTrace | undefined;
+  explain: ExplanationChoice | undefined;
+  noneOfThese = false;
+  readonly #results: (ModelResult | undefined)[];
+  readonly #truncated: number[] = [];
+  readonly #whenEnded: (() => void)[] = [];
+  #ended = false;
+  #unanswered: number;
+  #elapsedMs = 0;
+  /** Time of the current round: its longest batch, since they run in parallel. */
+  #round = { id: -1, elapsedMs: 0 };
+
+  constructor(
+    readonly directory: string,
+    readonly texts: readonly string[],
+    readonly resolve: (predictions: Predictions) => void,
+    readonly reject: (thrown: unknown) => void,
+    readonly account = '',
+  ) {
+    this.#results = new Array(texts.length);
+    this.#unanswered = texts.length;
+  }
+
+  get waiting(): number {
+    return this.texts.length - this.next;
+  }
+
+  /** An explained text is read again without each of its words. */
+  workOf(index: number): number {
+    const text = this.texts[index] ?? '';
+    const readings = this.explain === undefined ? 1 : 1 + Math.min(MAX_LEFT_OUT, text.length / WORD);
+    return readings * textWork(text);
+  }
+
+  /** Whether it has been answered, refused or given up. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  onEnd(ending: () => void): void {
+    this.#whenEnded.push(ending);
+  }
+
+  end(): void {
+    this.#ended = true;
+    for (const ending of this.#whenEnded) ending();
+  }
+
+  /** Returns the texts from a position on to the queue, to run without those of other requests. */
+  retryAlone(from: number): void {
+    this.solo = true;
+    this.next = Math.min(this.next, from);
+  }
+
+  take(index: number, answer: BatchAnswer, at: number): void {
+    const result = answer.results[at];
+    if (result === undefined || this.#results[index] !== undefined) return;
+    this.#results[index] = result;
+    this.#unanswered -= 1;
+    if (answer.truncated.includes(at)) this.#truncated.push(index);
+  }
+
+  /** Adds the time of a batch. @param round batches of one round run in parallel. */
+  addTime(round: number, times: StageTimes): void {
+    const elapsedMs = times.tokenize + times.run + times.decode;
+    if (round !== this.#round.id) this.#round = { id: round, elapsedMs: 0 };
+    const more = Math.max(0, elapsedMs - this.#round.elapsedMs);
+    this.#round.elapsedMs += more;
+    this.#elapsedMs += more;
+  }
+
+  /** The answer; undefined until every text has a result. */
+  get predictions(): Predictions | undefined {
+    if (this.#unanswered > 0) return undefined;
+    return {
+      results: this.#results.flatMap((result) => (result === undefined ? [] : this.#requested(result))),
+      elapsedMs: this.#elapsedMs,
+      truncated: this.#truncated.sort((a, b) => a - b),
+    };
+  }
+
+  get lacksThreshold(): boolean {
+    return this.noneOfThese && this.#results.some((result) => result?.none_of_these === undefined);
+  }
+
+  #requested(result: ModelResult): ModelResult {
+    if (this.noneOfThese) return result;
+    const { none_of_these: _, ...documented } = result;
+    return documented;
+  }
+}
 
 /** Takes turns with others, by the work done for each. */
 interface FairQueueMember {
@@ -31,7 +152,6 @@ class FairQueue {
   }
 }
 
-/** One text of a request. */
 export interface Item {
   readonly request: PendingRequest;
   readonly index: number;
@@ -48,11 +168,9 @@ export interface BatchLimits {
   readonly mayBeginLong: boolean;
 }
 
-/** The texts of the next batch. */
 class BatchDraft {
   readonly items: Item[] = [];
   work = 0;
-  /** Whether no further text can be added. */
   isFull = false;
   readonly #limits: BatchLimits;
 
@@ -60,7 +178,6 @@ class BatchDraft {
     this.#limits = limits;
   }
 
-  /** @returns whether the text was added. */
   add(request: PendingRequest, index: number): boolean {
     const { work, texts, longWork, mayBeginLong } = this.#limits;
     const own = request.workOf(index);
@@ -78,7 +195,6 @@ class BatchDraft {
     return true;
   }
 
-  /** Whether texts of the request may share the batch. */
   fits({ solo }: PendingRequest): boolean {
     const first = this.items[0]?.request;
     return first === undefined || !(solo || first.solo);
@@ -124,7 +240,6 @@ export class ModelQueue implements FairQueueMember {
     else this.#requests.push(request);
   }
 
-  /** @returns whether the request was in the queue. */
   remove(request: PendingRequest): boolean {
     const at = this.#requests.indexOf(request);
     if (at < 0) return false;
@@ -156,10 +271,7 @@ interface AccountQueues extends FairQueueMember {
   readonly fairQueue: FairQueue;
 }
 
-/**
- * All waiting requests. Accounts take turns by the work done for them, and so do the models of one account: neither a busy
- * account nor a busy model holds up another.
- */
+/** Accounts take turns by the work done for them, and so do the models of one account: none holds up another. */
 export class RequestQueue {
   readonly #accounts = new Map<string, AccountQueues>();
   readonly #fairQueue = new FairQueue();
@@ -171,7 +283,6 @@ export class RequestQueue {
     return this.#texts;
   }
 
-  /** UTF-16 code units of the texts that wait. */
   get waitingCharacters(): number {
     return this.#characters;
   }
@@ -180,17 +291,14 @@ export class RequestQueue {
     return this.#all().reduce((sum, { requests }) => sum + requests.length, 0);
   }
 
-  /** Batches that wait for their next slice. */
   get unfinished(): RunningBatch[] {
     return this.#all().flatMap(({ unfinished }) => unfinished);
   }
 
-  /** Whether no text and no unfinished batch waits. */
   get isEmpty(): boolean {
     return this.#texts === 0 && this.#all().every(({ isEmpty }) => isEmpty);
   }
 
-  /** The queues that are not empty, in the order of their turns. */
   inOrder(): ModelQueue[] {
     const waiting: { readonly queue: ModelQueue; readonly account: AccountQueues }[] = [];
     for (const account of this.#accounts.values()) {
@@ -206,7 +314,6 @@ export class RequestQueue {
     return this.#all().reduce((sum, queue) => sum + (queue.directory === directory ? queue.waitingTexts : 0), 0);
   }
 
-  /** All requests that have texts waiting. */
   requests(): PendingRequest[] {
     return this.#all().flatMap(({ requests }) => requests);
   }

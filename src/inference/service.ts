@@ -2,24 +2,372 @@ import { availableParallelism, totalmem } from 'node:os';
 import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
+  AbortedError,
   accountSchema,
+  ClosedError,
   DEVICES,
+  DeadlineError,
   type Device,
   type InferenceResponse,
   implementation,
   LOCAL_ACCOUNT,
   type OrchardError,
+  OverloadedError,
   querySchema,
+  ValidationError,
   validate,
 } from '../contract/index.js';
 import type { JudgedResult } from '../families/index.js';
 import type { DeviceInformation } from '../graph/index.js';
 import { catalogueModels, type FoundModel, type ModelLoader } from '../models/index.js';
-import { type CallOptions, queryResponse, requestOptions, toResult } from './calls.js';
-import { Dispatcher } from './dispatcher.js';
-import type { InferenceService } from './inference-service.js';
+import { BatchScheduler } from './batch-scheduler.js';
+import { type CallOptions, MAX_TIMER_MS, onAbort, queryResponse, requestOptions, toResult } from './calls.js';
+import type { InferenceService, InferenceStats, ModelStats, Predictions, RequestOptions } from './inference-service.js';
+import { PendingRequest, RequestQueue } from './request-queue.js';
 import { ThreadWorker } from './thread-worker.js';
+import { type RequestTrace, traceLoad, tracePredict } from './tracing.js';
 import type { InferenceWorker } from './worker.js';
+import { ModelMemory, type ModelSize, PooledWorker, WorkerPool } from './worker-pool.js';
+
+/** How often workers are checked while any of them is busy, in milliseconds. */
+const TICK_MS = 1000;
+
+/** Longest time for one slice of work, in milliseconds. */
+interface Timeouts {
+  readonly runMs: number;
+  /** When the slice includes loading a model. */
+  readonly loadMs: number;
+}
+
+/** Slices end after about 40 ms, between steps of at most a second: a worker that takes a minute hangs. */
+const TIMEOUTS: Timeouts = { runMs: 60_000, loadMs: 300_000 };
+
+interface WatchOptions {
+  readonly tick: () => void;
+  /** After this time without work, workers free their memory. */
+  readonly idleMs: number;
+  readonly timeouts?: Timeouts | undefined;
+}
+
+/** Replaces workers that hang, lets others take over waiting work, and frees the memory of workers idle for long. */
+class Watchdog {
+  readonly #workers: readonly PooledWorker[];
+  readonly #options: WatchOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(workers: readonly PooledWorker[], options: WatchOptions) {
+    this.#workers = workers;
+    this.#options = options;
+  }
+
+  /** Starts to watch; call it with each request. */
+  start(): void {
+    if (this.#timer !== undefined) return;
+    this.stop();
+    this.#timer = setInterval(() => this.#look(), TICK_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    clearTimeout(this.#idle);
+    this.#timer = undefined;
+    this.#idle = undefined;
+  }
+
+  #wait(): void {
+    this.stop();
+    const rest = () => {
+      for (const worker of this.#workers) if (!worker.isBusy && worker.unfinished === 0) worker.rest();
+    };
+    if (this.#options.idleMs <= MAX_TIMER_MS) this.#idle = setTimeout(rest, this.#options.idleMs).unref();
+  }
+
+  #look(): void {
+    this.#options.tick();
+    const busy = this.#workers.filter(({ isBusy }) => isBusy);
+    if (busy.length === 0) this.#wait();
+    const now = performance.now();
+    for (const { thread, loading, busySince } of busy) {
+      const { loadMs, runMs } = this.#options.timeouts ?? TIMEOUTS;
+      const ms = loading !== undefined ? loadMs : runMs;
+      if (now - busySince <= ms) continue;
+      const what = loading !== undefined ? 'loading a model' : 'its work';
+      thread.abandon(`an inference worker did not end ${what} within ${ms / 1000} s; it is replaced`);
+    }
+  }
+}
+
+/** Most characters that may wait, for any number of texts. */
+const MAX_WAITING_CHARACTERS = 2 ** 24;
+/** Memory per character of a waiting text, and of a running one with its tokens, windows and outputs. */
+const WAITING_BYTES = 2;
+const RUNNING_BYTES = 100;
+/** How long closing waits for unanswered requests. */
+const CLOSE_MS = 10_000;
+const IDLE_MS = 600_000;
+
+export interface DispatcherOptions {
+  readonly maxWaiting: number;
+  /** Most memory of models and texts together, in bytes. Default: no limit. */
+  readonly memoryLimit?: number;
+  /** Default: 0 for models that are not loaded. */
+  readonly sizeOf?: ModelSize;
+  /** Default 10 s. */
+  readonly closeMs?: number;
+  /** Time without requests after which threads end and free their memory. Default 10 minutes. */
+  readonly idleMs?: number;
+  readonly timeouts?: Timeouts;
+}
+
+/** Passes texts to workers, model by model, first in, first out. Texts of one turn of the event loop share batches. */
+export class Dispatcher implements InferenceService {
+  readonly #queue = new RequestQueue();
+  readonly #workers: readonly PooledWorker[];
+  readonly #pool: WorkerPool;
+  readonly #memory: ModelMemory;
+  readonly #scheduler: BatchScheduler;
+  readonly #watch: Watchdog;
+  readonly #maxWaiting: number;
+  readonly #closeMs: number;
+  readonly #requests = { answered: 0, refused: 0, cancelled: 0, failed: 0 };
+  /** Requests whose models are being measured. */
+  readonly #arriving = new Map<PendingRequest, Promise<void>>();
+  /** Folders to forget once no request for their models is left. */
+  readonly #forgotten = new Set<string>();
+  #isScheduled = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(workers: readonly InferenceWorker[], options: DispatcherOptions) {
+    const { maxWaiting, memoryLimit = Number.POSITIVE_INFINITY, sizeOf = () => 0 } = options;
+    this.#maxWaiting = maxWaiting;
+    this.#closeMs = options.closeMs ?? CLOSE_MS;
+    this.#workers = workers.map((worker) => new PooledWorker(worker));
+    this.#memory = new ModelMemory(memoryLimit, this.#workers, sizeOf, () => this.#textBytes);
+    this.#pool = new WorkerPool(this.#workers, this.#memory);
+    this.#scheduler = new BatchScheduler(this.#queue, this.#pool, this.#memory, {
+      idle: () => {
+        this.#schedule();
+        this.#forgetAgain();
+      },
+      answered: (request, predictions) => {
+        if (request.lacksThreshold) this.#fail(request, withoutThreshold());
+        else this.#end(request, 'answered', () => request.resolve(predictions));
+      },
+      failed: (request, thrown) => this.#fail(request, thrown),
+    });
+    const tick = () => this.#scheduler.start();
+    const { idleMs = IDLE_MS, timeouts } = options;
+    this.#watch = new Watchdog(this.#workers, { tick, idleMs, timeouts });
+  }
+
+  predict(
+    directory: string,
+    texts: readonly string[],
+    { signal, deadlineMs, account, explain, noneOfThese }: RequestOptions = {},
+  ): Promise<Predictions> {
+    const ask = (trace: RequestTrace | undefined) =>
+      new Promise<Predictions>((resolve, reject) => {
+        const request = new PendingRequest(directory, texts, resolve, reject, account);
+        this.#checkOpen();
+        if (signal?.aborted) throw new AbortedError('inference', { cause: signal.reason });
+        if (texts.length === 0) return resolve({ results: [], elapsedMs: 0, truncated: [] });
+        this.#checkRoom(texts);
+        const measuring = this.#memory.measure(directory);
+        request.trace = trace;
+        request.explain = explain;
+        request.noneOfThese = noneOfThese ?? false;
+        if (signal !== undefined) this.#watchSignal(signal, request);
+        if (deadlineMs !== undefined) this.#watchDeadline(deadlineMs, request);
+        if (measuring === undefined) this.#enqueue(request);
+        else this.#arriving.set(request, this.#enqueueAfter(measuring, request));
+      });
+    return tracePredict(directory, texts.length, ask);
+  }
+
+  async warm(directory: string): Promise<void> {
+    this.#checkOpen();
+    await this.#memory.measure(directory);
+    const worker = this.#pool.workerToLoad(directory);
+    if (worker === undefined) return;
+    if (!worker.models.has(directory)) this.#memory.makeRoomFor(directory);
+    const startedAt = performance.now();
+    this.#watch.start();
+    const { ms } = await worker.load(directory, this.#memory.bytesOf(directory));
+    this.#schedule();
+    if (ms === 0) return;
+    this.#pool.figuresOf(directory).loadMs = ms;
+    traceLoad(directory, startedAt, ms);
+  }
+
+  forget(directory: string): void {
+    this.#pool.forget(directory);
+    // Earlier requests may load it again.
+    if (this.#isAsked(directory)) this.#forgotten.add(directory);
+  }
+
+  stats(): InferenceStats {
+    return {
+      waitingRequests: this.#queue.waitingRequests,
+      waitingTexts: this.#queue.waitingTexts,
+      runningTexts: this.#scheduler.begun.reduce((sum, { items }) => sum + items.length, 0),
+      requests: { ...this.#requests },
+      texts: this.#scheduler.texts,
+      stages: this.#scheduler.stages,
+      memory: this.#memory.stats,
+      models: [...this.#pool.figures].map(([directory, { texts, textMs }]) => ({
+        directory,
+        workers: this.#pool.workersWith(directory).length,
+        waitingTexts: this.#queue.waitingFor(directory),
+        texts,
+        textMs,
+        ...this.#deviceOf(directory),
+      })),
+      workers: this.#workers.map(({ isBusy, models }) => ({ busy: isBusy, models: models.size })),
+    };
+  }
+
+  #deviceOf(directory: string): Pick<ModelStats, 'device' | 'deviceFailure'> {
+    const [worker] = this.#pool.workersWith(directory);
+    const { device = 'cpu', failure } = worker?.models.get(directory)?.deviceUse ?? {};
+    return { device, ...(failure !== undefined && { deviceFailure: failure }) };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#shutDown();
+    return this.#closing;
+  }
+
+  async #shutDown(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#closeMs);
+    });
+    await Promise.race([this.#drained(), late]);
+    clearTimeout(timer);
+    for (const request of this.#arriving.keys()) this.#fail(request, new ClosedError('inference service'));
+    this.#scheduler.failAll(new ClosedError('inference service'));
+    await Promise.all(this.#workers.map(({ thread }) => thread.close()));
+    this.#watch.stop();
+  }
+
+  async #drained(): Promise<void> {
+    await Promise.all(this.#arriving.values());
+    await this.#scheduler.drained();
+  }
+
+  get #textBytes(): number {
+    const running = this.#scheduler.begun.reduce((sum, { characters }) => sum + characters, 0);
+    return WAITING_BYTES * this.#queue.waitingCharacters + RUNNING_BYTES * running;
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== undefined) throw new ClosedError('inference service');
+  }
+
+  /** An empty queue takes any request: otherwise, one that is larger than the limits could never be answered. */
+  #checkRoom(texts: readonly string[]): void {
+    let { waitingTexts, waitingCharacters } = this.#queue;
+    for (const arriving of this.#arriving.keys()) {
+      waitingTexts += arriving.waiting;
+      waitingCharacters += charactersOf(arriving.texts);
+    }
+    if (waitingTexts === 0) return;
+    const characters = charactersOf(texts);
+    const fits =
+      waitingTexts + texts.length <= this.#maxWaiting &&
+      waitingCharacters + characters <= MAX_WAITING_CHARACTERS &&
+      this.#memory.couldTake(WAITING_BYTES * characters);
+    if (fits) return;
+    this.#requests.refused += 1;
+    throw new OverloadedError(waitingTexts, this.#scheduler.waitingMs);
+  }
+
+  #enqueue(request: PendingRequest): void {
+    this.#queue.add(request);
+    this.#watch.start();
+    this.#schedule();
+  }
+
+  async #enqueueAfter(measuring: Promise<void>, request: PendingRequest): Promise<void> {
+    try {
+      await measuring;
+      if (!request.ended) this.#enqueue(request);
+    } catch (thrown) {
+      this.#fail(request, thrown);
+    } finally {
+      this.#arriving.delete(request);
+    }
+  }
+
+  #isAsked(directory: string): boolean {
+    return (
+      this.#queue.waitingFor(directory) > 0 || this.#scheduler.begun.some(({ queue }) => queue.directory === directory)
+    );
+  }
+
+  #forgetAgain(): void {
+    for (const directory of this.#forgotten) {
+      if (this.#isAsked(directory)) continue;
+      this.#forgotten.delete(directory);
+      this.#pool.forget(directory);
+    }
+  }
+
+  #watchSignal(signal: AbortSignal, request: PendingRequest): void {
+    const abort = () => this.#cancel(request, new AbortedError('inference', { cause: signal.reason }));
+    request.onEnd(onAbort(signal, abort));
+  }
+
+  #watchDeadline(deadlineMs: number, request: PendingRequest): void {
+    const timer = setTimeout(() => this.#cancel(request, new DeadlineError(deadlineMs)), deadlineMs);
+    request.onEnd(() => clearTimeout(timer));
+  }
+
+  #cancel(request: PendingRequest, error: AbortedError | DeadlineError): void {
+    this.#withdraw(request);
+    this.#end(request, 'cancelled', () => request.reject(error));
+  }
+
+  #fail(request: PendingRequest, thrown: unknown): void {
+    this.#withdraw(request);
+    this.#end(request, 'failed', () => request.reject(thrown));
+  }
+
+  #withdraw(request: PendingRequest): void {
+    this.#queue.remove(request);
+    this.#scheduler.cancel(request);
+  }
+
+  #end(request: PendingRequest, outcome: 'answered' | 'cancelled' | 'failed', settle: () => void): void {
+    if (request.ended) return;
+    request.end();
+    this.#requests[outcome] += 1;
+    settle();
+  }
+
+  /** After the microtasks that are due, so that callers that were just answered can ask again first. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    queueMicrotask(() =>
+      process.nextTick(() => {
+        this.#isScheduled = false;
+        this.#scheduler.start();
+      }),
+    );
+  }
+}
+
+function withoutThreshold(): ValidationError {
+  const msg =
+    'the model has no threshold for it: only classifiers have one, and those that an earlier release trained have none; train it again';
+  return new ValidationError([{ loc: ['noneOfThese'], msg, type: 'unsupported' }]);
+}
+
+function charactersOf(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0);
+}
 
 /** A worker whose code is loaded on first use. */
 function lazyWorker(load: () => Promise<InferenceWorker>): InferenceWorker {
@@ -108,7 +456,6 @@ const serviceSchema = z.strictObject({
 });
 type ServiceSettings = z.infer<typeof serviceSchema>;
 
-/** Options that predictors and medleys share. */
 export const runSchema = serviceSchema.extend({
   inference: implementation<InferenceService>(
     ['predict', 'warm', 'forget', 'stats', 'close'],
@@ -126,7 +473,6 @@ export function inferenceService(options: ServiceOptions = {}): InferenceService
   return createService(validate(serviceSchema, options));
 }
 
-/** Creates the service that these settings describe. */
 export function createService({ isolation, workers, threads, device, ...settings }: ServiceSettings): InferenceService {
   // Loaded with the first model.
   const sizeOf = async (directory: string) => (await import('./model-size.js')).memoryOfFolder(directory);
@@ -149,10 +495,7 @@ export interface OpenOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * An inference service that has loaded one model.
- * @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError
- */
+/** A service with one model. @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
 export async function serviceFor(
   { name, directory }: FoundModel,
   { service, signal }: Pick<OpenOptions, 'service' | 'signal'>,

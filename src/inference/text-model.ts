@@ -28,11 +28,7 @@ const MAX_REMEMBERED_TOKENS = 1 << 16;
 export class SharedTokenizers {
   readonly #tokenizers = new Map<string, WeakRef<Tokenizer>>();
 
-  /**
-   * @param key the text of both files. @param json the parsed tokenizer.json. @param config the parsed
-   * tokenizer_config.json.
-   * @throws ModelFolderError
-   */
+  /** @param key the text of both files, which are given parsed. @throws ModelFolderError */
   load(key: string, json: unknown, config: unknown): Tokenizer {
     for (const [other, tokenizer] of this.#tokenizers) {
       if (tokenizer.deref() === undefined) this.#tokenizers.delete(other);
@@ -81,11 +77,7 @@ export class RememberingTokenizer implements Tokenizer {
   }
 }
 
-/**
- * Checks that a folder's tokenizer fits its settings: the encoder has a row for each token, and windows have room for text
- * and overlap by at most half.
- * @throws ModelFolderError
- */
+/** The encoder needs a row for each token; windows need room for text and overlap by at most half. */
 function checkReading(directory: string, config: ModelFolderConfig, tokenizer: Tokenizer): void {
   const { vocab_size: rows } = config;
   const { max_tokens, window_overlap = 0 } = config.orchard;
@@ -112,10 +104,7 @@ const TYPES = 'token_type_ids';
 const SYMBOLS = ['batch', 'tokens'];
 /** Outputs for each text, or for each token. */
 const MAX_OUTPUTS = 65_536;
-/**
- * The largest magnitude of an output: logits and hidden states stay below 1,000. Larger ones overflow float32 when they are
- * blended, and no label has a score then.
- */
+/** Logits and hidden states stay below 1,000; far larger ones overflow float32 when they are blended. */
 const LARGEST_OUTPUT = 1e6;
 
 /** A graph whose failures name the folder. @throws ModelFolderError if it is no encoder; in runs, for outputs out of range. */
@@ -190,13 +179,7 @@ export class TextModel {
     return this.#graph.use;
   }
 
-  /**
-   * @param directory a model folder.
-   * @param threads most threads of a run while nothing else runs; other runs use one.
-   * @param tokenizers shared with other models of the same thread.
-   * @param device a device that fails is replaced by the CPU.
-   * @throws ModelFolderError for a file that is missing or does not fit
-   */
+  /** @param tokenizers shared with other models of the thread. @throws ModelFolderError for a file that doesn't fit */
   static async load(
     directory: string,
     threads: number,

@@ -10,13 +10,10 @@ import { ownFile, startThread } from '../system/index.js';
 import type { WorkerOptions } from './inline-worker.js';
 import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
 
-/** What a worker thread starts with. */
 export interface WorkerSettings extends WorkerOptions {
-  /** Counts the running calls of ONNX Runtime. */
   readonly nativeCalls: Int32Array;
 }
 
-/** A message to a worker thread. */
 export type PoolMessage =
   | { readonly type: 'run'; readonly ask: number; readonly batch: Batch }
   | { readonly type: 'resume'; readonly ask: number; readonly id: number; readonly alone: boolean }
@@ -45,13 +42,9 @@ const openWorker: OpenWorker = (workerData) => {
   return startThread(ownFile('inference-worker.js', fileUrl), { workerData });
 };
 
-/** How long closing waits for a thread to end. */
 const CLOSE_MS = 3000;
 
-/**
- * A worker thread that runs models. It starts on first use, and again on the next use after its end: a thread that dies
- * fails its open requests and nothing else. An idle thread doesn't keep the process alive.
- */
+/** Starts on first use and after its end: a thread that dies fails its open requests and nothing else. */
 export class ThreadWorker implements InferenceWorker {
   onLost?: () => void;
   readonly #unanswered = new Map<number, PendingAsk>();
@@ -121,7 +114,6 @@ export class ThreadWorker implements InferenceWorker {
     clearTimeout(timer);
   }
 
-  /** Starts the thread ahead of its first work, which reports a failure to start. */
   start(): void {
     try {
       this.#started().unref();

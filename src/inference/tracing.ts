@@ -1,6 +1,6 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { Predictions } from './inference-service.js';
-import type { PendingRequest } from './pending-request.js';
+import type { PendingRequest } from './request-queue.js';
 import type { BatchAnswer } from './worker.js';
 
 /**
@@ -58,7 +58,6 @@ interface AnsweredBatch {
   readonly answer: BatchAnswer;
 }
 
-/** Publishes the stages of a batch as contiguous spans. */
 export function traceBatch({ directory, requests, texts, startedAt, answer }: AnsweredBatch): void {
   const traces = () => requests.flatMap(({ trace }) => trace ?? []);
   if (stages.queue.hasSubscribers) {

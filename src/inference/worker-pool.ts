@@ -1,23 +1,20 @@
+import { MemoryLimitError } from '../contract/index.js';
 import type { DeviceUse } from './device-graph.js';
-import type { ModelMemory } from './model-memory.js';
 import type { Batch, BatchAnswer, InferenceWorker, Loaded, StageTimes } from './worker.js';
 
-/** A model that a worker has loaded or is loading. */
-export interface WorkerModel {
+interface WorkerModel {
   /** Approximate memory in bytes; estimated from its files until it is loaded. */
   bytes: number;
   /** By `performance.now`. */
   usedAt: number;
   /** Its batches that run or are unfinished. */
   uses: number;
-  /** Where it computed last. */
   deviceUse?: DeviceUse | undefined;
 }
 
 /** A worker, its current work, and the models that it was asked for. */
 export class PooledWorker {
   readonly models = new Map<string, WorkerModel>();
-  /** The model that it is loading. */
   loading: string | undefined;
   /** When its current work began, by `performance.now`. */
   busySince = 0;
@@ -32,14 +29,12 @@ export class PooledWorker {
     return this.#asked > 0;
   }
 
-  /** Number of batches that it has begun and not finished. */
   get unfinished(): number {
     let uses = 0;
     for (const model of this.models.values()) uses += model.uses;
     return uses;
   }
 
-  /** Loads a model. @param bytes estimated memory of the model. */
   async load(directory: string, bytes: number): Promise<Loaded> {
     const isNew = !this.models.has(directory);
     const model = this.#modelOf(directory, bytes);
@@ -54,11 +49,7 @@ export class PooledWorker {
     }
   }
 
-  /**
-   * Begins a batch.
-   * @param bytes estimated memory of its model.
-   * @param started called with the batch's id before the worker answers.
-   */
+  /** @param bytes estimated memory of its model. @param started called with the id before the worker answers. */
   async run(batch: Omit<Batch, 'id'>, bytes: number, started: (id: number) => void): Promise<BatchAnswer> {
     this.#lastId += 1;
     const id = this.#lastId;
@@ -81,7 +72,6 @@ export class PooledWorker {
     }
   }
 
-  /** Continues a batch. */
   async resume(id: number, alone: boolean, directory: string): Promise<BatchAnswer> {
     const model = this.models.get(directory);
     let isUnfinished = false;
@@ -95,7 +85,6 @@ export class PooledWorker {
     }
   }
 
-  /** Gives up an unfinished batch. */
   drop(id: number, directory: string, positions: readonly number[]): void {
     const model = this.models.get(directory);
     if (model !== undefined) model.uses = Math.max(0, model.uses - 1);
@@ -108,7 +97,6 @@ export class PooledWorker {
     this.thread.forget(directory);
   }
 
-  /** Frees the memory of an idle worker. */
   rest(): void {
     this.models.clear();
     this.thread.rest();
@@ -144,7 +132,6 @@ const LOAD_MS = 100;
 /** Half-life of lost time in milliseconds: only steady loss is worth another copy of a model. */
 const LOST_TIME_HALF_LIFE_MS = 3000;
 
-/** What was measured of a model's runs. */
 class ModelFigures {
   loadMs = LOAD_MS;
   texts = 0;
@@ -211,15 +198,11 @@ export class WorkerPool {
     return this.#figures;
   }
 
-  /** The workers that have a model. */
   workersWith(directory: string): PooledWorker[] {
     return this.workers.filter(({ models }) => models.has(directory));
   }
 
-  /**
-   * The idle workers that should run a model now, with room made for it; none if it should wait for memory or for a busy
-   * worker that has it.
-   */
+  /** The idle workers that should run a model now, with room made; none if it should wait. */
   workersFor(directory: string): PooledWorker[] {
     const owners = this.workersWith(directory);
     const idle = owners.filter(({ isBusy }) => !isBusy);
@@ -257,4 +240,112 @@ function leastModels(workers: readonly PooledWorker[]): PooledWorker | undefined
   const [first] = workers;
   if (first === undefined) return undefined;
   return workers.reduce((least, worker) => (worker.models.size < least.models.size ? worker : least), first);
+}
+
+/** Memory of an inference service, in bytes. */
+export interface MemoryStats {
+  /** The option `memoryLimit`. */
+  readonly limit: number;
+  /** Loaded models, counted once per thread; estimated from their files. */
+  readonly models: number;
+  /** Waiting and running texts with their tokens and outputs; estimated from their lengths. */
+  readonly texts: number;
+}
+
+/** Estimates a loaded model's bytes. */
+export type ModelSize = (directory: string) => number | Promise<number>;
+
+/** Keeps loaded models and texts within a limit: the least recently used models are unloaded first. */
+export class ModelMemory {
+  readonly #limit: number;
+  readonly #workers: readonly PooledWorker[];
+  readonly #sizeOf: ModelSize;
+  readonly #textBytes: () => number;
+  readonly #sizes = new Map<string, number>();
+
+  constructor(limit: number, workers: readonly PooledWorker[], sizeOf: ModelSize, textBytes: () => number) {
+    this.#limit = limit;
+    this.#workers = workers;
+    this.#sizeOf = sizeOf;
+    this.#textBytes = textBytes;
+  }
+
+  get stats(): MemoryStats {
+    return { limit: this.#limit, models: this.#modelBytes, texts: this.#textBytes() };
+  }
+
+  bytesOf(directory: string): number {
+    return this.#sizes.get(directory) ?? 0;
+  }
+
+  /** Before a first request; a promise if that takes time. @throws MemoryLimitError for a model above the limit */
+  measure(directory: string): undefined | Promise<void> {
+    if (this.#sizes.has(directory)) return undefined;
+    const size = this.#sizeOf(directory);
+    if (typeof size !== 'number') return size.then((bytes) => this.#note(directory, bytes));
+    return void this.#note(directory, size);
+  }
+
+  hasRoomFor(directory: string): boolean {
+    return this.#used + this.bytesOf(directory) <= this.#limit;
+  }
+
+  /** Whether texts of this size fit, once all unused models are unloaded. */
+  couldTake(bytes: number): boolean {
+    const inUse = this.#sum((model) => (model.uses > 0 ? model.bytes : 0));
+    return this.#textBytes() + inUse + bytes <= this.#limit;
+  }
+
+  /** Unloads least recently used models until a model fits. @returns whether it fits, or no other model is loaded */
+  makeRoomFor(directory: string): boolean {
+    while (!this.hasRoomFor(directory)) {
+      const oldest = this.#leastRecentlyUsed();
+      // Texts that wait for the model can't be freed before it runs.
+      if (oldest === undefined) return this.#modelBytes === 0;
+      oldest.worker.forget(oldest.directory);
+    }
+    return true;
+  }
+
+  /** Unloads least recently used models until the limit is kept or all others are in use. */
+  trim(): void {
+    while (this.#used > this.#limit) {
+      const oldest = this.#leastRecentlyUsed();
+      if (oldest === undefined) return;
+      oldest.worker.forget(oldest.directory);
+    }
+  }
+
+  forget(directory: string): void {
+    this.#sizes.delete(directory);
+  }
+
+  get #used(): number {
+    return this.#modelBytes + this.#textBytes();
+  }
+
+  get #modelBytes(): number {
+    return this.#sum(({ bytes }) => bytes);
+  }
+
+  #sum(bytesOf: (model: WorkerModel) => number): number {
+    let sum = 0;
+    for (const { models } of this.#workers) for (const model of models.values()) sum += bytesOf(model);
+    return sum;
+  }
+
+  #note(directory: string, bytes: number): void {
+    if (bytes > this.#limit) throw new MemoryLimitError(`the model in ${directory}`, bytes, this.#limit);
+    this.#sizes.set(directory, bytes);
+  }
+
+  #leastRecentlyUsed(): { readonly worker: PooledWorker; readonly directory: string } | undefined {
+    let oldest: { worker: PooledWorker; directory: string; usedAt: number } | undefined;
+    for (const worker of this.#workers) {
+      for (const [directory, { uses, usedAt }] of worker.models) {
+        if (uses === 0 && (oldest === undefined || usedAt < oldest.usedAt)) oldest = { worker, directory, usedAt };
+      }
+    }
+    return oldest;
+  }
 }

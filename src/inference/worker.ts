@@ -5,7 +5,6 @@ import type { DeviceUse } from './device-graph.js';
 export interface Batch {
   /** Unique in its worker. */
   readonly id: number;
-  /** The model's folder. */
   readonly directory: string;
   readonly texts: readonly string[];
   /** What to explain of each text, by position; undefined for texts without an explanation. Default: none. */
@@ -29,34 +28,27 @@ export interface StageTimes {
 export interface BatchAnswer {
   /** By position in the batch; undefined for cancelled texts, and for all texts while work is left. */
   readonly results: readonly (ModelResult | undefined)[];
-  /** Positions of texts of which only the beginning was read. */
   readonly truncated: readonly number[];
   /** Number of tokens, those of overlapping windows included. */
   readonly tokens: number;
-  /** Of this slice. */
   readonly times: StageTimes;
   /** Whether work is left for `resume`. */
   readonly isUnfinished: boolean;
   /** Approximate memory of the model in bytes, if this call loaded it. */
   readonly loadedBytes?: number | undefined;
-  /** Where the model computed. */
   readonly deviceUse?: DeviceUse;
 }
 
 export interface Loaded {
   /** Milliseconds; 0 if it was loaded already. */
   readonly ms: number;
-  /** Approximate memory that it takes, in bytes. */
   readonly bytes: number;
-  /** Where it computes. */
   readonly deviceUse?: DeviceUse;
 }
 
 /** A thread that runs models, one slice of a batch at a time, so that no text delays others for long. */
 export interface InferenceWorker {
-  /** Begins a batch. */
   run(batch: Batch): Promise<BatchAnswer>;
-  /** Continues an unfinished batch. */
   resume(id: number, alone: boolean): Promise<BatchAnswer>;
   /** Skips what is not computed yet of these texts. Without effect once the batch was answered. */
   cancel(id: number, positions: readonly number[]): void;

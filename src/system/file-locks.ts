@@ -18,33 +18,25 @@ const MAX_PAUSE_MS = 8;
 
 /** For locks that are held longer than for a write. */
 interface FileLockOptions {
-  /**
-   * How long a holder on another machine may be silent before its lock is broken, although it may still be
-   * alive.
-   */
+  /** How long a holder on another machine may be silent before its lock is broken, although it may still be alive. */
   readonly silenceMs?: number;
-  /** Longest pause between two attempts at a lock that is taken. */
   readonly maxPauseMs?: number;
 }
 
-/** How to wait for a lock. */
 interface LockWaiting {
-  /** Ends the wait, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Gives anything that changes while the holder is at work, such as the size of a file that it writes. */
   readonly signOfLife?: () => Promise<string>;
 }
 
 /**
- * Locks between processes that share a directory. A lock is a file with an {@link ownedName} of its holder. It is created
- * whole, by link(2), which fails if the name is taken, so only one process can create it. Its holder unlinks
- * it. If the holder has died, another process does so: one that holds the lock `<name>.break` and still finds
- * the dead holder's name in the file. As no other process may unlink it then, a living holder's lock is never
- * broken.
+ * Locks between processes that share a directory. A lock is a file with an {@link ownedName} of its holder. It is
+ * created whole, by link(2), which fails if the name is taken, so only one process can create it. Its holder unlinks
+ * it. If the holder has died, another process does so: one that holds the lock `<name>.break` and still finds the dead
+ * holder's name in the file. As no other process may unlink it then, a living holder's lock is never broken.
  *
- * There is one exception: a holder on another machine, whose death can't be seen, loses its lock after 30
- * silent seconds, which is thousands of times longer than a storage needs one. {@link Lock.confirm} then
- * stops that holder.
+ * There is one exception: a holder on another machine, whose death can't be seen, loses its lock after 30 silent
+ * seconds, which is thousands of times longer than a storage needs one. {@link Lock.confirm} then stops that holder.
  */
 export class FileLocks {
   readonly #directory: string;
@@ -113,7 +105,6 @@ export class FileLocks {
   }
 }
 
-/** A lock while it is held. */
 export class Lock {
   readonly #path: string;
   readonly #holding: string;

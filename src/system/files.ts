@@ -39,10 +39,7 @@ const HOST = createHash('sha256')
   .digest('hex')
   .slice(0, 16);
 
-/**
- * A new name for something that only this process may use. It says which process that is, so that another one can tell
- * by the name alone when it is no longer needed.
- */
+/** A name that says which process uses it, so that another one can tell when it is no longer needed. */
 export function ownedName(): string {
   return `${process.pid}.${STARTED}.${HOST}.${randomUUID()}`;
 }
@@ -55,10 +52,7 @@ export function ownerOf(name: string): 'living' | 'ended' | 'elsewhere' | undefi
   return hasEnded(Number(pid), started) ? 'ended' : 'living';
 }
 
-/**
- * Ends the process that made a name, if it lives and is certainly the same one. Waits until it has ended, at most
- * `patienceMs`.
- */
+/** Ends the process that made a name, if it is certainly the same one; waits at most `patienceMs` for its end. */
 export async function endOwnerOf(name: string, patienceMs: number): Promise<void> {
   const [, pid, started] = OWNED.exec(name) ?? [];
   if (pid === undefined || Number(pid) === process.pid) return;
@@ -91,9 +85,8 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * From /proc/<pid>/stat (proc(5)): field 3 is the state, 20 the number of threads, 22 the start time. A
- * zombie is over once no other thread is left: until then, a system call of another thread may still take
- * effect.
+ * From /proc/<pid>/stat (proc(5)): field 3 is the state, 20 the number of threads, 22 the start time. A zombie is over
+ * once no other thread is left: until then, a system call of another thread may still take effect.
  */
 function linuxStatus(pid: number): { started: string; isOver: boolean } | undefined {
   try {
@@ -124,9 +117,7 @@ function bootId(): string {
 }
 
 const ON_WINDOWS = process.platform === 'win32';
-/**
- * Virus scanners and indexers keep files open for moments, in which Windows refuses to move or delete them.
- */
+/** Virus scanners and indexers keep files open for moments, in which Windows refuses to move or delete them. */
 const WINDOWS_ATTEMPTS = 20;
 const WINDOWS_PAUSE_MS = 50;
 
@@ -151,9 +142,7 @@ export async function ensureDirectory(path: string): Promise<void> {
   for (let made = path; made.length >= firstNew.length; made = dirname(made)) await flushDirectory(dirname(made));
 }
 
-/**
- * Writes a new file and flushes it to the medium; {@link flushDirectory} does that for its directory entry.
- */
+/** Writes a new file and flushes it to the medium; {@link flushDirectory} does that for its directory entry. */
 export async function writeFlushed(path: string, content: string | Uint8Array, mode?: number): Promise<void> {
   const file = await open(path, 'wx', mode);
   try {
@@ -277,10 +266,7 @@ interface ReplaceOptions {
   readonly draft?: string;
 }
 
-/**
- * Writes a file and flushes it to the medium; its directory is created if it is missing. Readers find the
- * whole earlier or the whole new content, even after a crash at any point.
- */
+/** Flushed and atomic: readers find the whole earlier or the whole new content, even after a crash. */
 export async function replaceFile(
   path: string,
   content: string | Uint8Array,
@@ -299,9 +285,8 @@ export async function replaceFile(
 }
 
 /**
- * Makes a change in a directory, which is created with its parents if it is missing; all of this then
- * survives a power cut. If {@link unlinkWithEmptyParents} removes the directory in between, the change is
- * made again.
+ * Makes a change in a directory, which is created with its parents if it is missing; all of this then survives a power
+ * cut. If {@link unlinkWithEmptyParents} removes the directory in between, the change is made again.
  */
 export async function inDirectory(directory: string, change: () => Promise<void>): Promise<void> {
   let topmost = directory;
@@ -318,10 +303,7 @@ export async function inDirectory(directory: string, change: () => Promise<void>
   await Promise.all(directoriesUpTo(directory, topmost).map(flushIfPresent));
 }
 
-/**
- * Deletes a file, and then the directories above it that are empty, up to `root`, which stays.
- * @returns false if there is no such file.
- */
+/** Deletes a file, and the empty directories above it up to `root`, which stays. @returns false if it is absent. */
 export async function unlinkWithEmptyParents(path: string, root: string): Promise<boolean> {
   if (!(await unlinkIfPresent(path))) return false;
   let directory = dirname(path);
@@ -350,9 +332,7 @@ async function flushIfPresent(directory: string): Promise<boolean> {
   }
 }
 
-/**
- * @returns false if it stays. An empty one may stay on Windows, while a process reads it, which does no harm.
- */
+/** @returns false if it stays. An empty one may stay on Windows, while a process reads it, which does no harm. */
 async function removeIfEmpty(directory: string): Promise<boolean> {
   try {
     await rmdir(directory);
@@ -389,7 +369,6 @@ export function isInnerName(name: string): boolean {
     .every((part) => part !== '' && !/[. ]$/.test(part) && !part.startsWith(' ') && !DEVICE.test(part));
 }
 
-/** A file that may be read. */
 interface InnerFile {
   /** Without symbolic links. */
   readonly path: string;
@@ -464,17 +443,14 @@ export interface FileContent {
   readonly sha256: string;
 }
 
-/** A file of a folder with when it was written. */
 export interface FolderFile extends FileContent {
   /** In whole milliseconds since 1970. */
   readonly modifiedMs: number;
 }
 
-/** Remembers the hashes of files that have not been touched since. */
 export class KnownHashes {
   readonly #known = new Map<string, { readonly stamp: string; readonly sha256: string }>();
 
-  /** The hash of a file, computed unless it is known for this stamp. */
   async of(path: string, stamp: string): Promise<string> {
     const known = this.#known.get(path);
     if (known?.stamp === stamp) return known.sha256;
@@ -591,10 +567,7 @@ function removeExisting(): void {
   for (const path of existing) rmSync(path, { recursive: true, force: true });
 }
 
-/**
- * Deletes the temporary files of processes that have ended, and keeps those of living ones. Files of other machines,
- * whose processes can't be seen, go after an hour.
- */
+/** Deletes temporary files of ended processes; those of other machines, which can't be seen, after an hour. */
 export async function sweepTemporaryFiles(directory: string): Promise<void> {
   const names = await namesIn(directory);
   await Promise.allSettled(names.map((name) => deleteIfLeft(name, join(directory, name))));

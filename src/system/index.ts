@@ -72,8 +72,9 @@ export {
   NetworkFailure,
   type RequestOptions,
   type RetryOptions,
+  requirePublicHost,
 } from './network.js';
-export { quantizeRow, type Scored, scoreBelowTop, topScores } from './numbers.js';
+export { quantizeRow, Random, type Scored, scoreBelowTop, topScores } from './numbers.js';
 export {
   filterWithPauses,
   isPauseDue,
@@ -85,6 +86,4 @@ export {
   withPauses,
 } from './pauses.js';
 export { publicFetch } from './public-fetch.js';
-export { Random } from './random.js';
-export { requirePublicHost } from './require-public-host.js';
 export { lockDevice, startThread, turnTelemetryOff } from './threads.js';

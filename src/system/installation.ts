@@ -77,10 +77,7 @@ function* places(name: OwnFile, ownUrl: () => URL): Generator<URL> {
   }
 }
 
-/**
- * The `require` of a place from which Node finds the package: this code's, that of the script that runs, or the library's
- * where that is installed; this code's if it is nowhere.
- */
+/** The `require` of the first place from which Node finds the package; this code's if none does. */
 export function requireFor(name: string): NodeJS.Require {
   for (const start of packagePlaces()) {
     const found = requireFrom(start);
@@ -99,10 +96,7 @@ function* packagePlaces(): Generator<string> {
   }
 }
 
-/**
- * From where files and packages are looked for: the code and the script that runs. Not the working directory, where
- * untrusted files may lie.
- */
+/** This code and the script that runs; not the working directory, where untrusted files may lie. */
 export function startingPoints(): string[] {
   const here = ownLocation();
   const [, script] = process.argv;

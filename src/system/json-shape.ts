@@ -1,9 +1,6 @@
 import { ModelFolderError } from '../contract/index.js';
 
-/**
- * Checks of parsed JSON for the files that a first answer waits for: loading zod and compiling its schemas would take
- * longer than everything else that is done with these files.
- */
+/** Checks of JSON that a first answer waits for: loading zod would take longer than everything else together. */
 
 /** Errors show at most this many characters of a field's name: in an untrusted file it can be of any length. */
 const MAX_FIELD_CHARACTERS = 200;
@@ -22,11 +19,7 @@ export interface JsonProblem {
 /** What values of a shape are. */
 export type Shaped<Shape> = Shape extends JsonShape<infer T> ? T : never;
 
-/**
- * @param file named in errors. @param within the field of the file that the value is; absent: the whole file.
- * @returns the value.
- * @throws ModelFolderError with the first field that doesn't fit.
- */
+/** @param within the field of `file` that the value is. @throws ModelFolderError with the first misfit. */
 export function requireShape<T>(shape: JsonShape<T>, value: unknown, file: string, within?: string): T {
   const problem: JsonProblem = { path: [], expected: '' };
   if (shape(value, problem)) return value;
@@ -114,7 +107,6 @@ export const object: JsonShape<Readonly<Record<string, unknown>>> = (
   problem,
 ): value is Readonly<Record<string, unknown>> => isObject(value) || isNot('an object', problem);
 
-/** An object with any names. */
 export function recordOf<T>(shape: JsonShape<T>): JsonShape<Record<string, T>> {
   return (value, problem): value is Record<string, T> => {
     if (!isObject(value)) return isNot('an object', problem);

@@ -4,9 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { isOrchardError, StorageError } from '../contract/index.js';
 
-/** Details of a failed request. */
 interface FailureDetails extends ErrorOptions {
-  /** HTTP status of the server's answer, if there was one. */
   readonly status?: number;
   /** Whether the error is transient: the same request may succeed a moment later. Default false. */
   readonly isTransient?: boolean;
@@ -81,9 +79,8 @@ function networkFailure(thrown: unknown): NetworkFailure {
 }
 
 /**
- * One HTTP request without following redirects, such as the platform's `fetch`. A custom one can refuse
- * addresses: each redirect passes through it, too, and an OrchardError that it rejects with reaches the
- * caller.
+ * One HTTP request without following redirects, such as the platform's `fetch`. A custom one can refuse addresses: each
+ * redirect passes through it, too, and an OrchardError that it rejects with reaches the caller.
  */
 export type Fetch = (
   url: URL,
@@ -114,11 +111,7 @@ const PERMANENT_STATUSES = [501, 505];
 
 const CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization'];
 
-/**
- * One request, redirects followed. `read` gets a 2xx answer and its body in pieces; what it leaves unread is
- * discarded.
- * @throws NetworkFailure; whatever `read` throws; an OrchardError that `options.fetch` rejects with.
- */
+/** One request, redirects followed. @param read gets a 2xx answer and its body in pieces. @throws NetworkFailure */
 async function request<T>(
   options: RequestOptions,
   read: (response: Response, pieces: AsyncIterable<Uint8Array>) => Promise<T>,
@@ -187,7 +180,6 @@ function withoutCredentials(headers: RequestOptions['headers'] = {}): Record<str
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIALS.includes(name)));
 }
 
-/** The failure for an answer other than 2xx. */
 function refusal(response: Response): NetworkFailure {
   const { status, statusText } = response;
   const isTransient = TRANSIENT_STATUSES.includes(status) || (status >= 500 && !PERMANENT_STATUSES.includes(status));
@@ -233,7 +225,6 @@ class StallWatch {
     this.#timer.refresh();
   }
 
-  /** The failure to report for an error of the request or its body. */
   failureOf(thrown: unknown): Error {
     if (isOrchardError(thrown)) return thrown;
     if (!this.#controller.signal.aborted) return networkFailure(thrown);
@@ -261,13 +252,7 @@ const DEFAULT_RETRY_PAUSE_MS = 500;
 /** Longest pause, whatever a server asks for. */
 const MAX_PAUSE_MS = 60_000;
 
-/**
- * Repeats work that fails with a transient NetworkFailure; when the repetitions are used up, the last failure
- * is thrown.
- * @param achieved measures progress, such as bytes on disk; when it exceeds its maximum so far, the count of
- *   repetitions is reset.
- * @throws whatever else the work throws; the signal's reason, at once if it fires during a pause.
- */
+/** Repeats work after a transient NetworkFailure. @param achieved progress, such as bytes; more resets the count. */
 async function withRetry<T>(
   work: () => Promise<T>,
   { retries = DEFAULT_RETRIES, retryPauseMs = DEFAULT_RETRY_PAUSE_MS, signal }: RetryOptions,
@@ -293,15 +278,10 @@ async function withRetry<T>(
   }
 }
 
-/**
- * Between half of the pause and all of it, so that many clients that failed together don't return together.
- */
+/** Between half of the pause and all of it, so that many clients that failed together don't return together. */
 const jittered = (ms: number): number => ms * (0.5 + Math.random() / 2);
 
-/**
- * The body of a URL as UTF-8 text; a request that breaks off is repeated.
- * @throws NetworkFailure; the signal's reason; an OrchardError that `options.fetch` rejects with.
- */
+/** The body as UTF-8 text. @throws NetworkFailure; the signal's reason; an OrchardError of `options.fetch`. */
 export async function fetchText(
   options: RequestOptions & RetryOptions & { readonly maxBytes: number },
 ): Promise<string> {
@@ -330,7 +310,6 @@ export interface DownloadProgress {
 }
 
 export interface DownloadOptions extends RequestOptions, RetryOptions {
-  /** Path of the file to write. */
   readonly file: string;
   readonly maxBytes: number;
   /** The file's size, if it is known beforehand. */
@@ -346,22 +325,13 @@ export interface DownloadOptions extends RequestOptions, RetryOptions {
   readonly onProgress?: ((progress: DownloadProgress) => void) | undefined;
 }
 
-/**
- * What the server announced about the file whose first bytes are on disk; empty if the caller checks the
- * bytes.
- */
+/** What the server announced about the file whose first bytes are on disk; empty if the caller checks the bytes. */
 interface Source {
   etag: string | undefined;
   totalBytes: number | undefined;
 }
 
-/**
- * Downloads a URL to a file. A download that breaks off is repeated, and resumed if the server can tell that
- * its file is unchanged; otherwise it starts anew.
- * @returns the bytes of the file.
- * @throws NetworkFailure, StorageError; the signal's reason; an OrchardError that `options.fetch` rejects
- *   with.
- */
+/** A download that breaks off is resumed if its file is surely unchanged, else started anew. @returns its bytes. */
 export async function download(options: DownloadOptions): Promise<number> {
   const { file, keepsPart = false, timeoutMs, signal: stop } = options;
   const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
@@ -387,10 +357,7 @@ export async function download(options: DownloadOptions): Promise<number> {
   }
 }
 
-/**
- * Fetches the rest of the file.
- * @throws NetworkFailure, a transient one if bytes are still missing afterwards.
- */
+/** Fetches the rest of the file. @throws NetworkFailure, a transient one if bytes are still missing afterwards. */
 async function fetchRest(options: DownloadOptions, source: Source): Promise<void> {
   const { file, maxBytes, expectedBytes, keepsPart } = options;
   const here = await bytesOf(file);
@@ -469,10 +436,7 @@ function tooLarge(maxBytes: number): NetworkFailure {
   return new NetworkFailure(`the file is larger than ${maxBytes} bytes`, { isTooLarge: true });
 }
 
-/**
- * Size and version of the file, as far as the response announces them. If the body was encoded on the way,
- * its headers describe the encoded body, and both are unknown.
- */
+/** Both unknown if the body was encoded on the way: the headers describe the encoded body then. */
 function announcedBy({ status, headers }: Response): Source {
   const isEncoded = (headers.get('content-encoding') ?? 'identity') !== 'identity';
   if (isEncoded) return { etag: undefined, totalBytes: undefined };
@@ -503,4 +467,11 @@ async function onDisk<T>(path: string, work: Promise<T>): Promise<T> {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new StorageError(`saving ${path}: ${reason}`, { cause: thrown });
   }
+}
+
+/** Refuses early what `publicFetch` would, unless the name can't be looked up now. @throws ValidationError */
+export async function requirePublicHost(dataset_url: string): Promise<void> {
+  // Loaded here, so that an import of the package doesn't wait for it.
+  const { refusePrivateHost } = await import('./public-fetch.js');
+  await refusePrivateHost(dataset_url);
 }

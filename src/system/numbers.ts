@@ -1,3 +1,8 @@
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plusFromState } from 'pure-rand/generator/xoroshiro128plus';
+import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
+
 /** The smallest normal float32; numbers with a smaller scale are rounded to 0. */
 const SMALLEST_SCALE = 2 ** -126;
 
@@ -28,11 +33,7 @@ export interface Scored {
 /** With fewer scores for each one asked for, a heap alone is as quick. */
 const MANY_FOR_EACH = 8;
 
-/**
- * The k highest of these scores, highest first; of equal ones the lower id comes first. In a bounded heap, so
- * that most scores cost one comparison.
- * @param above only scores above this count. Default: all but −∞ and NaN.
- */
+/** The k highest scores in order, of equal ones the lower id first. @param above only scores above this count. */
 export function topScores(scores: Float32Array, k: number, above = Number.NEGATIVE_INFINITY): Scored[] {
   const heap = new WorstFirstHeap(Math.max(0, Math.min(k, scores.length)));
   let bar = scores.length < MANY_FOR_EACH * k ? above : Math.max(above, scoreBelowTop(scores, k));
@@ -50,10 +51,7 @@ const PARTS = 1024;
 /** How many scores lie in each part; used by one call at a time. */
 const counts = new Int32Array(PARTS);
 
-/**
- * A bar close below the k-th highest score: at least k scores are above it. In three passes without a
- * comparison of scores with each other. −∞ if there are fewer scores, or one isn't finite.
- */
+/** A bar close below the k-th highest score, by a histogram. −∞ if there are fewer, or one isn't finite. */
 export function scoreBelowTop(scores: Float32Array, k: number): number {
   let lowest = Number.POSITIVE_INFINITY;
   let highest = Number.NEGATIVE_INFINITY;
@@ -78,7 +76,6 @@ export function scoreBelowTop(scores: Float32Array, k: number): number {
 /** Ids in a binary heap with the worst at the top; worse is a lower score or, of equal ones, a higher id. */
 class WorstFirstHeap {
   readonly #ids: Int32Array;
-  /** Of the ids, in the same places. */
   readonly #scores: Float32Array;
   #size = 0;
 
@@ -102,7 +99,6 @@ class WorstFirstHeap {
     else this.#rise(id, score);
   }
 
-  /** Takes everything out, best first. */
   drain(): Scored[] {
     const taken: Scored[] = [];
     while (this.#size > 0) {
@@ -113,7 +109,6 @@ class WorstFirstHeap {
     return taken.reverse();
   }
 
-  /** Adds an entry below everything and lets it rise to its place. */
   #rise(id: number, score: number): void {
     let place = this.#size;
     this.#size += 1;
@@ -126,7 +121,6 @@ class WorstFirstHeap {
     this.#put(place, id, score);
   }
 
-  /** Puts an entry in the place of the worst and lets it sink to its place. */
   #sink(id: number, score: number): void {
     let place = 0;
     for (let child = 1; child < this.#size; child = 2 * place + 1) {
@@ -155,4 +149,61 @@ class WorstFirstHeap {
     this.#ids[place] = id;
     this.#scores[place] = score;
   }
+}
+
+/** A seeded generator (xoroshiro128+). */
+export class Random {
+  readonly #generator: RandomGenerator;
+
+  private constructor(state: readonly number[]) {
+    this.#generator = xoroshiro128plusFromState(state);
+  }
+
+  /** @param seeds one or more 32-bit integers; different lists, even (1, 2) and (2, 1), give unrelated streams. */
+  static fromSeed(...seeds: readonly number[]): Random {
+    let hash = 0;
+    for (const seed of seeds) hash = mix(hash + seed + WEYL);
+    return new Random([1, 2, 3, 4].map((word) => mix(hash + word * WEYL)));
+  }
+
+  /** Uniform in [0, 1). */
+  uniform(): number {
+    return uniformFloat64(this.#generator);
+  }
+
+  /** A whole number from 0 to `below` − 1, all equally likely. */
+  integer(below: number): number {
+    return uniformInt(this.#generator, 0, below - 1);
+  }
+
+  /**
+   * Normal with mean 0 and variance 1 (Box & Muller 1958; the second value is dropped, which keeps the state small).
+   */
+  normal(): number {
+    const radius = Math.sqrt(-2 * Math.log(1 - this.uniform()));
+    return radius * Math.cos(2 * Math.PI * this.uniform());
+  }
+
+  /** A new array with the same items, every order equally likely (Fisher–Yates). */
+  shuffle<T>(items: Iterable<T>): T[] {
+    // Inside out (Knuth, TAOCP 2, 3.4.2): each item takes a random place, and the item there moves to the end.
+    const shuffled: T[] = [];
+    for (const item of items) {
+      const place = this.integer(shuffled.length + 1);
+      shuffled.push(...shuffled.slice(place, place + 1));
+      shuffled[place] = item;
+    }
+    return shuffled;
+  }
+}
+
+/** 2^32 / golden ratio, odd: spaces out the inputs of `mix`. */
+const WEYL = 0x9e3779b9;
+
+/** The finalizer of MurmurHash3 (Appleby 2011): a permutation of the 32-bit integers in which every bit affects all. */
+function mix(value: number): number {
+  let bits = value | 0;
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return bits ^ (bits >>> 16);
 }

@@ -1,8 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AbortedError } from '../contract/index.js';
 
-/** Long computations that can be stopped, and leave their thread free for other things every few milliseconds. */
-
 /** How long this thread computes before other work gets a turn: half of the delay that an application may see. */
 const SLICE_MS = 10;
 
@@ -44,7 +42,6 @@ export async function withPauses<Result>(steps: Steps<Result>, signal?: AbortSig
   }
 }
 
-/** As `items.map(change)`, step by step. */
 export function* mapSteps<T, Result>(items: Iterable<T>, change: (item: T, at: number) => Result): Steps<Result[]> {
   const results: Result[] = [];
   for (const item of items) {
@@ -54,7 +51,6 @@ export function* mapSteps<T, Result>(items: Iterable<T>, change: (item: T, at: n
   return results;
 }
 
-/** As `items.map(change)`, with pauses. */
 export function mapWithPauses<T, Result>(
   items: Iterable<T>,
   change: (item: T, at: number) => Result,

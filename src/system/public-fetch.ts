@@ -5,9 +5,7 @@ import ipaddr from 'ipaddr.js';
 import { ValidationError } from '../contract/index.js';
 import { type Fetch, NetworkFailure } from './network.js';
 
-/**
- * What IANA has allocated as global unicast in IPv6 (RFC 4291, section 2.4); the rest is special or reserved.
- */
+/** What IANA has allocated as global unicast in IPv6 (RFC 4291, section 2.4); the rest is special or reserved. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** False for addresses of the own machine or network, or of none: loopback, link-local, private, … */
@@ -30,10 +28,7 @@ function refusalOf(host: string, addresses: readonly string[]): string | undefin
   return `${host} is an address of a private network; give a URL that is open to the public`;
 }
 
-/**
- * DNS lookup for a socket: it connects to the addresses that were checked, even if the name resolves to
- * others the next time.
- */
+/** Connects to the addresses that were checked, even if the name resolves to others the next time. */
 const publicLookup: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
     const [first] = addresses ?? [];
@@ -56,10 +51,7 @@ async function loadClient() {
   return { fetch, agent: new Agent({ connect: { lookup: publicLookup } }) };
 }
 
-/**
- * A fetch for untrusted URLs: it connects to public addresses only. Rejects if the host, or any address of
- * its name, is loopback, link-local, private or otherwise special.
- */
+/** A fetch for untrusted URLs: rejects if the host, or any address of its name, isn't public. */
 export const publicFetch: Fetch = async (url, init) => {
   const address = literalAddress(url);
   const refusal = address === undefined ? undefined : refusalOf(address, [address]);

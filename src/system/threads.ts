@@ -56,7 +56,6 @@ const VARIABLE = 'ORT_DISABLE_TELEMETRY';
 const MARK = 'orchard-nlp: the telemetry of ONNX Runtime is off';
 const MAIN_THREAD_TIMEOUT_MS = 10_000;
 
-/** Call this before starting a thread that may load the runtime. Does nothing outside the main thread. */
 function turnTelemetryOffForThreads(): void {
   if (!isMainThread) return;
   process.env[VARIABLE] = '1';

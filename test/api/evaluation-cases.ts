@@ -1,4 +1,4 @@
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 
 /** Made-up truths and answers, the same every time, that figures are compared on. */
 

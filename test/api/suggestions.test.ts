@@ -6,8 +6,8 @@ import { type LabelAnswer, suggestTexts, type TrainedModel, train } from 'orchar
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/api/answers.js';
 import { Candidates, spreadOut, uncertaintyOf } from '../../src/api/suggest-texts.js';
+import { Random } from '../../src/system/numbers.js';
 import { runToEnd } from '../../src/system/pauses.js';
-import { Random } from '../../src/system/random.js';
 import { rows } from '../public/sentiments.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
 

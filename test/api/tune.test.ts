@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type LabelAnswer, type Trial, type TunedModel, tune } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { drawSettings } from '../../src/api/search-space.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { rows } from '../public/sentiments.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
 

@@ -4,7 +4,7 @@ import { MeasuredTexts } from '../../models/recipes/backbones/corpus/measured-te
 import { passagesOf, randomAims } from '../../models/recipes/backbones/corpus/passages.js';
 import { sentencesOf } from '../../models/recipes/backbones/corpus/sentences.js';
 import { MAX_PASSAGE_TOKENS } from '../../models/recipes/backbones/settings.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { englishTokenizer, loadTokenizer } from '../../src/text/index.js';
 
 const tokenizer = loadTokenizer(englishTokenizer());

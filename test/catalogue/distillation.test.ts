@@ -5,7 +5,7 @@ import { asPlanned, distillationFeeds, type TaughtText } from '../../models/reci
 import { weighedPlan } from '../../models/recipes/backbones/distillation/plan.js';
 import { relationsLoss } from '../../models/recipes/backbones/distillation/relations-loss.js';
 import { Graph, onnxExecutor, type TensorData } from '../../src/graph/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { gradientError, someNumbers } from '../support/finite-differences.js';
 import { tinyBert } from '../support/tiny-bert.js';
 

@@ -4,7 +4,7 @@ import { MatrixProduct } from '../../models/recipes/backbones/embeddings/matrix-
 import { normalMatrix, orthonormal, randomizedSvd } from '../../models/recipes/backbones/embeddings/randomized-svd.js';
 import { wordEmbeddings } from '../../models/recipes/backbones/embeddings/word-embeddings.js';
 import { onnxExecutor } from '../../src/graph/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 
 let product: MatrixProduct;
 beforeAll(async () => {

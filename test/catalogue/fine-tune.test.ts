@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { devAccuracy } from '../../models/recipes/backbones/check/fine-tune.js';
 import { newEncoder, readEncoder } from '../../src/encoder/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { englishTokenizer, loadTokenizer } from '../../src/text/index.js';
 
 const tokenizer = loadTokenizer(englishTokenizer());

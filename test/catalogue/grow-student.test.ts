@@ -4,7 +4,7 @@ import { grow, readSmallEncoder, type SmallEncoder } from '../../models/recipes/
 import { initialize, newEncoder, readEncoder, trainingInputs } from '../../src/encoder/index.js';
 import { feedsFor, padBatch } from '../../src/engine/index.js';
 import { Graph, onnxExecutor } from '../../src/graph/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { englishTokenizer, loadTokenizer } from '../../src/text/index.js';
 
 const mini = readSmallEncoder(fileURLToPath(new URL('../../models/backbones/english-mini', import.meta.url)));

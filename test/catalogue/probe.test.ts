@@ -7,7 +7,7 @@ import { WorkFolder } from '../../models/recipes/backbones/work-folder.js';
 import { newBert } from '../../src/encoder/index.js';
 import { minimize } from '../../src/engine/index.js';
 import { onnxExecutor } from '../../src/graph/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { englishTokenizer, loadTokenizer } from '../../src/text/index.js';
 
 describe('the search for a minimum', () => {

@@ -14,7 +14,7 @@ import {
 import { classificationTask } from '../../src/families/classification/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { onnxExecutor } from '../../src/graph/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { smallConfigs } from '../encoder/small-configs.js';
 import { someNumbers } from '../support/finite-differences.js';
 

@@ -19,7 +19,7 @@ import { classificationTask } from '../../src/families/classification/training.j
 import { flatOutputs } from '../../src/families/softmax.js';
 import { Graph, nodesFor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { evaluate } from '../../src/graph/tensorflow/tensorflow-executor.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { gradientError, someNumbers } from '../support/finite-differences.js';
 import { loopInput, words } from '../training/loop-input.js';
 import { deviating, type Step, toTensor } from './step.js';

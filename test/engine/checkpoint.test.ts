@@ -10,7 +10,7 @@ import {
   stepAdamW,
 } from '../../src/engine/index.js';
 import { encodeSafetensors } from '../../src/models/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { failureOf } from '../support/outcomes.js';
 import { decayed, storeOf, undecayed } from './parameters.js';
 

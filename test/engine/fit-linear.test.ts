@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fitLinear, type LinearProblem } from '../../src/engine/index.js';
 import { type Graph, onnxExecutor, type Tensor } from '../../src/graph/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { failureOf } from '../support/outcomes.js';
 
 const [ROWS, WIDTH, OUTPUTS, PENALTY] = [90, 3, 3, 0.02];

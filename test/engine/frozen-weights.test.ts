@@ -5,7 +5,7 @@ import { Evaluator, GradientEngine, padBatch, type RowHead, type Weights } from 
 import { classificationTask } from '../../src/families/classification/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { onnxExecutor, tensorflowExecutor } from '../../src/graph/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { loopInput, words } from '../training/loop-input.js';
 
 /** Frozen weights together with trainable ones. */

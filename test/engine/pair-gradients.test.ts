@@ -14,7 +14,7 @@ import type { RetrievalDataset } from '../../src/families/retrieval/retrieval-da
 import { retrievalTask } from '../../src/families/retrieval/training.js';
 import { type Graph, type GraphExecutor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
 import { evaluate } from '../../src/graph/tensorflow/tensorflow-executor.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import type { LoopInput } from '../../src/training/training-loop.js';
 import { loopInput, words } from '../training/loop-input.js';
 import { deviating, type Step, toTensor } from './step.js';

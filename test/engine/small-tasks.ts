@@ -3,7 +3,7 @@ import { classificationTask } from '../../src/families/classification/training.j
 import { sequenceTask } from '../../src/families/entities/training.js';
 import type { TrainingTask } from '../../src/families/index.js';
 import { retrievalTask } from '../../src/families/retrieval/training.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { loopInput, words } from '../training/loop-input.js';
 
 /** Small trainings of every family, as a learner takes them. */

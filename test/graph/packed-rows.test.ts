@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Graph, onnxExecutor, type TableBits } from '../../src/graph/index.js';
 import { packedRows } from '../../src/graph/onnx/integer-weights.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { toOnnx } from '../support/to-onnx.js';
 
 /** Tables of 4 bits an entry. */

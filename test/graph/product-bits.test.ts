@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cpuExecutor, Graph, type GraphExecutor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 
 const random = Random.fromSeed(5);
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Graph, linearInputs, onnxExecutor, type Quantization, type TensorData } from '../../src/graph/index.js';
 import { inputRounding, integerFactor, integerRows } from '../../src/graph/onnx/integer-weights.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 
 const random = Random.fromSeed(7);
 const normals = (count: number) => Float32Array.from({ length: count }, () => random.normal());

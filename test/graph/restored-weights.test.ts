@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Graph, type Quantization, restoredWeights } from '../../src/graph/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { toOnnx } from '../support/to-onnx.js';
 
 const random = Random.fromSeed(3);

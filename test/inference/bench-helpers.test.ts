@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { slope } from '../../bench/inference/alone/cycles.js';
 import { arrivals } from '../../bench/inference/alone/latency-at-load.js';
 import { differences } from '../../bench/inference/same-answers.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 
 describe('the slope of a series', () => {
   it('is that of the line through the values', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Dispatcher, type DispatcherOptions } from '../../src/inference/dispatcher.js';
+import { Dispatcher, type DispatcherOptions } from '../../src/inference/service.js';
 import { failureOf } from '../support/outcomes.js';
 import { FakeWorker, settled } from './fake-worker.js';
 

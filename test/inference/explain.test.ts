@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExplainedAnswer } from '../../src/families/index.js';
 import { type InferenceService, inferenceService } from '../../src/inference/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { failureOf } from '../support/outcomes.js';
 
 /** Explanations of models of the catalogue: the words that they name are those that move the answers. */

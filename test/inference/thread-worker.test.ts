@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Dispatcher } from '../../src/inference/dispatcher.js';
+import { Dispatcher } from '../../src/inference/service.js';
 import { ThreadWorker } from '../../src/inference/thread-worker.js';
 
 /** Worker threads that die, in every way that one can, and what becomes of what they were asked. */

@@ -1,7 +1,7 @@
 import { type TracingChannelSubscribers, tracingChannel } from 'node:diagnostics_channel';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Dispatcher } from '../../src/inference/dispatcher.js';
 import type { RequestTrace, StageTrace } from '../../src/inference/index.js';
+import { Dispatcher } from '../../src/inference/service.js';
 import { FakeWorker } from './fake-worker.js';
 
 const STAGES = ['orchard.queue', 'orchard.load', 'orchard.tokenize', 'orchard.run', 'orchard.decode'];

@@ -3,8 +3,8 @@ import { LinearExpert, trainLinearExpert } from '../../src/lexical/index.js';
 import { TfIdf } from '../../src/lexical/tf-idf.js';
 import { SVM_C, svmMemory as svmMemorySteps } from '../../src/lexical/train-linear-expert.js';
 import { decodeSafetensors, encodeSafetensors, type IntegerTensor, type NamedTensor } from '../../src/models/index.js';
+import { Random } from '../../src/system/numbers.js';
 import { runToEnd } from '../../src/system/pauses.js';
-import { Random } from '../../src/system/random.js';
 import { atOnce } from '../support/at-once.js';
 import { failureOf } from '../support/outcomes.js';
 

@@ -4,7 +4,7 @@ import { classificationTask } from '../../src/families/classification/training.j
 import { sequenceTask } from '../../src/families/entities/training.js';
 import { families, type TrainingTask } from '../../src/families/index.js';
 import { type NamedTensor, writeModelFolder } from '../../src/models/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { type BertTokenizerJson, loadTokenizer, tokenizerConfig, trainWordPiece } from '../../src/text/index.js';
 import { configForOthers, exportOnnx, modelFolderConfig } from '../../src/training/export-model.js';
 import { MAX_TOKENS } from '../../src/training/hyperparameters.js';

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readEncoder } from '../../src/encoder/index.js';
 import { encodeSafetensors } from '../../src/models/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { loadTokenizer, trainWordPiece } from '../../src/text/index.js';
 import { someNumbers } from './finite-differences.js';
 

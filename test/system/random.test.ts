@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 
 const sample = <T>(count: number, next: () => T): T[] => Array.from({ length: count }, next);
 

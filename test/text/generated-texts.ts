@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 
 /** Texts made of small word lists and of characters that tokenizers stumble over. The same seed, the same texts. */
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createSequenceArchive } from '../../src/families/index.js';
 import { TextModel } from '../../src/inference/text-model.js';
 import { CONFIG_FILE, readModelReport, WEIGHTS_FILE } from '../../src/models/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { runTraining } from '../../src/training/run-training.js';
 import type { TrainingSpec } from '../../src/training/training-run.js';
 import {

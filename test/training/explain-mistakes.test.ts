@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { createClassificationArchive } from '../../src/families/index.js';
 import { TextModel } from '../../src/inference/text-model.js';
 import { readModelReport } from '../../src/models/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { runTraining } from '../../src/training/run-training.js';
 import { bertConfig, bertTensors, KNOWN_WORDS, writeCheckpoint } from '../support/checkpoint-builder.js';
 import { resultOf } from '../support/outcomes.js';

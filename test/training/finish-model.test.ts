@@ -5,7 +5,7 @@ import { classificationTask } from '../../src/families/classification/training.j
 import type { PartFigures, TrainedExpert } from '../../src/families/index.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { Graph, type GraphExecutor, onnxExecutor, type TensorData } from '../../src/graph/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import type { TextOutputs } from '../../src/text/index.js';
 import type { Tuning } from '../../src/training/hyperparameters.js';
 import { finishModel } from '../../src/training/run-training.js';

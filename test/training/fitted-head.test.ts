@@ -8,7 +8,7 @@ import type { ClassificationDataset } from '../../src/families/classification/cl
 import { classificationTask } from '../../src/families/classification/training.js';
 import { sequenceTask } from '../../src/families/entities/training.js';
 import type { TrainingTask } from '../../src/families/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
 import { trainModel } from '../../src/training/training-loop.js';
 import { GOES_ON_LATER } from '../../src/training/training-run.js';

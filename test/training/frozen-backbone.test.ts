@@ -9,7 +9,7 @@ import { classificationTask } from '../../src/families/classification/training.j
 import { flatOutputs } from '../../src/families/softmax.js';
 import { onnxExecutor } from '../../src/graph/index.js';
 import { encodeSafetensors, type NamedTensor } from '../../src/models/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { trainWordPiece } from '../../src/text/index.js';
 import { frozenBackbone } from '../../src/training/frozen-backbone.js';
 import type { Tuning } from '../../src/training/hyperparameters.js';

@@ -12,7 +12,7 @@ import {
   readModelReport,
   WEIGHTS_FILE,
 } from '../../src/models/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { runTraining } from '../../src/training/run-training.js';
 import type { TrainingSpec } from '../../src/training/training-run.js';
 import { smallConfigs } from '../encoder/small-configs.js';

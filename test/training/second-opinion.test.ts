@@ -12,7 +12,7 @@ import {
   tensorflowExecutor,
 } from '../../src/graph/index.js';
 import { evaluate } from '../../src/graph/tensorflow/tensorflow-executor.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { deviating, type Step, toTensor } from '../engine/step.js';
 
 /** Loss and all gradients of whole training steps, checked against TensorFlow.js' own differentiation. */

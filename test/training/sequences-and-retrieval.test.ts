@@ -7,7 +7,7 @@ import { sequenceTask } from '../../src/families/entities/training.js';
 import type { TrainingTask } from '../../src/families/index.js';
 import type { RetrievalDataset } from '../../src/families/retrieval/retrieval-dataset.js';
 import { retrievalTask } from '../../src/families/retrieval/training.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
 import { type TrainedModel, trainModel } from '../../src/training/training-loop.js';
 import { failureOf } from '../support/outcomes.js';

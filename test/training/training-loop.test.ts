@@ -9,7 +9,7 @@ import type { ClassificationDataset } from '../../src/families/classification/cl
 import { classificationTask } from '../../src/families/classification/training.js';
 import { flatOutputs } from '../../src/families/softmax.js';
 import { tensorflowExecutor } from '../../src/graph/index.js';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import type { TextWindow } from '../../src/text/index.js';
 import type { Hyperparameters } from '../../src/training/hyperparameters.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';

@@ -1,4 +1,4 @@
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 
 /** Choices by a seed. */
 export class Chance {

@@ -1,6 +1,6 @@
 import { deflateRawSync } from 'node:zlib';
 import { ZipFile } from 'yazl';
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 
 /** Archives that somebody damaged, by chance or on purpose. A number decides which. */
 

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/system/random.js';
+import type { Random } from '../../src/system/numbers.js';
 
 /** Spoils an ONNX file as one who knows the format would: the messages stay whole, their contents don't. */
 

@@ -1,4 +1,4 @@
-import { Random } from '../../src/system/random.js';
+import { Random } from '../../src/system/numbers.js';
 import { mutatedGraph } from './mutated-graph.js';
 
 /** Ways to spoil a file of a model folder, each decided by a seed. */

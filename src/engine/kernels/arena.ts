@@ -1,36 +1,28 @@
 /// <reference path="./web-assembly.d.ts" />
 
-/**
- * Every allocation starts at a multiple of this many bytes: a cache line, and what ONNX Runtime aligns to.
- */
+/** Every allocation starts at a multiple of this many bytes: a cache line, and what ONNX Runtime aligns to. */
 const ALIGNMENT = 64;
 
 /** One page of WebAssembly memory, bytes. */
 const PAGE = 65_536;
 
 /**
- * Maximum size of a 32-bit memory, less its last page, so that the address after the last byte still fits in 32
- * bits.
+ * Maximum size of a 32-bit memory, less its last page, so that the address after the last byte still fits in 32 bits.
  */
 const MAX_BYTES = 65_535 * PAGE;
 
-/** Unit of sizes in bytes: one element of a 32-bit view. */
 const ELEMENT = 4;
 
 /**
- * One WebAssembly memory whose size is fixed at creation, handed out as views that the kernels and ONNX
- * Runtime read and write in place. The memory isn't shared, since ONNX Runtime refuses views of shared
- * memory, and it never grows, since growing would detach every view. Views are zero at first and live as long
- * as the arena.
+ * One WebAssembly memory whose size is fixed at creation, handed out as views that the kernels and ONNX Runtime read
+ * and write in place. The memory isn't shared, since ONNX Runtime refuses views of shared memory, and it never grows,
+ * since growing would detach every view. Views are zero at first and live as long as the arena.
  */
 export class Arena {
   readonly memory: WebAssembly.Memory;
   #used = 0;
 
-  /**
-   * @param bytes the total of all views; see {@link Arena.bytesFor}.
-   * @throws RangeError if the machine can't provide that much memory, or it is more than 4 GiB.
-   */
+  /** @throws RangeError if the machine can't provide that much memory, or it is more than 4 GiB. */
   constructor(bytes: number) {
     if (!(bytes >= 0 && bytes <= MAX_BYTES)) {
       throw new RangeError(`an arena of ${bytes} bytes: it can hold 0 to ${MAX_BYTES}`);
@@ -46,32 +38,26 @@ export class Arena {
     return bytes;
   }
 
-  /** Bytes handed out so far, padding included. */
   get usedBytes(): number {
     return this.#used;
   }
 
-  /** @throws RangeError if the arena has too little room left. */
   float32(count: number): Float32Array {
     return new Float32Array(this.memory.buffer, this.#take(count), count);
   }
 
-  /** @throws RangeError if the arena has too little room left. */
   int32(count: number): Int32Array {
     return new Int32Array(this.memory.buffer, this.#take(count), count);
   }
 
-  /** @throws RangeError if the arena has too little room left. */
   int8(count: number): Int8Array {
     return new Int8Array(this.memory.buffer, this.#take(Math.ceil(count / ELEMENT)), count);
   }
 
-  /** @throws RangeError if the arena has too little room left. */
   int16(count: number): Int16Array {
     return new Int16Array(this.memory.buffer, this.#take(Math.ceil((2 * count) / ELEMENT)), count);
   }
 
-  /** Whether the view lies in this arena. */
   holds(view: ArrayBufferView): boolean {
     return view.buffer === this.memory.buffer;
   }

@@ -24,10 +24,9 @@ function advanceDropout(state: DropoutState, count: number): DropoutState {
 }
 
 /**
- * A dropout rate as the kernel applies it. An element is dropped if its 16-bit draw is below `threshold`: the
- * chance of that is threshold / 65,536, the multiple of 1 / 65,536 nearest to the rate. Elements that are
- * kept become `kept`, the reciprocal of their chance to be kept, so that a mask's expected value is exactly 1
- * (but for rounding to f32).
+ * A dropout rate as the kernel applies it. An element is dropped if its 16-bit draw is below `threshold`: the chance of
+ * that is threshold / 65,536, the multiple of 1 / 65,536 nearest to the rate. Elements that are kept become `kept`, the
+ * reciprocal of their chance to be kept, so that a mask's expected value is exactly 1 (but for rounding to f32).
  * @throws RangeError unless 0 ≤ rate < 1 once rounded.
  */
 export function quantizeDropoutRate(rate: number): { threshold: number; kept: number } {
@@ -38,7 +37,6 @@ export function quantizeDropoutRate(rate: number): { threshold: number; kept: nu
   return { threshold, kept: LEVELS / (LEVELS - threshold) };
 }
 
-/** The scalars of one AdamW step; a kernel of {@link Kernels}. */
 interface AdamWScalars {
   /** Multiplies every gradient first: clipping and the mean over accumulated batches. */
   readonly gradientScale: number;
@@ -53,7 +51,6 @@ interface AdamWScalars {
   readonly epsilon: number;
 }
 
-/** The arrays of one AdamW step, all of one length. */
 export interface AdamWArrays {
   readonly weights: Float32Array;
   readonly gradients: Float32Array;
@@ -75,10 +72,7 @@ export interface SvmProblem {
   /** Where each row's active outputs start; one more entry at the end. [rows + 1] */
   readonly labelStarts: Int32Array;
   readonly labels: Int32Array;
-  /**
-   * 1 / (2C) of each output: first for rows where it is inactive, then for rows where it is active. [2,
-   * outputs]
-   */
+  /** 1 / (2C) of each output: first for rows where it is inactive, then for rows where it is active. [2, outputs] */
   readonly slacks: Float32Array;
   /** [features, outputs] */
   readonly weights: Float32Array;
@@ -88,7 +82,6 @@ export interface SvmProblem {
   readonly scratch: Float32Array;
 }
 
-/** The arrays of AdaGrad; a kernel of {@link Kernels}. */
 export interface AdaGradArrays {
   readonly table: Float32Array;
   /** Sums of squared gradients, above 0. */
@@ -96,26 +89,19 @@ export interface AdaGradArrays {
   readonly gradients: Float32Array;
 }
 
-/** Lists of row numbers, one list after the other. */
 export interface IdBags {
   readonly ids: Int32Array;
   /** Where each bag's ids start; one more entry at the end. [bags + 1] */
   readonly starts: Int32Array;
 }
 
-/** The kernels over the memory of one arena. */
 export type Kernels = ReturnType<typeof loadKernels>;
 
 type View = Float32Array | Int32Array | Int16Array | Int8Array;
 
-/**
- * Loops over views of one arena, in single-threaded WebAssembly SIMD. Every kernel throws a RangeError and
- * writes nothing if a view lies outside the arena or lengths don't match. The module is compiled once per process (and
- * per worker thread).
- */
+/** Kernels on views of one arena. Each throws a RangeError, and writes nothing, if views or lengths don't fit. */
 export function loadKernels(arena: Arena) {
   const { exports } = new WebAssembly.Instance(compiledModule(), { env: { memory: arena.memory } });
-  /** An exported function, which takes the addresses of views. */
   const exported = (name: string) => {
     const kernel = exportedKernel(exports, name);
     return (...values: (number | View)[]): number =>
@@ -136,11 +122,7 @@ export function loadKernels(arena: Arena) {
   const adaGradRows = exported('adaGradRows');
 
   return {
-    /**
-     * One AdamW step in place, all in f32 (Loshchilov & Hutter 2019, algorithm 2, with epsilon where PyTorch
-     * has it): g = gradientScale · gradient, m = beta1 · m + (1 − beta1) · g, v = beta2 · v + (1 − beta2) · g²,
-     * weight = shrink · weight − stepSize · m / (√v · rootScale + epsilon).
-     */
+    /** One AdamW step in place; assembly/adamw.ts has the formulas. */
     adamW(
       { weights, gradients, firstMoments, secondMoments }: AdamWArrays,
       { gradientScale, beta1, beta2, shrink, stepSize, rootScale, epsilon }: AdamWScalars,
@@ -167,16 +149,12 @@ export function loadKernels(arena: Arena) {
       accumulate(target, addend, target.length, weight);
     },
 
-    /** target[i] = value. */
     fill(target: Float32Array, value: number): void {
       requireInside(arena, { target });
       fill(target, target.length, value);
     },
 
-    /**
-     * table[ids[i]] += rows[i], in the order of i; an id may occur several times.
-     * Shapes: table [any, width], ids [n], rows [n, width].
-     */
+    /** table[ids[i]] += rows[i], in the order of i. Shapes: table [any, width], ids [n], rows [n, width]. */
     scatterAddRows(table: Float32Array, width: number, ids: Int32Array, rows: Float32Array): void {
       requireInside(arena, { table, ids, rows });
       requireLength(ids.length * width, { rows });
@@ -191,11 +169,7 @@ export function loadKernels(arena: Arena) {
       requireKnownIds(zeroRows(table, tableRows, width, ids, ids.length), ids, tableRows);
     },
 
-    /**
-     * Fills a mask with 0 (dropped) and 1 / (1 − rate) (kept), independently per element. The rate is rounded
-     * to a multiple of 1/65,536, see {@link quantizeDropoutRate}. The same state gives the same mask.
-     * @returns the state for the next mask.
-     */
+    /** Fills a mask with 0 (dropped) and 1 / (1 − rate), the rate quantized. @returns the state for the next mask. */
     dropoutMask(mask: Float32Array, rate: number, state: DropoutState): DropoutState {
       requireInside(arena, { mask });
       const { threshold, kept } = quantizeDropoutRate(rate);
@@ -203,11 +177,7 @@ export function loadKernels(arena: Arena) {
       return advanceDropout(state, mask.length);
     },
 
-    /**
-     * One pass of dual coordinate descent over the rows in `order` (Hsieh et al. 2008), all outputs at once.
-     * Ids and labels are not checked: the caller keeps them in range.
-     * @returns the largest violation of the optimality conditions met on the way.
-     */
+    /** A pass over rows (Hsieh et al. 2008); ids are not checked. @returns the largest violation of optimality. */
     svmPass(problem: SvmProblem, order: Int32Array): number {
       const { outputs, starts, ids, values, squares, labelStarts, labels } = problem;
       const { slacks, weights, alphas, scratch } = problem;
@@ -220,11 +190,7 @@ export function loadKernels(arena: Arena) {
       return svmPass(order, order.length, ...given, weights, outputs, slacks, alphas, scratch);
     },
 
-    /**
-     * sums[b, j] = Σᵢ values[i] · table[ids[i], j] over the entries i of bag b.
-     * Shapes: table [any, width] of signed bytes, width a multiple of 4; values [entries or more]; sums [bags,
-     * width]. Ids are not checked.
-     */
+    /** sums[b, j] = Σ values[i] · table[ids[i], j] over bag b; width a multiple of 4. Ids are not checked. */
     sumByteRows(table: Int8Array, { ids, starts }: IdBags, values: Float32Array, sums: Float32Array): void {
       requireInside(arena, { table, ids, starts, values, sums });
       const bags = starts.length - 1;
@@ -235,10 +201,7 @@ export function loadKernels(arena: Arena) {
       sumByteRows(table, widthOfBags(bags, sums), ids, starts, bags, values, sums);
     },
 
-    /**
-     * scores[i] = scales[i] · Σⱼ codes[i, j] · query[j]. The sums are whole numbers and must stay below 2³¹.
-     * Shapes: codes [n, width], query [width] with width a multiple of 16; scales, scores [n].
-     */
+    /** scores[i] = scales[i] · Σⱼ codes[i, j] · query[j]; sums must stay below 2³¹, width a multiple of 16. */
     dotByteRows(codes: Int8Array, scales: Float32Array, query: Int16Array, scores: Float32Array): void {
       requireInside(arena, { codes, scales, query, scores });
       requireWidth(query.length);
@@ -247,11 +210,7 @@ export function loadKernels(arena: Arena) {
       dotByteRows(codes, query.length, scores.length, scales, query, scores);
     },
 
-    /**
-     * scores[i] = Σⱼ table[ids[i], j] · query[j], in f32.
-     * Shapes: table [any, width], query [width] with width a multiple of 16; ids, scores [n]. Ids are not
-     * checked.
-     */
+    /** scores[i] = Σⱼ table[ids[i], j] · query[j]; width a multiple of 16. Ids are not checked. */
     dotRows(table: Float32Array, ids: Int32Array, query: Float32Array, scores: Float32Array): void {
       requireInside(arena, { table, ids, query, scores });
       requireWidth(query.length);
@@ -259,22 +218,14 @@ export function loadKernels(arena: Arena) {
       dotRows(table, query.length, ids, ids.length, query, scores);
     },
 
-    /**
-     * sums[b] = the sum of the table's rows in bag b.
-     * Shapes: table [any, width], sums [bags, width], width a multiple of 4. Ids are not checked.
-     */
+    /** sums[b] = the sum of the table's rows in bag b; width a multiple of 4. Ids are not checked. */
     sumRows(table: Float32Array, { ids, starts }: IdBags, sums: Float32Array): void {
       requireInside(arena, { table, ids, starts, sums });
       const bags = starts.length - 1;
       sumRows(table, widthOfBags(bags, sums), ids, starts, bags, sums);
     },
 
-    /**
-     * One AdaGrad step (Duchi et al. 2011) on the rows of each bag, all of which have the bag's gradient g:
-     * square += g², weight −= rate · g / √square; groups of four columns in which no |g| is above `ignored` are
-     * skipped.
-     * Shapes: table, squares [any, width], gradients [bags, width], width a multiple of 4. Ids are not checked.
-     */
+    /** One AdaGrad step on the rows of each bag; see assembly/adagrad-rows.ts. Ids are not checked. */
     adaGradRows(
       { table, squares, gradients }: AdaGradArrays,
       { ids, starts }: IdBags,
@@ -324,12 +275,10 @@ function requireLength(length: number, views: NamedViews): void {
   }
 }
 
-/** @throws RangeError if rows can't be cut into steps of {@link DOT_STEP} elements. */
 function requireWidth(width: number): void {
   if (width % DOT_STEP !== 0) throw new RangeError(`rows of ${width}: the width is not a multiple of ${DOT_STEP}`);
 }
 
-/** Columns of `values`, [bags, width]. */
 function widthOfBags(bags: number, values: Float32Array): number {
   const width = bags === 0 ? 0 : values.length / bags;
   if (width % 4 !== 0) {

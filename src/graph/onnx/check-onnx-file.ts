@@ -63,7 +63,6 @@ interface ExternalData {
   readonly length: number;
 }
 
-/** @throws ModelFolderError */
 export async function checkOnnxFile(path: string): Promise<void> {
   try {
     const found = await stat(path);

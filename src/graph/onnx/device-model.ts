@@ -3,10 +3,7 @@ import { emitBatchMatMul } from './lowering.js';
 import { OnnxBuilder } from './onnx-builder.js';
 import { decodeModel, modelPieces, type StoredNode } from './schema.js';
 
-/**
- * ONNX files in the form that devices take. The files that this library writes are made for the CPU: FusedMatMul, which
- * reads operands as they are stored, is unknown to devices, and each one would send its operands to the CPU and back.
- */
+/** The files that this library writes are made for the CPU: devices don't know FusedMatMul. */
 
 /** Part of the names that are added; no name of the file contains it. */
 const MARK = '~device~';
@@ -14,10 +11,7 @@ const MARK = '~device~';
 /** Operations whose result has as many dimensions as their largest operand. */
 const ELEMENTWISE: readonly string[] = ['Add', 'Mul', 'Sub', 'Div', 'Softmax', 'FusedMatMul'];
 
-/**
- * The bytes of a model that this library wrote, with its FusedMatMuls replaced by Transpose, MatMul and Mul.
- * @returns undefined for a file that needs no change, or that this library did not write.
- */
+/** @returns undefined for a file that needs no change, or that this library did not write. */
 export async function deviceModel(path: string): Promise<Uint8Array | undefined> {
   const model = decodeModel(await readFile(path));
   if (model === undefined) return undefined;
@@ -37,10 +31,8 @@ export async function deviceModel(path: string): Promise<Uint8Array | undefined>
   return Buffer.concat([...modelPieces({ ...model, graph: { ...graph, node, initializer } })]);
 }
 
-/** Numbers of dimensions of tensors, where they are known. */
 class Ranks {
   readonly #ranks = new Map<string, number>();
-  /** Lengths of vectors, which are shapes. */
   readonly #lengths = new Map<string, number>();
 
   addInitializer(name: string, dims: readonly number[]): void {

@@ -6,8 +6,6 @@ import type { TensorData } from '../executor.js';
 import { onnxExecutor } from './onnx-executor.js';
 import { loadRuntime } from './runtime.js';
 
-/** Which devices are available, found by computing on each. */
-
 /** A place where models can be computed, as found on this machine. */
 export interface DeviceInformation {
   /** As the option `device` takes it. */
@@ -28,16 +26,11 @@ export const WORTH_A_DEVICE = 0.9;
 /** A device that takes more than this many times the CPU's time for a single product is no GPU. */
 const HOPELESS = 5;
 
-/** Width of the matrices that are multiplied. */
 const WIDTH = 512;
 /** Runs before the measured one, in which a device compiles its programs. */
 const WARM_UP = 1;
 
-/**
- * What the option `device` can be here: each place that the installed ONNX Runtime knows is tried with a small product,
- * which takes a few hundred milliseconds and blocks the calling thread for part of them. Devices that are not available are
- * listed with the reason.
- */
+/** Tries each place that the runtime knows with a small product; blocks this thread for part of the time. */
 export async function listDevices(): Promise<readonly DeviceInformation[]> {
   const found: DeviceInformation[] = [];
   for (const device of EXECUTION_PROVIDERS) {
@@ -61,10 +54,7 @@ function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/**
- * The devices that `auto` measures with the work to be done: those whose product takes at most five times the CPU's.
- * @param look Default: each device is tried now.
- */
+/** The devices worth measuring: those whose product takes at most five times the CPU's. */
 export async function promisingDevices(
   look: (device: ExecutionProvider) => Promise<DeviceInformation> = deviceInformation,
 ): Promise<readonly ExecutionProvider[]> {
@@ -140,7 +130,6 @@ function filled(values: number): Matrix {
   return { type: 'float32', dims: [WIDTH, WIDTH], data };
 }
 
-/** Compares a row and a column. */
 function checkProduct(a: Float32Array, b: Float32Array, product: Float32Array): void {
   const last = WIDTH - 1;
   for (let at = 0; at < WIDTH; at += 1) {

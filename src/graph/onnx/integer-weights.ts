@@ -1,4 +1,6 @@
+import type { NamedTensor } from '../../models/index.js';
 import { quantizeRow } from '../../system/index.js';
+import { decodeModel, ElementTypeCode, type StoredNode, type StoredTensor } from './schema.js';
 
 /** Float32 weights as 8-bit integers, with the scales that restore them. */
 
@@ -36,14 +38,13 @@ export function integerFactor(values: Float32Array, outputs: number): IntegerMat
   return { integers: transposed, scales };
 }
 
-/** The table [rows, width] that {@link integerRows} rounded. */
-export function restoredRows({ integers, scales }: IntegerMatrix): Float32Array {
+function restoredRows({ integers, scales }: IntegerMatrix): Float32Array {
   const width = integers.length / scales.length;
   return Float32Array.from(integers, (integer, at) => integer * (scales[Math.floor(at / width)] ?? 0));
 }
 
 /** The weight [outputs, inputs] that {@link integerFactor} rounded. */
-export function restoredFactor({ integers, scales }: IntegerMatrix): Float32Array {
+function restoredFactor({ integers, scales }: IntegerMatrix): Float32Array {
   const outputs = scales.length;
   const inputs = integers.length / outputs;
   const values = new Float32Array(integers.length);
@@ -76,18 +77,13 @@ function rounded(values: Float32Array, rows: number, largest: number): IntegerMa
   return { integers, scales };
 }
 
-/**
- * A float32 table as 4-bit integers, two per byte, with the scales of its rows and columns that restore it.
- */
+/** A float32 table as 4-bit integers, two per byte, with the scales of its rows and columns that restore it. */
 
 /** Added to an integer to store it as an unsigned number of four bits. */
 export const OFFSET = 8;
 const LEAST = -OFFSET;
 const MOST = OFFSET - 1;
-/**
- * Candidates for the magnitude that becomes −8, as shares of a row's largest; each is tried with both signs.
- * Few entries are as large as the largest, and cutting them off makes the steps between all others finer.
- */
+/** Candidates for the magnitude that becomes −8, as shares of a row's largest; each with both signs. */
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5];
 
 /** entry ≈ row's scale · column's scale · (bits − OFFSET). */
@@ -96,10 +92,7 @@ interface PackedTable {
   readonly bytes: Uint8Array;
   /** May be negative. */
   readonly rowScales: Float32Array;
-  /**
-   * Some columns of an encoder's tables are many times as large as others; without scales of their own, they
-   * would leave the others few steps.
-   */
+  /** Some columns are many times as large as others, and would leave them few steps. */
   readonly columnScales: Float32Array;
 }
 
@@ -127,7 +120,7 @@ export function packedRows(values: Float32Array, width: number): PackedTable {
 }
 
 /** The float32 table, up to what rounding has lost. */
-export function unpackedRows({ bytes, rowScales, columnScales }: PackedTable): Float32Array {
+function unpackedRows({ bytes, rowScales, columnScales }: PackedTable): Float32Array {
   const width = columnScales.length;
   const half = width / 2;
   const values = new Float32Array(rowScales.length * width);
@@ -188,7 +181,6 @@ class SortedRow {
     this.#squares = squares;
   }
 
-  /** The largest magnitude. */
   get largest(): number {
     return Math.max(Math.abs(this.#entries[0] ?? 0), Math.abs(this.#entries.at(-1) ?? 0));
   }
@@ -222,3 +214,116 @@ class SortedRow {
 
 const packedRowsRounded = (value: number, scale: number): number =>
   Math.min(MOST, Math.max(LEAST, Math.round(value / scale)));
+
+/** @param bytes of an `.onnx` file that this library wrote. @throws Error if it is none, or lacks a part. */
+export async function restoredWeights(bytes: Uint8Array): Promise<ReadonlyMap<string, NamedTensor>> {
+  const model = decodeModel(bytes);
+  if (model === undefined) throw new Error('is not a graph that this library wrote');
+  const { node, initializer } = model.graph;
+  return new IntegerGraph(initializer, node).weights();
+}
+
+/** Nodes with a linear layer's weight as integers, and which inputs are what. */
+interface LinearForm {
+  readonly integers: number;
+  readonly scales: number;
+  readonly bias: number;
+  /** The scale of the layer's input, if the bias counts in steps of it times the weight's scale. */
+  readonly inputScale?: number;
+}
+const LINEAR: Readonly<Record<string, LinearForm>> = {
+  MatMulIntegerToFloat: { integers: 1, scales: 3, bias: 6 },
+  // In models of the catalogue.
+  QGemm: { inputScale: 1, integers: 3, scales: 4, bias: 6 },
+};
+
+class IntegerGraph {
+  readonly #tensors: ReadonlyMap<string, StoredTensor>;
+  readonly #nodes: readonly StoredNode[];
+  readonly #found = new Map<string, NamedTensor>();
+
+  constructor(tensors: readonly StoredTensor[], nodes: readonly StoredNode[]) {
+    this.#tensors = new Map(tensors.map((tensor) => [tensor.name, tensor]));
+    this.#nodes = nodes;
+  }
+
+  weights(): ReadonlyMap<string, NamedTensor> {
+    for (const node of this.#nodes) this.#linear(node);
+    for (const tensor of this.#tensors.values()) {
+      const { name, dims } = tensor;
+      const table = name.replace(/\.(?:integers|packed)$/u, '');
+      if (name.endsWith('.packed')) this.#add(table, this.#packed(tensor, table));
+      else if (name.endsWith('.integers') && !this.#found.has(table)) this.#add(table, this.#rows(tensor, table));
+      else if (tensor.dataType === ElementTypeCode.float32) this.#add(name, { shape: dims, values: floats(tensor) });
+    }
+    return this.#found;
+  }
+
+  #add(name: string, tensor: NamedTensor): void {
+    if (!this.#found.has(name)) this.#found.set(name, tensor);
+  }
+
+  #linear({ opType, input }: StoredNode): void {
+    const form = LINEAR[opType];
+    if (form === undefined) return;
+    const integers = this.#tensor(input[form.integers] ?? '');
+    const scaleName = input[form.scales] ?? '';
+    const weight = integers.name.replace(/\.integers$/u, '');
+    if (this.#found.has(weight)) return;
+    const stored = floats(this.#tensor(scaleName));
+    const factor = factorOf(scaleName);
+    const scales = stored.map((scale) => scale / factor);
+    const [inputs = 0, outputs = 0] = integers.dims;
+    this.#add(weight, {
+      shape: [outputs, inputs],
+      values: restoredFactor({ integers: bytesOf(integers), scales }),
+    });
+    const biasName = input[form.bias];
+    if (biasName) this.#add(biasOf(weight), { shape: [outputs], values: this.#bias(input, form, stored) });
+  }
+
+  #bias(input: readonly string[], form: LinearForm, scales: Float32Array): Float32Array {
+    const bias = this.#tensor(input[form.bias] ?? '');
+    if (form.inputScale === undefined) {
+      const factor = factorOf(bias.name);
+      return floats(bias).map((value) => value / factor);
+    }
+    const [step = 0] = floats(this.#tensor(input[form.inputScale] ?? ''));
+    return scales.map((scale, at) => steps(bias, at) * step * scale);
+  }
+
+  #packed({ rawData }: StoredTensor, table: string): NamedTensor {
+    const rowScales = floats(this.#tensor(`${table}.scales`));
+    const columnScales = floats(this.#tensor(`${table}.columns`));
+    const values = unpackedRows({ bytes: rawData, rowScales, columnScales });
+    return { shape: [rowScales.length, columnScales.length], values };
+  }
+
+  #rows(tensor: StoredTensor, table: string): NamedTensor {
+    const scales = floats(this.#tensor(`${table}.scales`));
+    return { shape: tensor.dims, values: restoredRows({ integers: bytesOf(tensor), scales }) };
+  }
+
+  #tensor(name: string): StoredTensor {
+    const tensor = this.#tensors.get(name);
+    if (tensor === undefined) throw new Error(`lacks the tensor ${JSON.stringify(name)}`);
+    return tensor;
+  }
+}
+
+/** A layer's output may be multiplied by a number, which the stored scales contain; their name ends with it. */
+const factorOf = (name: string): number => Number(/ (?<factor>[-+.e\d]+)$/u.exec(name)?.groups?.factor ?? 1);
+
+const biasOf = (weight: string): string => weight.replace(/weight$/u, 'bias');
+
+function floats({ rawData }: StoredTensor): Float32Array {
+  const view = new DataView(rawData.buffer, rawData.byteOffset, rawData.byteLength);
+  return Float32Array.from({ length: rawData.byteLength / 4 }, (_, at) => view.getFloat32(4 * at, true));
+}
+
+const bytesOf = ({ rawData: { buffer, byteOffset, byteLength } }: StoredTensor): Int8Array =>
+  new Int8Array(buffer, byteOffset, byteLength);
+
+function steps({ rawData }: StoredTensor, at: number): number {
+  return new DataView(rawData.buffer, rawData.byteOffset, rawData.byteLength).getInt32(4 * at, true);
+}

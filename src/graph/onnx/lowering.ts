@@ -15,23 +15,16 @@ interface FormContext<Name extends OperationName> {
 
 type Forms = { readonly [Name in OperationName]?: (context: FormContext<Name>) => void };
 
-/** What of a graph is written in another way than in a file. */
 export interface Lowering {
-  /** In place of `onnx` of the operation. */
   readonly forms: Forms;
-  /**
-   * Shapes with symbols are `computed` by nodes of the graph, or `fed` at every run: their nodes are of 64-bit integers,
-   * which devices leave to the CPU.
-   */
+  /** Shapes with symbols: `computed` by int64 nodes, which devices leave to the CPU, or `fed` at every run. */
   readonly shapes: 'computed' | 'fed';
 }
 
 /** The usual form, which the CPU and CUDA compute as it is. */
 export const FILE_LOWERING: Lowering = { forms: {}, shapes: 'computed' };
 
-/** A product of batches of matrices in operators of ONNX alone. */
 interface PlainProduct {
-  /** Of both operands. */
   readonly rank: number;
   readonly attributes: BatchMatMulAttributes;
   /** Whether the left operand is multiplied by α, as where it is smaller than the product; else the product is. */

@@ -8,10 +8,7 @@ type OnnxAttribute =
   | { readonly ints: readonly number[] }
   | { readonly text: string };
 
-/**
- * Collects the nodes and initializers of one ONNX graph. At run time, the graph reads each symbolic dimension
- * once, from the shape of one of its inputs; or whole shapes are inputs of their own.
- */
+/** Collects the nodes and initializers of one ONNX graph. */
 export class OnnxBuilder {
   readonly nodes: NodeProto[] = [];
   readonly initializers: TensorProto[] = [];
@@ -54,7 +51,6 @@ export class OnnxBuilder {
     return name;
   }
 
-  /** A name that no other tensor of the graph has. */
   fresh(stem: string): string {
     this.#fresh += 1;
     return `${stem}${this.#mark}${this.#fresh}`;
@@ -106,7 +102,6 @@ export class OnnxBuilder {
     );
   }
 
-  /** The name of a single unsigned byte. */
   byte(value: number): string {
     return this.once(`uint8 ${value}`, (name) => this.initializer(name, 'uint8', [], Uint8Array.of(value)));
   }
@@ -141,7 +136,6 @@ export class OnnxBuilder {
     return known.filter((dimension) => dimension < 0).length === 1 ? this.integers(known) : this.shape(shape);
   }
 
-  /** The name of a [1, count] row of ones. */
   rowOfOnes(count: Dimension): string {
     return this.once(`ones ${count}`, (name) =>
       this.node('Expand', [this.floats([1], [1, 1]), this.shape([1, count])], [name]),

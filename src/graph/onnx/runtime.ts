@@ -6,9 +6,7 @@ import type { StoredWeights } from '../executor.js';
 
 export type Runtime = typeof import('onnxruntime-node');
 
-/**
- * Loaded with the first session, so that the application's own thread needn't wait for it if workers compute.
- */
+/** Loaded with the first session, so that the application's own thread needn't wait for it if workers compute. */
 let runtime: Runtime | undefined;
 
 /** @throws InstallationError where the package or its native library is missing, or doesn't fit the system. */
@@ -25,7 +23,6 @@ export async function loadRuntime(): Promise<Runtime> {
   }
 }
 
-/** Where and how a session computes. */
 export interface SessionSettings {
   readonly provider: ExecutionProvider;
   readonly threads: number;
@@ -36,7 +33,6 @@ export interface SessionSettings {
 }
 
 interface SessionOptions {
-  /** Weights of the model that lie in a file. Default: none. */
   readonly stored?: StoredWeights | undefined;
   /** Default: every output is written to the processor's memory. */
   readonly preferredOutputLocation?: NonNullable<InferenceSession.SessionOptions['preferredOutputLocation']>;
@@ -55,10 +51,7 @@ export class Session {
     this.#settings = settings;
   }
 
-  /**
-   * @param model the path or the bytes of an ONNX model.
-   * @throws RangeError for a provider that the runtime lacks; DeviceError for a device that doesn't start
-   */
+  /** @throws RangeError for a provider that the runtime lacks; DeviceError for a device that doesn't start */
   static async create(
     model: string | Uint8Array,
     settings: SessionSettings,
@@ -107,7 +100,6 @@ export class Session {
     return this.#session.outputMetadata;
   }
 
-  /** @throws Error once it was released. */
   requireOpen(): void {
     if (this.#isReleased) throw new Error('the compiled graph was released');
   }
@@ -137,18 +129,12 @@ export class Session {
   }
 }
 
-/**
- * The runtime maps the file into memory, where all sessions, threads and processes share it. Prepacking would give each
- * session a copy after all, one for each layer's forward and another for its backward product.
- */
+/** The runtime maps the file, so that all sessions and processes share it; prepacking would copy it. */
 function storedSettings({ file }: StoredWeights): Readonly<Record<string, string>> {
   return { model_external_initializers_file_folder_path: dirname(file), disable_prepacking: '1' };
 }
 
-/**
- * Has the runtime work on a device. The CPU needs no turn, and what fails there is not the device's fault.
- * @throws DeviceError for whatever the runtime throws on another device.
- */
+/** Takes a turn on a device other than the CPU. @throws DeviceError for whatever the runtime throws there. */
 async function deviceWork<Value>(
   provider: ExecutionProvider,
   when: DeviceError['when'],
@@ -173,7 +159,6 @@ function reasonOf(thrown: unknown): string {
 
 const RUNTIME = 'onnxruntime-node';
 
-/** What the machine is; of interest to tests alone. */
 interface Machine {
   readonly platform: string;
   readonly arch: string;
@@ -209,10 +194,7 @@ const known: readonly Known[] = [
   },
 ];
 
-/**
- * The failure in words that say what to do.
- * @param thrown what loading the package threw.
- */
+/** The failure in words that say what to do. */
 export function runtimeFailure(thrown: unknown, machine: Machine = process): InstallationError {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new InstallationError(RUNTIME, adviceFor(message, machine), { cause: thrown });

@@ -2,8 +2,8 @@ import { basename } from 'node:path';
 import type { CompileOptions } from '../executor.js';
 import type { Graph } from '../graph.js';
 import { type Node, type NodeOf, nodesFor, type Tensor } from '../node.js';
-import { operations } from '../operations/index.js';
 import type { OperationName } from '../operations/operation.js';
+import { operations } from '../operations/operation.js';
 import type { Quantization, Range } from '../quantization.js';
 import { type Dimension, type Shape, ShapeError, volume } from '../shape.js';
 import { inputRounding, integerFactor, integerRows, isPackable, OFFSET, packedRows } from './integer-weights.js';
@@ -18,8 +18,6 @@ import {
   type TensorProto,
   type ValueInfoProto,
 } from './schema.js';
-
-/** ONNX nodes of operations whose weights are stored as integers. */
 
 interface QuantizedContext<Name extends OperationName> {
   readonly builder: OnnxBuilder;
@@ -118,17 +116,11 @@ interface Table {
 
 const ROWS = { axis: { int: 0 } };
 
-/** Rows of a table in 8 bits. */
 function emitIntegerRows(builder: OnnxBuilder, table: Table, indices: string, outputs: readonly string[]): void {
   builder.node('Gather', [restoredTable(builder, table), indices], outputs, ROWS);
 }
 
-/**
- * A table of 8 bits per entry, and one scale per row, as float32. Nothing in it depends on an input, so that
- * the runtime computes it once, when it loads the graph: small on disk, and read in one step. Tables that would
- * be large in memory take four bits.
- * @returns the tensor's name.
- */
+/** A table of 8 or 4 bits per entry as float32. The runtime computes it once: it depends on no input. */
 function restoredTable(builder: OnnxBuilder, { table, values }: Table): string {
   const [rows = 0, width = 0] = table.shape.map(Number);
   const { integers, scales } = integerRows(values, rows);
@@ -140,10 +132,7 @@ function restoredTable(builder: OnnxBuilder, { table, values }: Table): string {
   return builder.computed('Mul', [cast, `${table.name}.scales`]);
 }
 
-/**
- * 4 bits per entry, with a scale per row and per column. ONNX Runtime's GatherBlockQuantized reads four bits,
- * too, but divides three times per entry, which takes several times as long as all of these nodes together.
- */
+/** 4 bits per entry. GatherBlockQuantized takes several times as long: it divides three times per entry. */
 function emitPackedRows(
   builder: OnnxBuilder,
   { table, values }: Table,
@@ -173,20 +162,13 @@ const IR_VERSION = 10;
 
 const NOT_QUANTIZED: Quantization = { linear: new Map(), tables: new Map() };
 
-/** A graph in the form that a runtime takes. */
 interface LoweredGraph {
-  /** The bytes of an ONNX model. */
   readonly model: Uint8Array;
   /** Inputs in addition to those of the graph: int64 vectors of these shapes' sizes in the run. */
   readonly shapeInputs: ReadonlyMap<string, Shape>;
 }
 
-/**
- * The graph as an ONNX model, piece by piece: each float32 weight is requested when it is written. Only what the outputs
- * need is written.
- * @param weights values of parameters to store in the model; a parameter without values becomes an input.
- * @param quantization which of them to store as integers. Default: none.
- */
+/** The graph as an ONNX model, piece by piece. Parameters without `weights` become inputs. */
 export function onnxPieces(
   graph: Graph,
   weights: ReadonlyMap<string, Float32Array>,

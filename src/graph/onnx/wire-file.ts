@@ -8,7 +8,6 @@ export interface Span {
   readonly to: number;
 }
 
-/** A field of a message. */
 export interface WireField extends Span {
   readonly number: number;
   /** The value of a number; NaN for messages, texts and bytes. */
@@ -26,7 +25,6 @@ export const WireType = { varint: 0, eight: 1, span: 2, four: 5 } as const;
 /** @throws Error, from all methods, for what is not protobuf or is cut off. */
 export class WireFile {
   #buffer: Buffer | undefined;
-  /** The part of the buffer that was read. */
   #window: Uint8Array = new Uint8Array();
   #start = 0;
   /** Where the last number that was read ended. */
@@ -40,7 +38,6 @@ export class WireFile {
     if (typeof source !== 'number') this.#window = source;
   }
 
-  /** The fields of a message, in their order. */
   *fields({ from, to }: Span): Generator<WireField, void> {
     let at = from;
     while (at < to) {

@@ -1,9 +1,16 @@
-import { broadcastAxes, type Dimension, dimensionAt, type Shape, ShapeError, sameShape, sameVolume } from '../shape.js';
+import type { OnnxBuilder } from '../onnx/onnx-builder.js';
+import {
+  broadcastAxes,
+  type Dimension,
+  dimensionAt,
+  type Shape,
+  ShapeError,
+  sameShape,
+  sameVolume,
+  twice,
+} from '../shape.js';
 import type { Operation } from './operation.js';
 
-/** Operations that move, repeat, cut, join or convert numbers. */
-
-/** y = x with the same elements in the same order, in another shape. */
 export const reshape: Operation<'reshape'> = {
   describe: ([x], { shape }) => {
     if (!sameVolume(x.shape, shape)) {
@@ -27,7 +34,6 @@ export const transpose: Operation<'transpose'> = {
   },
 };
 
-/** y = x repeated to a larger shape by broadcasting. */
 export const expand: Operation<'expand'> = {
   describe: (_, { shape }) => [{ shape }],
   onnx: ({ builder, node, inputs, outputs }) =>
@@ -37,7 +43,6 @@ export const expand: Operation<'expand'> = {
   ],
 };
 
-/** y = x in another element type. */
 export const cast: Operation<'cast'> = {
   describe: ([x], { type }) => [{ shape: x.shape, type }],
   onnx: ({ builder, node, inputs, outputs }) =>
@@ -45,20 +50,14 @@ export const cast: Operation<'cast'> = {
   gradient: () => [undefined],
 };
 
-/**
- * Rows of a table by index. Shapes: table [rows, …rest], indices of any shape → [...indices, …rest].
- * The gradient of the table is sparse: {@link RowGradient}.
- */
+/** table [rows, …rest], indices of any shape → [...indices, …rest]. The gradient is a {@link RowGradient}. */
 export const gather: Operation<'gather'> = {
   describe: ([table, indices]) => [{ shape: [...indices.shape, ...table.shape.slice(1)], type: table.type }],
   onnx: ({ builder, inputs, outputs }) => builder.node('Gather', inputs, outputs, { axis: { int: 0 } }),
   gradient: ({ inputs: [, indices], outputGradient: dy }) => [{ kind: 'rows', rows: dy, indices }, undefined],
 };
 
-/**
- * The opposite of gather: a matrix of zeros that has the rows at their indices, which are all different. Shapes: rows
- * [n, width], indices [n] → [count, width].
- */
+/** Rows at their indices, all different, in a matrix of zeros: rows [n, width], indices [n] → [count, width]. */
 export const placeRows: Operation<'placeRows'> = {
   describe: ([rows, indices], { count }) => {
     const [n, width, ...rest] = rows.shape;
@@ -80,10 +79,7 @@ export const placeRows: Operation<'placeRows'> = {
   gradient: ({ graph, inputs: [, indices], outputGradient: dy }) => [graph.gather(dy, indices), undefined],
 };
 
-/**
- * As many rows of a table as x has, from row `first` on. Shapes: table [rows, …rest], x [n, …] → [n, …rest]. Only for
- * inference: the indices of a sparse gradient must be fed, and these are computed.
- */
+/** table [rows, …rest], x [n, …] → [n, …rest]. No gradient: that needs indices that are fed. */
 export const firstRows: Operation<'firstRows'> = {
   describe: ([table, x]) => [{ shape: [dimensionAt(x.shape, 0), ...table.shape.slice(1)] }],
   onnx: ({ builder, node, inputs: [table = ''], outputs }) => {
@@ -99,7 +95,6 @@ export const firstRows: Operation<'firstRows'> = {
   },
 };
 
-/** The int64 numbers 0, 1, … n − 1 of the n rows of x. */
 export const rowNumbers: Operation<'rowNumbers'> = {
   describe: ([x]) => [{ shape: [dimensionAt(x.shape, 0)], type: 'int64' }],
   onnx: ({ builder, node, outputs }) => {
@@ -111,7 +106,6 @@ export const rowNumbers: Operation<'rowNumbers'> = {
   gradient: () => [undefined],
 };
 
-/** The shape with another size along an axis. */
 function resized(shape: Shape, axis: number, size: Dimension): Shape {
   return shape.map((dimension, at) => (at === axis ? size : dimension));
 }
@@ -133,7 +127,6 @@ export const slice: Operation<'slice'> = {
   gradient: ({ attributes: { axis, from }, outputGradient: dy }) => [{ kind: 'part', part: dy, axis, from }],
 };
 
-/** y = the tensors one after the other along an axis, on which each has a fixed size. */
 export const concat: Operation<'concat'> = {
   describe: (inputs, { axis }) => {
     const [{ shape }] = inputs;
@@ -162,3 +155,85 @@ function sizeAlong(shape: Shape, axis: number): number {
   if (typeof size !== 'number' || axis < 0) throw new ShapeError(`concat: axis ${axis} has no fixed size`);
   return size;
 }
+
+/**
+ * Between a matrix by the distance of two positions, as relative positions are computed, and one by the second
+ * position, as attention reads it. Both only move blocks of memory (Huang et al. 2018, section 3.4.1).
+ */
+
+/** A whole axis, for Reshape: what is left. */
+const REST = -1;
+
+/**
+ * y[…, i, j] = x[…, i, n + j − i]: column c of x holds the distance c − n of j from i.
+ * Shapes: x […, n, 2n] → […, n, n]. Row i of y starts i·(2n − 1) + n numbers into x, so x without its first n
+ * numbers, cut into rows of 2n − 1, has y in its first n columns.
+ */
+export const relativeToAbsolute: Operation<'relativeToAbsolute'> = {
+  describe: ([x]) => {
+    const n = dimensionAt(x.shape, -2);
+    if (dimensionAt(x.shape, -1) !== twice(n)) {
+      throw new ShapeError(`relativeToAbsolute takes […, n, 2n], not [${x.shape.join(', ')}]`);
+    }
+    return [{ shape: [...x.shape.slice(0, -1), n] }];
+  },
+  onnx: ({ builder, node, inputs, outputs }) => {
+    const [x] = node.inputs;
+    const n = dimensionAt(x.shape, -2);
+    const flat = builder.computed('Reshape', [...inputs, flatTarget(builder, x.shape)]);
+    const count = builder.shape([n]);
+    const last = builder.integers([x.shape.length - 2]);
+    const shifted = builder.computed('Slice', [flat, count, builder.integers([FAR]), last]);
+    const rows = builder.shape([...x.shape.slice(0, -2), n, REST]);
+    const cut = builder.computed('Reshape', [shifted, rows]);
+    const columns = builder.integers([x.shape.length - 1]);
+    builder.node('Slice', [cut, builder.integers([0]), count, columns], outputs);
+  },
+  gradient: ({ graph, outputGradient: dy }) => [graph.absoluteToRelative(dy)],
+};
+
+/** Past the end of any axis. */
+const FAR = 2 ** 31 - 1;
+
+/** The transpose of {@link relativeToAbsolute}: y[…, i, n + j − i] = x[…, i, j], 0 elsewhere. */
+export const absoluteToRelative: Operation<'absoluteToRelative'> = {
+  describe: ([x]) => {
+    const n = dimensionAt(x.shape, -2);
+    if (!sameShape(x.shape.slice(-1), [n])) {
+      throw new ShapeError(`absoluteToRelative takes […, n, n], not [${x.shape.join(', ')}]`);
+    }
+    return [{ shape: [...x.shape.slice(0, -1), twice(n)] }];
+  },
+  onnx: ({ builder, node, inputs, outputs }) => {
+    const [x] = node.inputs;
+    const n = dimensionAt(x.shape, -2);
+    const rank = x.shape.length;
+    const columns = builder.integers([rank - 1]);
+    const widened = builder.computed('Pad', [...inputs, builder.shape([0, n]), '', columns]);
+    const [first, last] = [builder.integers([0]), builder.integers([-1])];
+    const cut = builder.computed('Slice', [widened, first, last, columns]);
+    const flat = builder.computed('Reshape', [cut, flatTarget(builder, x.shape)]);
+    const flatAxis = builder.integers([rank - 2]);
+    const whole = builder.computed('Pad', [flat, builder.shape([n, 0]), '', flatAxis]);
+    builder.node('Reshape', [whole, builder.shape([...x.shape.slice(0, -2), n, REST])], outputs);
+  },
+  gradient: ({ graph, outputGradient: dy }) => [graph.relativeToAbsolute(dy)],
+};
+
+/** […, n, m] as […, n·m]. */
+function flatTarget(builder: OnnxBuilder, shape: Shape): string {
+  // Reshape reads 0 as the size that the axis has.
+  const same = shape.slice(0, -2).map((): Dimension => 0);
+  return builder.integers([...same.map(Number), REST]);
+}
+
+/** The int64 numbers −n, … n − 1 of the n rows of x. */
+export const rowDistances: Operation<'rowDistances'> = {
+  describe: ([x]) => [{ shape: [twice(dimensionAt(x.shape, 0))], type: 'int64' }],
+  onnx: ({ builder, node, outputs }) => {
+    const [x] = node.inputs;
+    const count = builder.computed('Squeeze', [builder.shape([dimensionAt(x.shape, 0)])]);
+    builder.node('Range', [builder.computed('Neg', [count]), count, builder.scalar(1)], outputs);
+  },
+  gradient: () => [undefined],
+};

@@ -2,6 +2,8 @@ import type { Graph } from '../graph.js';
 import type { ElementType, NodeOf, Tensor } from '../node.js';
 import type { OnnxBuilder } from '../onnx/onnx-builder.js';
 import type { Shape } from '../shape.js';
+import * as arithmetic from './arithmetic.js';
+import * as layout from './layout.js';
 
 /** The inputs of an operation on one tensor. */
 export type Unary = readonly [Tensor];
@@ -101,10 +103,7 @@ interface OutputDescription {
   readonly type?: ElementType;
 }
 
-/**
- * What a gradient rule is given: the node, and ∂loss/∂(its first output). No rule needs the gradient of a
- * further output.
- */
+/** The node, and ∂loss/∂(its first output): no rule needs the gradient of a further output. */
 interface GradientContext<Name extends OperationName> extends NodeOf<Name> {
   readonly graph: Graph;
   readonly outputGradient: Tensor;
@@ -150,3 +149,6 @@ export interface Operation<Name extends OperationName> {
   /** The result plus `addend`; undefined if the operation can't add it at no extra cost. */
   plus?(graph: Graph, node: NodeOf<Name>, addend: Tensor): Tensor | undefined;
 }
+
+/** Shapes, ONNX form and gradient rule of each operation. */
+export const operations: { readonly [Name in OperationName]: Operation<Name> } = { ...arithmetic, ...layout };

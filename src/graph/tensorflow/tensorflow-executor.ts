@@ -12,14 +12,58 @@ import type { Graph } from '../graph.js';
 import { type ElementType, type NodeOf, nodesFor, type Tensor } from '../node.js';
 import type { OperationName } from '../operations/operation.js';
 import { resolveShape, volume } from '../shape.js';
-import type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow.js';
 
 /**
- * Computes tensors of a graph. Call it inside `tf.tidy`, or inside a function that TensorFlow.js
- * differentiates.
- * @param known values of the inputs and parameters, by name.
- * @param sizes values of the symbols in shapes.
+ * The part of TensorFlow.js that is used here, which `@tensorflow/tfjs` and `@tensorflow/tfjs-node` both
+ * have. T is their tensor.
  */
+export interface TensorFlow<T> {
+  tidy(compute: () => void): void;
+  keep(tensor: T): T;
+  tensor(values: Float32Array | Int32Array, shape: number[], type: 'float32' | 'int32'): T;
+  add(a: T, b: T): T;
+  sub(a: T, b: T): T;
+  mul(a: T, b: T): T;
+  div(a: T, b: T): T;
+  exp(x: T): T;
+  erf(x: T): T;
+  sqrt(x: T): T;
+  greater(a: T, b: T): T;
+  equal(a: T, b: T): T;
+  tanh(x: T): T;
+  sigmoid(x: T): T;
+  softplus(x: T): T;
+  rsqrt(x: T): T;
+  softmax(x: T): T;
+  logSoftmax(x: T): T;
+  matMul(a: T, b: T, transposeA: boolean, transposeB: boolean): T;
+  mean(x: T, axis: number, keepDimensions: boolean): T;
+  sum(x: T, axes: number[], keepDimensions: boolean): T;
+  gather(x: T, indices: T): T;
+  scatterND(indices: T, updates: T, shape: number[]): T;
+  broadcastTo(x: T, shape: number[]): T;
+  slice(x: T, begin: number[], size: number[]): T;
+  concat(tensors: T[], axis: number): T;
+  pad(x: T, paddings: [number, number][]): T;
+  reshape(x: T, shape: number[]): T;
+  transpose(x: T, permutation: number[]): T;
+  cast(x: T, type: 'float32' | 'int32'): T;
+  range(start: number, stop: number, step: number, type: 'int32'): T;
+}
+
+/** The part of a TensorFlow.js tensor that is used here. */
+export interface TensorFlowTensor {
+  readonly shape: number[];
+  data(): Promise<ArrayLike<number>>;
+  dispose(): void;
+}
+
+/** Tells the compiler what the tensors of a TensorFlow.js are. */
+export interface TensorFlowClasses<T> {
+  readonly Tensor: abstract new (...parts: never) => T;
+}
+
+/** Call it inside `tf.tidy`, or a function that is differentiated. @param known inputs and parameters by name. */
 export function evaluate<T extends TensorFlowTensor>(
   tf: TensorFlow<T>,
   tensors: readonly Tensor[],
@@ -52,11 +96,9 @@ function constant<T>(tf: TensorFlow<T>, { name, type, shape, source }: Tensor): 
   return tf.tensor(values, shape.map(Number), target);
 }
 
-/** What a kernel computes its node's outputs from. */
 interface KernelContext<Name extends OperationName, T> {
   readonly node: NodeOf<Name>;
   readonly inputs: readonly T[];
-  /** Values of the symbols in shapes. */
   readonly sizes: Readonly<Record<string, number>>;
 }
 
@@ -311,7 +353,6 @@ class TensorFlowGraph<T extends TensorFlowTensor> implements CompiledGraph {
 
 function toTensor<T>(tf: TensorFlow<T>, { type, dims, data }: TensorData): T {
   if (type === 'float32') return tf.tensor(data, [...dims], 'float32');
-  // TensorFlow.js has no int64; ids fit in 32 bits.
   return tf.tensor(type === 'int64' ? Int32Array.from(data, Number) : data, [...dims], 'int32');
 }
 

@@ -10,7 +10,7 @@ import type { ClassifierRecipe } from '../../../models/recipes/catalogue/recipe.
 import { teach, withoutTaughtTexts, withTaughtTexts } from '../../../models/recipes/catalogue/teach.js';
 import { trainModel } from '../../../models/recipes/catalogue/train.js';
 import { usageTerms, withFreeData } from '../../../models/recipes/catalogue/usage-terms.js';
-import { Random } from '../../../src/system/random.js';
+import { Random } from '../../../src/system/numbers.js';
 import { writeTeacher } from '../../support/tiny-teacher.js';
 
 /** Texts that get their labels from a larger model. */

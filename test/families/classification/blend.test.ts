@@ -10,7 +10,7 @@ import {
 } from '../../../src/families/classification/calibration.js';
 import { balancedWeights } from '../../../src/families/classification/training.js';
 import { expectedCalibrationError } from '../../../src/families/evaluation.js';
-import { Random } from '../../../src/system/random.js';
+import { Random } from '../../../src/system/numbers.js';
 import { atOnce, inOneStep } from '../../support/at-once.js';
 
 const fitBlend = atOnce(fitBlendSteps);

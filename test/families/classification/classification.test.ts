@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { classificationScores } from '../../../src/families/classification/evaluation.js';
 import { classificationResult, predictedLabels } from '../../../src/families/classification/probabilities.js';
 import { augmentTexts, lossTargets, slip } from '../../../src/families/classification/training.js';
-import { Random } from '../../../src/system/random.js';
+import { Random } from '../../../src/system/numbers.js';
 
 describe('classificationScores, by hand', () => {
   it('counts accuracy and the macro-F1 of three classes', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { classificationEvaluation as classificationEvaluationSteps } from '../../../src/families/classification/evaluation.js';
 import { calibrationBins } from '../../../src/families/evaluation.js';
 import { MAX_MISTAKES, modelEvaluationSchema } from '../../../src/models/index.js';
-import { Random } from '../../../src/system/random.js';
+import { Random } from '../../../src/system/numbers.js';
 import { atOnce } from '../../support/at-once.js';
 
 const classificationEvaluation = atOnce(classificationEvaluationSteps);

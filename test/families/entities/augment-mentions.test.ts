@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { spansOf } from '../../../src/families/entities/bio-tags.js';
 import type { TaggedSentence } from '../../../src/families/entities/sequence-dataset.js';
 import { withOtherMentions } from '../../../src/families/entities/training.js';
-import { Random } from '../../../src/system/random.js';
+import { Random } from '../../../src/system/numbers.js';
 
 const TAGS = ['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC'];
 

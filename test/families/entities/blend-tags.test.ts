@@ -7,7 +7,7 @@ import {
   type TagBlendRows,
   type TagWeights,
 } from '../../../src/families/entities/calibration.js';
-import { Random } from '../../../src/system/random.js';
+import { Random } from '../../../src/system/numbers.js';
 import { everyPath } from '../../lexical/crf/every-path.js';
 import { atOnce } from '../../support/at-once.js';
 

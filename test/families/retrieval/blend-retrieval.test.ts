@@ -6,7 +6,7 @@ import {
   rankCandidates,
   rankOfAnswer,
 } from '../../../src/families/retrieval/calibration.js';
-import { Random } from '../../../src/system/random.js';
+import { Random } from '../../../src/system/numbers.js';
 import { atOnce } from '../../support/at-once.js';
 
 const fitRetrievalBlend = atOnce(fitRetrievalBlendSteps);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VectorIndex } from '../../../src/families/index.js';
 import { encodeSafetensors } from '../../../src/models/index.js';
-import { Random } from '../../../src/system/random.js';
+import { Random } from '../../../src/system/numbers.js';
 import { failureOf } from '../../support/outcomes.js';
 
 function unitVectors(count: number, width: number, seed: number): Float32Array[] {

@@ -6,7 +6,7 @@ import {
   trainCrfExpert,
   viterbi,
 } from '../../../src/lexical/index.js';
-import { Random } from '../../../src/system/random.js';
+import { Random } from '../../../src/system/numbers.js';
 import { failureOf } from '../../support/outcomes.js';
 
 const signal = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Random } from '../../../src/system/random.js';
+import type { Random } from '../../../src/system/numbers.js';
 import type { Client } from './client.js';
 
 /** What somebody does with the service, again and again. */

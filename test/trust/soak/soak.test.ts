@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { newApiKey } from '../../../src/http/index.js';
-import { Random } from '../../../src/system/random.js';
+import { Random } from '../../../src/system/numbers.js';
 import { anArchive } from '../../support/archive-builder.js';
 import { aDatasetServer, aServiceProcess } from '../service-process.js';
 import {

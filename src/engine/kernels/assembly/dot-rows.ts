@@ -4,9 +4,8 @@ import { F32, VECTOR } from './lanes';
 const CODES = 8;
 
 /**
- * scores[i] = scales[i] · Σⱼ codes[i, j] · query[j]; the sums are whole numbers and must fit into 32 bits.
- * Shapes: codes [rows, width] signed bytes, query [width] 16-bit, width a multiple of 16; scales, scores
- * [rows].
+ * scores[i] = scales[i] · Σⱼ codes[i, j] · query[j]; the sums are whole numbers and must fit into 32 bits. Shapes:
+ * codes [rows, width] signed bytes, query [width] 16-bit, width a multiple of 16; scales, scores [rows].
  */
 export function dotByteRows(codes: usize, width: i32, rows: i32, scales: usize, query: usize, scores: usize): void {
   const queryEnd = query + 2 * <usize>width;

@@ -1,10 +1,8 @@
 import { F32, VECTOR } from './lanes';
 
 /**
- * sums[b, j] = Σ values[i] · table[ids[i], j] over i in [starts[b], starts[b + 1]), over a table of signed
- * bytes.
- * Shapes: ids, values [entries]; starts [bags + 1]; table [rows, width] with width a multiple of 4; sums
- * [bags, width].
+ * sums[b, j] = Σ values[i] · table[ids[i], j] over i in [starts[b], starts[b + 1]), over a table of signed bytes.
+ * Shapes: ids, values [entries]; starts [bags + 1]; table [rows, width] with width a multiple of 4; sums [bags, width].
  */
 export function sumByteRows(
   table: usize,

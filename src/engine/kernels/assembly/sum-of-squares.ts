@@ -1,8 +1,6 @@
 import { endOfWholeVectors, loadLanes, VECTOR } from './lanes';
 
-/**
- * Σ values[i]². A square of an f32 is exact in f64 and the sum runs in f64, in four interleaved partial sums.
- */
+/** Σ values[i]². A square of an f32 is exact in f64 and the sum runs in f64, in four interleaved partial sums. */
 export function sumOfSquares(values: usize, count: i32): f64 {
   let low = f64x2.splat(0);
   let high = f64x2.splat(0);

@@ -2,11 +2,10 @@ import { fill } from './fill';
 import { F32, VECTOR } from './lanes';
 
 /**
- * One pass of dual coordinate descent over the rows named by `order` [count]; see `svmStep`. Row r has the
- * features `ids`/`values` [starts[r], starts[r + 1]) and the active outputs `labels` [labelStarts[r],
- * labelStarts[r + 1]).
- * Shapes: squares [rows]; alphas [rows, outputs]; slacks [2, outputs]: of inactive and of active outputs;
- * scratch [3, outputs]. Returns the largest violation.
+ * One pass of dual coordinate descent over the rows named by `order` [count]; see `svmStep`. Row r has the features
+ * `ids`/`values` [starts[r], starts[r + 1]) and the active outputs `labels` [labelStarts[r], labelStarts[r + 1]).
+ * Shapes: squares [rows]; alphas [rows, outputs]; slacks [2, outputs]: of inactive and of active outputs; scratch [3,
+ * outputs]. Returns the largest violation.
  */
 export function svmPass(
   order: usize,
@@ -63,14 +62,13 @@ export function svmPass(
 }
 
 /**
- * One step of dual coordinate descent for L2-regularised squared-hinge SVMs (Hsieh et al. 2008, algorithm 1),
- * for one row and all outputs at once. Every output is a problem of its own; they share the row x:
+ * One step of dual coordinate descent for L2-regularised squared-hinge SVMs (Hsieh et al. 2008, algorithm 1), for one
+ * row and all outputs at once. Every output is a problem of its own; they share the row x:
  *
- *   G = y · (w·x) − 1 + D · α        α' = max(α − G / (x·x + D), 0)        w += (α' − α) · y · x
+ *   G = y · (w·x) − 1 + D · α α' = max(α − G / (x·x + D), 0) w += (α' − α) · y · x
  *
- * Shapes: ids, values [count]; weights [features, outputs]; signs y, slacks D = 1 / (2C), alphas, scratch
- * [outputs], outputs being a multiple of 4. `square` is x·x. Returns the largest violation of the optimality
- * conditions.
+ * Shapes: ids, values [count]; weights [features, outputs]; signs y, slacks D = 1 / (2C), alphas, scratch [outputs],
+ * outputs being a multiple of 4. `square` is x·x. Returns the largest violation of the optimality conditions.
  */
 function svmStep(
   ids: usize,
