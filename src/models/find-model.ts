@@ -4,29 +4,22 @@ import { catalogueBackbones, catalogueModels } from './catalogue-models.js';
 import { hubModels } from './hub-models.js';
 import { isDirectory, type ModelLoader } from './model-loader.js';
 
-/** Finds models by folder or name. */
-
-/** A model on the local disk. */
 export interface FoundModel {
-  /** The given name, or the last part of its folder's path. */
+  /** As given, or the last part of its folder's path. */
   readonly name: string;
-  /** The absolute path of its folder. */
+  /** Absolute. */
   readonly directory: string;
 }
 
 interface PlaceOptions {
-  /** Loads models that are not folders. Default: the catalogue and, for `owner/name`, the Hub. */
+  /** Default: the catalogue and, for `owner/name`, the Hub. */
   readonly modelLoader?: ModelLoader | undefined;
-  /** Whether to look for a backbone if there is no such model. Default false. */
+  /** Look for a backbone if there is no such model. Default false. */
   readonly backbones?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * The folder of a model.
- * @param model the path of a folder, or a name that the loader knows.
- * @throws NotFoundError that lists what exists, and any error of the loader
- */
+/** @param model a folder's path, or a name that the loader knows. @throws NotFoundError that lists what exists */
 export async function findModel(model: string, options: PlaceOptions = {}): Promise<FoundModel> {
   const directory = resolve(model);
   if (await isDirectory(directory)) return { name: basename(directory), directory };
@@ -43,7 +36,7 @@ export async function findModel(model: string, options: PlaceOptions = {}): Prom
   return { name: model, directory: catalogued };
 }
 
-/** The backbone with this name. @throws the catalogue's error if there is none */
+/** @throws the catalogue's error if there is none */
 async function backboneOr(name: string, thrown: unknown, signal: AbortSignal | undefined) {
   if (!isNotFound(thrown)) throw thrown;
   return catalogueBackbones()

@@ -4,19 +4,19 @@ import type { TrainingStats } from '../contract/index.js';
 import { decimal } from './figures.js';
 import { type Html, html, table } from './html.js';
 
-/** Charts in SVG: lines, texts, dots and axes. Lengths are in the drawing's units; y grows downwards. */
+/** Lengths are in the drawing's units; y grows downwards. */
 
 export interface Chart {
-  /** In the drawing's units; a narrow page scales it down. */
+  /** A narrow page scales it down. */
   readonly width: number;
   readonly height: number;
   readonly drawing: readonly Html[];
-  /** A description for readers who can't see it. */
+  /** For readers who can't see it. */
   readonly alternative: string;
   readonly caption: string;
 }
 
-/** Colours of the page's stylesheet, so that drawings follow its light or dark mode. */
+/** Of the page's stylesheet, for its light and dark mode. */
 export const colours = {
   ink: 'var(--ink)',
   muted: 'var(--muted)',
@@ -40,16 +40,16 @@ interface DrawnText {
   readonly text: string;
   readonly x: number;
   readonly y: number;
-  /** The part of the text that is at x. Default `middle`. */
+  /** The part of the text at x. Default `middle`. */
   readonly anchor?: 'start' | 'middle' | 'end';
   /** Default: the page's muted colour. */
   readonly colour?: string;
   readonly fontSize?: number;
-  /** Whether the text is rotated to run upwards. Default false. */
+  /** Runs upwards. Default false. */
   readonly upwards?: boolean;
 }
 
-/** Draws a text whose vertical middle is at y. */
+/** Its vertical middle is at y. */
 export function drawnText({ text, anchor = 'middle', ...look }: DrawnText): Html {
   const { colour = colours.muted, fontSize = 12, upwards = false } = look;
   const [x, y] = [rounded(look.x), rounded(look.y)];
@@ -63,7 +63,6 @@ interface Stroke {
   readonly isDashed?: boolean;
 }
 
-/** @param path the SVG attribute `d`. */
 function drawnPath(path: string, { colour, width = 1, isDashed = false }: Stroke): Html {
   const dashes = isDashed ? html` stroke-dasharray="4 4"` : undefined;
   return html`<path d="${path}" fill="none" stroke="${colour}" stroke-width="${width}"${dashes}/>`;
@@ -77,7 +76,7 @@ export function dot([x, y]: Point, radius: number, colour: string): Html {
   return html`<circle cx="${rounded(x)}" cy="${rounded(y)}" r="${rounded(radius)}" fill="${colour}"/>`;
 }
 
-/** Two decimals; smaller differences are invisible. */
+/** Smaller differences are invisible. */
 export const rounded = (length: number): number => Math.round(100 * length) / 100;
 
 const straight = line<Point>(
@@ -97,7 +96,6 @@ export interface Area {
 }
 
 interface Tick {
-  /** Its position along the axis, in the drawing's units. */
   readonly at: number;
   readonly text: string;
 }
@@ -105,7 +103,6 @@ interface Tick {
 const LINE = { colour: colours.line };
 const TICK_LENGTH = 5;
 
-/** The axis below the area. */
 export function bottomAxis({ left, right, bottom }: Area, ticks: readonly Tick[], name: string): readonly Html[] {
   return [
     drawnLine([left, bottom], [right, bottom], LINE),
@@ -115,7 +112,7 @@ export function bottomAxis({ left, right, bottom }: Area, ticks: readonly Tick[]
   ];
 }
 
-/** The axis to the left of the area, with a line across the area at each tick. */
+/** With a line across the area at each tick. */
 export function leftAxis({ left, right, top, bottom }: Area, ticks: readonly Tick[], name?: string): readonly Html[] {
   const named = name === undefined ? [] : [{ text: name, x: left - 44, y: (top + bottom) / 2 }];
   return [
@@ -125,7 +122,7 @@ export function leftAxis({ left, right, top, bottom }: Area, ticks: readonly Tic
   ];
 }
 
-/** Training loss and validation metrics of each epoch; undefined if no epoch was completed. */
+/** Undefined if no epoch was completed. */
 export function learningCurves(stats: TrainingStats): Html | undefined {
   const { loss } = stats.metrics.training;
   if (loss.length === 0) return undefined;
@@ -157,7 +154,7 @@ function validationSeries({ metrics: { validation } }: TrainingStats): Series[] 
   ].filter(({ values }) => values.length > 0);
 }
 
-/** The first epoch with the best main metric, from 1; undefined if there is no main metric. */
+/** From 1; undefined without a main metric. */
 function bestEpoch({ main_eval_metric, metrics: { validation } }: TrainingStats): number | undefined {
   const values = main_eval_metric === undefined ? undefined : validation[main_eval_metric];
   return values === undefined || values.length === 0 ? undefined : 1 + values.indexOf(Math.max(...values));
@@ -186,7 +183,7 @@ const colourOf = (at: number): string => PALETTE[at % PALETTE.length] ?? colours
 const WIDTH = 440;
 const HEIGHT = 260;
 const AREA: Area = { left: 48, right: WIDTH - 24, top: 40, bottom: HEIGHT - 44 };
-/** With more epochs, not each one gets a label. */
+/** With more epochs, only some get a label. */
 const MAX_EPOCH_LABELS = 12;
 
 function curves(series: readonly Series[], best: number | undefined): Pick<Chart, 'width' | 'height' | 'drawing'> {
@@ -228,7 +225,7 @@ function bestMark(x: number, best: number): Html[] {
   ];
 }
 
-/** The names in one row above the plot, each after a dot in its colour. */
+/** In one row above the plot. */
 function legend(names: readonly string[]): Html[] {
   const step = Math.min(120, WIDTH / Math.max(1, names.length));
   const left = (WIDTH - step * names.length) / 2;

@@ -38,13 +38,12 @@ import {
 } from './figures.js';
 import { Html, html, htmlPage, table, tiles } from './html.js';
 
-/** A heat map of more labels would be unreadable; the table of pairs still works. */
+/** More would be unreadable; the table of pairs still works. */
 const MAX_MAPPED_LABELS = 100;
-/** Up to this number of labels, each cell shows its count. */
+/** Each cell then shows its count. */
 const MAX_COUNTED_LABELS = 20;
 const MAX_PAIRS = 20;
 
-/** The confusion matrix as a heat map, and the most frequent confusions. */
 function confusionMatrix({ confusion }: { readonly confusion?: Confusion }): Html | undefined {
   if (confusion === undefined) return undefined;
   const { labels } = confusion;
@@ -59,11 +58,11 @@ interface ConfusedPair {
   readonly actual: string;
   readonly predicted: string;
   readonly count: number;
-  /** Share of the rows of the actual label. */
+  /** Of the rows of the actual label. */
   readonly share: number;
 }
 
-/** Pairs of different labels, the most frequent confusion first. */
+/** Of different labels, the most frequent first. */
 function confusedPairs({ labels, counts }: Confusion): ConfusedPair[] {
   const pairs = counts.flatMap((row, actual) => {
     const total = sum(row);
@@ -79,10 +78,10 @@ function confusedPairs({ labels, counts }: Confusion): ConfusedPair[] {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Space between the plot and the edges of the drawing without names. */
+/** Around the plot, without names. */
 const PADDING = 10;
 
-/** Actual labels from top to bottom, predicted ones from left to right. The shade of a cell is its share of the row. */
+/** Rows are actual labels, columns predicted ones; the shade is the share of the row. */
 function heatMap({ labels, counts }: Confusion): Chart {
   const counted = labels.length <= MAX_COUNTED_LABELS;
   const side = Math.min(680, Math.max(200, 52 * labels.length));
@@ -151,7 +150,7 @@ const shortened = (label: string): string => {
   return `${characters.slice(0, MAX_NAME_CHARACTERS - 1).join('')}…`;
 };
 
-/** The approximate length of the longest name; a wide letter takes two thirds of the font size. */
+/** Of the longest, roughly; a wide letter takes two thirds of the font size. */
 const namesLength = (names: readonly string[], fontSize: number): number =>
   (2 / 3) * fontSize * Math.max(...names.map(({ length }) => length));
 
@@ -163,7 +162,7 @@ function pairTable(pairs: readonly ConfusedPair[]): Html {
 ${listed.length === pairs.length ? undefined : html`<p class="note">${listed.length} of ${whole(pairs.length)} kinds of confusion.</p>`}`;
 }
 
-/** A reliability diagram (Guo et al. 2017): how often the model is right, by its confidence. */
+/** A reliability diagram (Guo et al. 2017). */
 function calibrationPlot({ calibration }: ModelEvaluation): Html | undefined {
   if (calibration === undefined) return undefined;
   const rows = calibration.bins.map((bin) => [percent(bin.confidence), percent(bin.accuracy), whole(bin.rows)]);
@@ -205,8 +204,6 @@ function reliabilityDiagram({ bins, error }: Calibration): Chart {
 /** Beyond the smallest dot, the area is roughly in proportion to the share. */
 const radiusOf = (share: number): number => 2.5 + 6.5 * Math.sqrt(share);
 
-/** The HTML reports of a model and of an evaluation. Sections whose figures are missing are left out. */
-
 export async function reportHtml(report: ReportInput): Promise<string> {
   const { training, evaluation } = report;
   return htmlPage(
@@ -227,17 +224,17 @@ ${configuration(training)}
 
 interface EvaluationPage {
   readonly title: string;
-  /** What was evaluated, such as "1,000 rows". */
+  /** "1,000 rows". */
   readonly note: string;
   readonly tiles: readonly NamedFigure[];
-  /** All figures with their 95 % intervals, as text. */
+  /** 95 %. */
   readonly intervals: readonly { readonly name: string; readonly value: string; readonly interval: string }[];
   readonly classes?: readonly ClassFigures[];
   readonly confusion?: Confusion;
   readonly mistakes: readonly Mistake[];
 }
 
-/** A self-contained HTML page about a model's answers to rows that the user brought. */
+/** About rows that the user brought. */
 export function evaluationHtml(page: EvaluationPage): string {
   const rows = page.intervals.map(({ name, value, interval }) => [name, value, interval]);
   return htmlPage(
@@ -285,7 +282,7 @@ ${tiles(figures)}
 </header>`;
 }
 
-/** The dev figures of encoder, lexical expert and blend; undefined if the training recorded none. */
+/** Undefined if the training recorded none. */
 function parts(training: TrainingRecord): Html | undefined {
   const measured = partsOf(training);
   const [first] = measured;
@@ -305,10 +302,10 @@ ${table(['Part', ...columns, ...(isCalibrated ? ['calibration error'] : [])], ro
 </section>`;
 }
 
-/** More classes than this are folded away, the best ones first. */
+/** More classes are folded away, the best ones first. */
 const MAX_UNFOLDED = 30;
 
-/** Precision, recall, F1 and support of each label or entity type, the worst F1 first. */
+/** The worst F1 first. */
 function classTable({ classes = [] }: Pick<EvaluationPage, 'classes'>): Html | undefined {
   if (classes.length === 0) return undefined;
   const rows = [...classes]
@@ -331,7 +328,7 @@ Support: how often it occurs in these rows.</p>
 </section>`;
 }
 
-/** The most confident mistakes. Often the label in the dataset is wrong. */
+/** Often the label in the dataset is wrong. */
 function mistakes({ mistakes: listed }: Pick<ModelEvaluation | EvaluationPage, 'mistakes'>): Html {
   if (listed.length === 0) return html`<section><h2>Mistakes</h2><p>None on these rows.</p></section>`;
   const hasWords = listed.some(({ words }) => words !== undefined);
@@ -352,12 +349,11 @@ ${table(columns, rows, { className: 'texts', hasRowHeadings: false })}
 const legend = html` In the first texts, words are marked that speak <mark class="for" style="--strength: 45%">for</mark> the prediction
 or <mark class="against" style="--strength: 45%">against</mark> it; the fainter the mark, the smaller the effect.`;
 
-/** Weights below this share of the heaviest are left uncoloured. */
+/** Of the heaviest weight; lighter words stay uncoloured. */
 const MIN_SHARE = 0.15;
-/** The heaviest word has this much colour, in percent, so that it can still be read. */
+/** In percent, so that the heaviest word can still be read. */
 const MAX_COLOUR = 45;
 
-/** A text whose words are coloured by their weight, relative to the heaviest word. */
 function coloured(text: string, words: readonly WeighedWord[] = []): Html {
   const heaviest = words.reduce((most, { weight }) => Math.max(most, Math.abs(weight)), 0);
   let end = 0;
@@ -376,7 +372,6 @@ function coloured(text: string, words: readonly WeighedWord[] = []): Html {
   return new Html(`${pieces.map((piece) => piece.text).join('')}${html`${text.slice(end)}`.text}`);
 }
 
-/** Problems in the dataset and the training that did not stop it. */
 function warnings({ warnings: noticed }: TrainingRecord): Html | undefined {
   if (noticed.length === 0) return undefined;
   const items = noticed.map(({ message, examples }) => {
@@ -386,7 +381,6 @@ function warnings({ warnings: noticed }: TrainingRecord): Html | undefined {
   return html`<section><h2>Warnings</h2><ul>${items}</ul></section>`;
 }
 
-/** The hyperparameters, with defaults, and the versions of the software. */
 function configuration({ hyperparameters, training_config, seed, versions }: TrainingRecord): Html {
   const given = Object.keys(training_config).map(asWords);
   return html`<section>

@@ -8,17 +8,12 @@ import { listedPieces, requirePiecesFit } from './steps/piece-models.js';
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 import { type AnyTokenizerJson, findSpecialTokens, idShape, type SpecialTokenNames } from './tokenizer-json.js';
 
-/** Runs a tokenizer.json with steps that we don't know, with @huggingface/tokenizers. */
-
-/**
- * What reading a text may take, in milliseconds: its pattern may be one that tries every way to match before it gives
- * up. Ordinary ones take 3 µs a character, and a machine may have ten other things to do.
- */
+/** A pattern may try every way to match; ordinary ones take 3 µs a character. */
 const maxTextMs = (text: string): number => 2_000 + Math.ceil(text.length / 20);
-/** What making a tokenizer may take, in milliseconds: 250,000 pieces take 500 ms. */
+/** 250,000 pieces take 500 ms. */
 const MAX_LOAD_MS = 10_000;
 
-/** Adds truncation that keeps the special tokens to @huggingface/tokenizers, which has no offsets. */
+/** @huggingface/tokenizers with truncation that keeps the special tokens; it has no offsets. */
 class FallbackTokenizer implements Tokenizer {
   readonly vocabularySize: number;
   readonly #tokenizer: HuggingFaceTokenizer;
@@ -65,15 +60,12 @@ class FallbackTokenizer implements Tokenizer {
   }
 }
 
-/** Loaded with the first tokenizer that needs it: most models have one of BERT's kind. */
+/** On first use: most models have a tokenizer of BERT's kind. */
 function loadPackage(): typeof import('@huggingface/tokenizers') {
   return requireFor('@huggingface/tokenizers')('@huggingface/tokenizers');
 }
 
-/**
- * @param unknown the part of the file that we don't know ourselves.
- * @throws ModelFolderError if the package doesn't know a part of the file, a special token is missing, or the model is too large.
- */
+/** @param unknown the part of the file that we don't know. @throws ModelFolderError */
 export function createFallbackTokenizer(json: AnyTokenizerJson, config: SpecialTokenNames, unknown: string): Tokenizer {
   const absent = {
     normalizer: null,
@@ -86,7 +78,7 @@ export function createFallbackTokenizer(json: AnyTokenizerJson, config: SpecialT
   const { Tokenizer } = loadPackage();
   try {
     return withTimeLimit(MAX_LOAD_MS, () => {
-      // Nothing is decoded: what only decoding needs isn't made.
+      // Only decoding needs them.
       const settings = { ...config, additional_special_tokens: [] };
       const tokenizer = new Tokenizer({ ...absent, ...json, decoder: null }, settings);
       const specialTokens = findSpecialTokens((token) => tokenizer.token_to_id(token), config);
@@ -103,7 +95,7 @@ function refusal(what: string, cause: unknown): ModelFolderError {
   return new ModelFolderError('tokenizer.json', `${what}: ${reason}`, { cause });
 }
 
-/** Finds out what the post-processor adds by giving it one placeholder for each text. */
+/** What the post-processor adds, found with one placeholder for each text. */
 function templateOf(tokenizer: HuggingFaceTokenizer, pair: boolean): TemplatePart[] {
   const first = '\u0000first';
   const second = '\u0000second';
@@ -132,7 +124,7 @@ const modelShape = fields(
   },
 );
 
-/** Checks the model, which the package would take as it is. @throws ModelFolderError */
+/** The package would take the model as it is. @throws ModelFolderError */
 function requireModelLimits(json: AnyTokenizerJson): void {
   const { vocab } = requireShape(modelShape, json.model, 'tokenizer.json', 'model');
   requirePiecesFit(shaped(listedPieces, vocab) ?? [], 'tokenizer.json');
@@ -145,13 +137,9 @@ export class TimeLimitError extends Error {
   }
 }
 
-/** Made on first use: most models have no need of it. */
 let caller: { readonly script: Script; readonly context: Context } | undefined;
 
-/**
- * Calls a synchronous function, and stops it where it takes too long. A call costs some 60 µs.
- * @throws TimeLimitError, and what the function throws.
- */
+/** A call costs some 60 µs. @throws TimeLimitError */
 export function withTimeLimit<T>(limitMs: number, work: () => T): T {
   caller ??= { script: new Script('work()'), context: createContext(Object.create(null)) };
   const { script, context } = caller;

@@ -29,17 +29,9 @@ import {
 } from './tokenizer-json.js';
 import { createWordPieceTokenizer } from './word-piece-tokenizer.js';
 
-/** Named in errors. */
 const TOKENIZER_FILE = 'tokenizer.json';
 
-/**
- * The tokenizer of a parsed tokenizer.json: a single pass over the text if the file is of BERT's kind, else its steps
- * one after the other, and a wrapper of @huggingface/tokenizers, without offsets, if one of them isn't known here. The
- * file's truncation and padding are ignored: callers say what they need.
- * @param config the parsed tokenizer_config.json. Only its names of the special tokens are read and, for the wrapper,
- * what @huggingface/tokenizers reads; case folding is decided by tokenizer.json.
- * @throws ModelFolderError
- */
+/** A single pass for BERT's kind, else step by step, or @huggingface/tokenizers, without offsets, for unknown steps. */
 export function loadTokenizer(tokenizerJson: unknown, config: unknown = {}): Tokenizer {
   const names = requireShape(specialTokenNamesShape, config, 'tokenizer_config.json');
   const json = requireShape(anyTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE);
@@ -82,16 +74,16 @@ function isBertStyle({
 
 /** Steps within steps; two are usual. */
 const MAX_DEPTH = 8;
-/** All steps of a normaliser, pre-tokenizer or post-processor together; Moses' rules for punctuation are some 40. */
+/** Of one part; Moses' rules for punctuation are some 40. */
 const MAX_STEPS = 128;
-/** How many times as long as its text a normalised text may become; NFKC of one character has up to 18. */
+/** Of a normalised text by its text; NFKC of one character has up to 18. */
 const MAX_GROWTH = 256;
 
 const inserted = shortText(MAX_INSERTED);
 const pattern = shortText(MAX_PATTERN);
 const patternShape = fields({}, { Regex: pattern, String: pattern });
 
-/** What a step of each type needs; other types have no field that matters. */
+/** Other types have no field that matters. */
 const stepShapes: ReadonlyMap<unknown, JsonShape<object>> = new Map<unknown, JsonShape<object>>([
   ['Replace', fields({ pattern: patternShape }, { content: nullable(inserted) })],
   ['Split', fields({ pattern: patternShape }, {})],
@@ -112,7 +104,6 @@ const within = fields(
 
 type Step = Readonly<Record<string, unknown>>;
 
-/** A normaliser, pre-tokenizer or post-processor with all that is in it. */
 function stepsShape(field: string): JsonShape<object | null> {
   return (value, problem): value is object | null => {
     const found: Step[] = [];
@@ -151,7 +142,6 @@ function lists({ normalizers, pretokenizers, processors }: Shaped<typeof within>
   };
 }
 
-/** Whether steps that put text in stay within {@link MAX_GROWTH} together. */
 function doesNotGrow(found: readonly Step[], field: string, problem: JsonProblem): boolean {
   const growth = found.reduce((product, step) => product * growthOf(step), 1);
   if (growth <= MAX_GROWTH) return true;
@@ -162,10 +152,10 @@ function doesNotGrow(found: readonly Step[], field: string, problem: JsonProblem
 const replacement = fields({ type: oneOf('Replace'), pattern: patternShape, content: shortText(MAX_INSERTED) }, {});
 const spacing = fields({ type: oneOf('Metaspace') }, { replacement: nullable(inserted), str_rep: nullable(inserted) });
 
-/** Of UTF-8: each becomes a character of its own, also when it is one already. */
+/** Of UTF-8. */
 const MAX_BYTES_OF_CHARACTER = 4;
 
-/** How many characters a character may become at most. */
+/** At most. */
 function growthOf(step: Step): number {
   const space = shaped(spacing, step);
   if (space !== undefined) return Math.max(1, space.str_rep?.length ?? 0, space.replacement?.length ?? 0);
@@ -179,10 +169,10 @@ function growthOf(step: Step): number {
   return matchesNothing(expression) ? 1 + content.length : Math.max(1, content.length);
 }
 
-/** What a pattern may take on an empty text, in milliseconds. */
+/** On an empty text. */
 const MAX_PATTERN_MS = 500;
 
-/** Whether a pattern may match between characters, so that its replacement is put in next to each of them. */
+/** A replacement is then put in next to each character. */
 function matchesNothing(expression: string): boolean {
   if (/\(\?[=!<]|\\[bBAzZGK]|[$^]/.test(expression)) return true;
   try {
@@ -201,10 +191,10 @@ const limits = fields(
   },
 );
 
-/** Characters of all added tokens, which become a tree. */
+/** Of all added tokens, which become a tree. */
 const MAX_ADDED_CHARACTERS = 1_000_000;
 
-/** Limits the steps of an untrusted file, and its added tokens. @throws ModelFolderError */
+/** @throws ModelFolderError for too many steps or added tokens. */
 function requireLimits(json: AnyTokenizerJson): void {
   requireShape(limits, json, TOKENIZER_FILE);
   const added = json.added_tokens?.reduce((sum, { content }) => sum + content.length, 0) ?? 0;

@@ -8,21 +8,17 @@ import { BYTE_SPACE, makePreTokenizer, type PreTokenizer } from './steps/pre-tok
 import type { Tokenizer } from './tokenizer.js';
 import type { AddedToken, AnyTokenizerJson, SpecialTokenNames } from './tokenizer-json.js';
 
-/** Tokens that are recognised as a whole wherever they are written out in a text. */
-
-/** A part of a text, and the id of the added token that it is, if it is one. */
 interface TokenOrText {
   readonly text: AlignedText;
   readonly id?: number;
 }
 
-/** Splits a text at added tokens; what remains is not yet normalised. */
+/** What remains is not yet normalised. */
 class AddedTokens {
   readonly #tokens: ReadonlyMap<string, AddedToken>;
-  /** The longest token at the leftmost place; undefined if there are none. */
   readonly #pattern: RegExp | undefined;
 
-  /** @param normalize given for tokens that are looked for in normalised texts. */
+  /** @param normalize for tokens that are looked for in normalised texts. */
   constructor(tokens: readonly AddedToken[], normalize: Normalizer = (text) => text) {
     const written = tokens.map((token) => [normalize(AlignedText.of(token.content)).text(), token] as const);
     this.#tokens = new Map(written.filter(([content]) => content !== ''));
@@ -59,7 +55,7 @@ function isWithinWord({ characters }: AlignedText, { from, to }: { from: number;
   return wordCharacter.test(characters[from - 1] ?? '') || wordCharacter.test(characters[to] ?? '');
 }
 
-/** A tokenizer of steps: added tokens, normaliser, pre-tokenizer, model. The ids and places of the Rust package. */
+/** Added tokens, normaliser, pre-tokenizer, model: the ids and places of the Rust package. */
 
 interface Steps {
   /** Looked for in the text as it is, and in the normalised text. */
@@ -113,7 +109,7 @@ class Pipeline {
   }
 }
 
-/** Turns spans in characters into spans in UTF-16 code units. */
+/** From spans in characters. */
 function inCodeUnits({ offsets, length }: PieceBuffer, text: string): void {
   const units: number[] = [];
   let unit = 0;
@@ -140,7 +136,7 @@ function outerSpaces(characters: readonly string[], from: number, to: number): O
 
 const isOuterSpace = (character: string): boolean => character === BYTE_SPACE || isWhitespace(character);
 
-/** The span of a piece without its spaces, except one that was put before the text. */
+/** Without spaces, except one that was put before the text. */
 function trimmed(
   start: number,
   end: number,
@@ -153,11 +149,7 @@ function trimmed(
   return [from, end >= trailing ? Math.max(end - trailing, from) : end];
 }
 
-/**
- * @param file named in errors.
- * @throws UnknownPartError for a part that we don't compute as the Rust package does.
- * @throws ModelFolderError for wrong fields.
- */
+/** @throws UnknownPartError for a part that we don't compute as the Rust package does. @throws ModelFolderError */
 export function createPipelineTokenizer(json: AnyTokenizerJson, names: SpecialTokenNames, file: string): Tokenizer {
   const { added_tokens: addedTokens = [] } = json;
   const isNormalized = ({ normalized }: AddedToken) => normalized === true;

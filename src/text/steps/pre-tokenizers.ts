@@ -25,9 +25,7 @@ import {
   type Span,
 } from './aligned-text.js';
 
-/** The pre-tokenizers of tokenizer.json, which split a text into the words that a model reads. */
-
-/** Splits a text; parts without characters are left out. */
+/** Parts without characters are left out. */
 export type PreTokenizer = (text: AlignedText) => readonly AlignedText[];
 
 const behaviors = oneOf('Removed', 'Isolated', 'MergedWithPrevious', 'MergedWithNext', 'Contiguous');
@@ -87,7 +85,7 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ],
 ]);
 
-/** @throws UnknownPartError for a type that isn't in the table. @throws ModelFolderError for wrong fields. */
+/** @throws UnknownPartError for an unknown type. @throws ModelFolderError for wrong fields. */
 export function makePreTokenizer(part: unknown, file: string): PreTokenizer {
   if (part === null || part === undefined) return (source) => [source];
   const { type } = requireShape(fields({ type: text }, {}), part, file, 'pre_tokenizer');
@@ -96,7 +94,7 @@ export function makePreTokenizer(part: unknown, file: string): PreTokenizer {
   return make(part, file);
 }
 
-/** Letters, marks, digits and connectors of any script, or runs of what is neither those nor white space. */
+/** Letters, marks, digits and connectors, or runs of what is neither those nor white space. */
 const WORDS =
   /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+/gu;
 
@@ -147,17 +145,13 @@ interface Part extends Span {
   readonly matches: boolean;
 }
 
-/**
- * Splits a text at the given places, which are in order and don't overlap.
- * @param invert whether what lies between the places is split at instead.
- */
+/** Places are in order and don't overlap. @param invert to split at what lies between them. */
 function splitAt(text: AlignedText, places: readonly Span[], behavior: SplitBehavior, invert = false): AlignedText[] {
   const parts = behaved(allParts(text.length, places, invert), behavior);
   if (parts.length === 1 && parts[0]?.from === 0 && parts[0].to === text.length) return [text];
   return parts.map(({ from, to }) => text.slice(from, to));
 }
 
-/** The places and what lies between them. */
 function allParts(length: number, places: readonly Span[], invert: boolean): Part[] {
   const parts: Part[] = [];
   let done = 0;
@@ -186,7 +180,6 @@ function behaved(parts: readonly Part[], behavior: SplitBehavior): readonly Span
   }
 }
 
-/** Joins each part with the group of the one before it, where `joins` says so. */
 function joined(parts: readonly Part[], joins: (part: Part, last: Part) => boolean): Span[] {
   const groups: Span[] = [];
   let last: Part | undefined;
@@ -220,13 +213,12 @@ function isPrintable(byte: number): boolean {
 /** A space as a character of bytes. */
 export const BYTE_SPACE = 'Ġ';
 
-/** GPT-2's words, with Unicode's white space instead of JavaScript's `\s`. */
+/** With Unicode's white space instead of JavaScript's `\s`. */
 const GPT2_WORDS =
   /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 
 const encoder = new TextEncoder();
 
-/** Each character becomes one for each of its bytes. */
 function asBytes(text: AlignedText): AlignedText {
   const rewriting = new Rewriting(text);
   for (const character of text.characters) {
