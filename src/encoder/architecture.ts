@@ -12,7 +12,7 @@ export interface ArchitectureDefinition<Config extends { readonly model_type: st
   readonly classes: Readonly<Record<string, string>>;
   /** transformers' base_model_prefix and a dot. */
   readonly prefix: string;
-  /** With transformers' names and defaults. A field that asks for what isn't computed here must not fit. */
+  /** Names and defaults are those of transformers. A field that asks for what isn't computed here must not fit. */
   readonly schema: z.ZodType<Config>;
   /** Why such fields can't go together, naming them. */
   reasonAgainst?(config: Config): string | undefined;

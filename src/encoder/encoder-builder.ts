@@ -60,7 +60,7 @@ export function trainingInputs(graph: Graph, form: GraphForm = 'differentiable')
   };
 }
 
-/** As Hugging Face names and shapes them, int64 [batch, tokens]. */
+/** Names and shapes are those of Hugging Face, int64 [batch, tokens]. */
 export function exportedInputs(graph: Graph): EncoderInputs {
   const shape = ['batch', 'tokens'];
   const ids = graph.transpose(graph.input('input_ids', 'int64', shape), [1, 0]);

@@ -34,7 +34,7 @@ export interface Encoder extends EncoderTraits {
   readonly architecture: string;
   /** As config.json names it: `bert`, `xlm-roberta`. */
   readonly modelType: string;
-  /** With `model_type`, by their names in config.json. */
+  /** The fields of config.json, `model_type` among them. */
   readonly config: JsonObject;
   /** In front of every parameter's name under a head: `bert.`. */
   readonly prefix: string;
@@ -49,7 +49,7 @@ export interface Encoder extends EncoderTraits {
   states(graph: Graph, inputs: EncoderInputs, options: StatesOptions): Tensor;
 }
 
-/** As transformers has it: perhaps some layers, then a linear one to the outputs. */
+/** A head as transformers has it: perhaps some layers, then a linear one to the outputs. */
 export interface EncoderHead {
   readonly className: string;
   /** Its layers before the last, which a checkpoint may have. */

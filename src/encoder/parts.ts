@@ -203,7 +203,7 @@ export function postNormLayerParameters(
 }
 
 interface AfterAttention extends Pick<FeedForward, 'activation'> {
-  /** Of what attention and the feed-forward block give. */
+  /** Dropout of what attention and the feed-forward block give. */
   readonly hiddenDropout: number;
   /** Default: `hiddenDropout`. */
   readonly outputDropout?: number;
@@ -266,7 +266,7 @@ export function stackParameters({ layers, stem, names }: Stack, widths: LayerWid
 }
 
 interface StackOptions extends Omit<PostNormLayer, 'biases'> {
-  /** Of a layer's scores. */
+  /** Added to a layer's scores. */
   biases(asked: 'all' | 'first'): readonly Tensor[];
 }
 

@@ -31,7 +31,7 @@ const DEFAULT_B = 0.75;
 
 const TERM_SEPARATOR = '\n';
 
-/** Some 2 MB. */
+/** This takes some 2 MB. */
 const REMEMBERED_WORDS = 20_000;
 const NO_TERM = -1;
 
@@ -228,7 +228,7 @@ interface Postings {
   readonly frequencies: Int8Array;
 }
 
-/** More count as this many, which changes a BM25 score by less than a hundredth. */
+/** Higher counts change a BM25 score by less than a hundredth. */
 const MAX_FREQUENCY = 127;
 
 class PostingsBuilder {
@@ -255,7 +255,7 @@ class PostingsBuilder {
     this.#passageCount += 1;
   }
 
-  /** By counting sort, which keeps the passages ascending. */
+  /** A counting sort, which keeps the passages ascending. */
   build(termCount: number): Postings {
     const terms = this.#terms.subarray(0, this.#entries);
     const starts = new Int32Array(termCount + 1);

@@ -3,14 +3,14 @@ export function combineHash(hash: number, value: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
-/** At least, so that a look-up seldom meets more than one other hash. */
+/** At least so many that a look-up seldom meets more than one other hash. */
 const SLOTS_FOR_EACH = 1.5;
 
-/** From where a hash belongs, at most and on average: chance stays below a tenth of both, chosen collisions don't. */
+/** Steps from where a hash belongs, at most and on average; chance stays below a tenth of both, collisions don't. */
 const MAX_STEPS = 4096;
 const MAX_MEAN_STEPS = 64;
 
-/** In the order in which they are first seen: open addressing with linear probing. */
+/** Numbers hashes in the order in which they are first seen: open addressing with linear probing. */
 export class HashTable {
   /** There may be room for more. */
   #hashes: Int32Array;
@@ -136,7 +136,7 @@ function fill(slots: Int32Array, hashes: Int32Array, count: number, { most, mean
   return distinct;
 }
 
-/** With room for twice as much if it is too short. */
+/** Grows an array that is too short to twice the length. */
 export function withRoom<T extends Int32Array | Float32Array>(array: T, length: number): T;
 export function withRoom(array: Int32Array | Float32Array, length: number): Int32Array | Float32Array {
   if (array.length >= length) return array;
@@ -145,7 +145,7 @@ export function withRoom(array: Int32Array | Float32Array, length: number): Int3
   return larger;
 }
 
-/** For the first 65,536 code points; `classify` must not say 0. */
+/** Caches the classes of the first 65,536 code points; `classify` must not return 0. */
 export function rememberedByCodePoint(classify: (character: string) => number): (codePoint: number) => number {
   const known = new Uint8Array(0x10000);
   return (codePoint) => {
@@ -157,7 +157,7 @@ export function rememberedByCodePoint(classify: (character: string) => number): 
   };
 }
 
-/** Of values above 0, ascending. */
+/** The ids of the largest values above 0, ascending. */
 export function largestIds(values: Float32Array | Int32Array, count: number): Int32Array {
   const ids = Int32Array.from(values.keys()).filter((id) => (values[id] ?? 0) > 0);
   if (ids.length <= count) return ids;

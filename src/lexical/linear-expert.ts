@@ -28,7 +28,7 @@ interface LexicalReading {
   readonly coverage: number;
 }
 
-/** Its weights are bytes, in memory as in the file. */
+/** A linear model over n-grams; its weights are bytes, in memory as in the file. */
 export class LinearExpert {
   readonly #table: ByteTable;
   readonly #tfIdf: TfIdf;
@@ -130,7 +130,7 @@ export class LinearExpert {
 /** A text with more takes several calls of the kernel. */
 const MAX_FEATURES_A_TEXT = 4096;
 
-/** In code points of a text as it is read. */
+/** Places are code points of a text as it is read. */
 interface PlacedValue {
   readonly value: number;
   readonly start: number;

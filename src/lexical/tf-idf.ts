@@ -74,7 +74,7 @@ export class NGramHasher {
     }
   }
 
-  /** With a space before and after. @returns how many code points. */
+  /** Adds a space before and after. @returns how many code points. */
   #read(text: string): number {
     if (this.#codePoints.length < text.length + 2) this.#codePoints = new Int32Array(2 * text.length + 2);
     const codePoints = this.#codePoints;
@@ -260,7 +260,7 @@ export class TfIdf {
     return new TfIdf(this.options, this.hashes, weights);
   }
 
-  /** As many as features, unless one occurs twice. */
+  /** As large as the number of features, unless one occurs twice. */
   get distinct(): number {
     return this.#table.size;
   }

@@ -14,7 +14,7 @@ interface LinearExpertOptions {
   readonly signal?: AbortSignal;
 }
 
-/** In UTF-16 code units on average; longer texts have enough words to do without characters (docs/lexical.md). */
+/** UTF-16 code units; longer texts have enough words to do without characters (docs/lexical.md). */
 const LONG_TEXT = 500;
 const MAX_WEIGHTS = 2 ** 22;
 const MIN_FEATURE_LIMIT = 2 ** 16;
@@ -64,14 +64,14 @@ async function pacedPass(
   return violation;
 }
 
-/** At most: four of characters, and up to three of words. */
+/** At most four of characters, and up to three of words. */
 const NGRAMS_A_CHARACTER = 6;
 /** Counts, weights, and twice the bytes of the expert. */
 const BYTES_A_WEIGHT = 4 + 4 + 2;
 /** Its id and value, and its count before features are chosen. */
 const BYTES_AN_NGRAM = 16;
 
-/** At most, roughly. */
+/** A rough upper bound. */
 export function linearExpertBytes(rows: readonly { readonly text: string }[], outputs: number): number {
   const characters = rows.reduce((sum, { text }) => sum + text.length, 0);
   const nGrams = NGRAMS_A_CHARACTER * characters;

@@ -9,7 +9,7 @@ import { folderModels, isDirectory, listed, type ModelLoader, parseModelName } f
 const CATALOGUE_PACKAGE = 'orchard-nlp-models';
 /** Pretrained models, and encoders that training can start from. */
 export type CatalogueFolder = 'catalogue' | 'backbones';
-/** In messages. */
+/** How messages call the models. */
 export type CatalogueKind = Extract<NotFoundError['resource'], 'pretrained model' | 'backbone'>;
 
 /** Environment variable: where pulled models are kept. */
@@ -79,7 +79,7 @@ async function adviceFor(name: string, kind: CatalogueKind, places: readonly str
 }
 
 const MAX_NAMED = 20;
-/** Of a name's characters that may be mistyped. */
+/** How much of a name may be mistyped. */
 const MISTYPED_SHARE = 1 / 3;
 
 /** Empty if no name is similar. */
@@ -152,12 +152,12 @@ export interface PublishedFile {
 export interface PublishedModel {
   readonly name: string;
   readonly kind: CatalogueKind;
-  /** Of the package. */
+  /** The package's folder that has the model. */
   readonly folder: CatalogueFolder;
-  /** Of the package. A newer version may have other files under the same name. */
+  /** The package's version. A newer one may have other files under the same name. */
   readonly version: string;
   readonly files: readonly PublishedFile[];
-  /** Of all files. */
+  /** All files together. */
   readonly bytes: number;
   /** What the training data allow. Absent: any use. */
   readonly licence?: UsageTerms;
@@ -191,7 +191,7 @@ export async function publishedModel(name: string): Promise<PublishedModel> {
 }
 
 export interface FoundModel {
-  /** As given, or the last part of its folder's path. */
+  /** The given name, or the last part of its folder's path. */
   readonly name: string;
   /** Absolute. */
   readonly directory: string;

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { FileLocks } from '../system/index.js';
 
 export interface Checksum {
-  /** Of the file, as in Git LFS, or git's id of its content. */
+  /** SHA-256 of the file, as in Git LFS, or git's id of its content. */
   readonly algorithm: 'SHA-256' | 'git SHA-1';
   readonly value: string;
 }
@@ -41,7 +41,7 @@ export async function fetchChecked(
   }
 }
 
-/** After it, another process takes over. */
+/** After this time without progress, another process takes over. */
 const SILENT_DOWNLOAD_MS = 120_000;
 const MAX_LOCK_PAUSE_MS = 100;
 

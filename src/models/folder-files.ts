@@ -2,19 +2,19 @@ import { join } from 'node:path';
 import { isOrchardError, ModelFolderError } from '../contract/index.js';
 import { readWithin } from '../system/index.js';
 
-/** With the names that Hugging Face uses. */
+/** Hugging Face's names. */
 export const CONFIG_FILE = 'config.json';
 export const WEIGHTS_FILE = 'model.safetensors';
 export const TOKENIZER_FILE = 'tokenizer.json';
 export const TOKENIZER_CONFIG_FILE = 'tokenizer_config.json';
 /** Where transformers.js and Optimum look for it. */
 export const ONNX_FILE = 'onnx/model.onnx';
-/** With 8-bit weights. */
+/** The graph with 8-bit weights. */
 export const QUANTIZED_ONNX_FILE = 'onnx/model_quantized.onnx';
 /** Its outputs are blended with the encoder's. */
 export const EXPERT_FILE = 'lexical.safetensors';
 export const TRAINING_FILE = 'training.json';
-/** Of the finished model on its dev rows. */
+/** Figures of the finished model on its dev rows. */
 export const EVALUATION_FILE = 'evaluation.json';
 export const CARD_FILE = 'README.md';
 

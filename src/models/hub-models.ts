@@ -196,7 +196,7 @@ interface HubRepository {
 }
 
 interface HubFile {
-  /** In the repository, with '/'. */
+  /** The path in the repository, with '/'. */
   readonly path: string;
   readonly bytes: number;
   readonly checksum: Checksum;
@@ -266,7 +266,7 @@ interface BlobDownload {
   readonly cache: HubCache;
   readonly request: HubRequest & { readonly file: string };
   readonly settings: HubSettings;
-  /** Given the bytes on disk. */
+  /** Called with the bytes that are on disk. */
   readonly onBytes: (bytes: number) => void;
 }
 

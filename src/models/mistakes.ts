@@ -1,9 +1,9 @@
 import type { Mistake } from './model-report.js';
 
-/** Without zod, because inference threads load it with the decoders. */
+/** This file must not import zod: inference threads load it with the decoders. */
 
 export const MAX_MISTAKES = 50;
-/** In code points, of texts, entities and passages. */
+/** Code points of a text, an entity or a passage. */
 export const MAX_MISTAKE_CHARACTERS = 300;
 
 /** The most confident ones, with long texts cut. */

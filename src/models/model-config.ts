@@ -47,37 +47,37 @@ export interface ModelFolderConfig {
 
 /** docs/lexical.md, "Scores that mean something". */
 export interface Evidence {
-  /** For the calibration. */
+  /** Dev rows of the calibration. */
   readonly rows: number;
-  /** Of known n-grams, 0 to 1; 95 % of the dev rows reach it. */
+  /** The share of known n-grams, 0 to 1, that 95 % of the dev rows reach. */
   readonly coverage: number;
-  /** Below it, 0 to 1, none of the labels fits. */
+  /** Below this score, 0 to 1, none of the labels fits. */
   readonly none_below: number;
 }
 
 interface OrchardConfig {
-  /** Of the folder's layout. */
+  /** The version of the folder's layout. */
   readonly format: 1;
   readonly family: FamilyName;
   readonly type: ModelType;
   readonly size: ModelSize;
   /** The encoder has its dimensions, whatever `size` says. */
   readonly backbone?: string;
-  /** By id. A binary model has two labels and one logit. */
+  /** Labels by id. A binary model has two labels and one logit. */
   readonly labels: string[];
   /** `none`: outputs for every token. */
   readonly pooling: 'first' | 'mean' | 'none';
-  /** In models that label words. */
+  /** How models that label words split a text. */
   readonly words?: 'whitespace' | 'punctuation' | 'marks' | 'characters';
   /** `capitals`: token type 1 marks each token with a capital letter. Absent: all token types are 0. */
   readonly token_types?: 'capitals';
-  /** For the lexical expert; for the encoder, the tokenizer decides. */
+  /** Whether the lexical expert reads lower case; for the encoder, the tokenizer decides. */
   readonly lowercase: boolean;
-  /** Read at once, special tokens included. */
+  /** Maximum number of tokens that are read at once, special tokens included. */
   readonly max_tokens: number;
   /** Tokens that neighbouring windows share. The default depends on `pooling`. */
   readonly window_overlap?: number;
-  /** That inference needs. */
+  /** Other files that inference needs. */
   readonly files: readonly string[];
   /** `blend` was fitted to its outputs. Default: float32. */
   readonly graph?: typeof ONNX_FILE | typeof QUANTIZED_ONNX_FILE;

@@ -31,7 +31,7 @@ interface ModelFolder {
   readonly weights?: ReadonlyMap<string, NamedTensor>;
   /** The inference graph, whole or in pieces. */
   readonly onnx: Uint8Array | Iterable<Uint8Array>;
-  /** With 8-bit weights. */
+  /** The graph with 8-bit weights. */
   readonly quantizedOnnx?: Uint8Array | Iterable<Uint8Array>;
   /** By name, including those of `config.orchard.files`. */
   readonly files: ReadonlyMap<string, Uint8Array | string>;
@@ -47,13 +47,13 @@ interface OpenedModelFolder {
   /** The text of both tokenizer files: equal ones can share a tokenizer. */
   readonly tokenizerKey: string;
   readonly onnxPath: string;
-  /** Of `config.orchard.files`, by name. */
+  /** The files of `config.orchard.files`, by name. */
   readonly files: ReadonlyMap<string, OpenedFile>;
 }
 
 interface OpenedFile {
   readonly bytes: Uint8Array;
-  /** For errors. */
+  /** Its path, for errors. */
   readonly file: string;
 }
 
@@ -111,9 +111,9 @@ function toJson(value: unknown): string {
 }
 
 interface FolderKind {
-  /** In every such folder. */
+  /** A file that is in every such folder. */
   readonly marker: string;
-  /** For messages. */
+  /** What the marker is, for messages. */
   readonly noun: string;
 }
 

@@ -53,7 +53,7 @@ interface ModelName {
   readonly revision?: string;
 }
 
-/** As on the Hugging Face Hub. */
+/** The names that the Hugging Face Hub allows. */
 const PATH = /^[\p{L}\p{N}_][\p{L}\p{N}._-]*(?:\/[\p{L}\p{N}_][\p{L}\p{N}._-]*)?$/u;
 /** A branch, a tag, a commit, or a pull request's `refs/pr/1`. */
 const REVISION = /^\w[\w.-]*(?:\/\w[\w.-]*)*$/;

@@ -73,7 +73,7 @@ const warningSchema = z.object({
 export const trainingRecordSchema = z.object({
   model_config: modelConfigSchema,
   training_config: trainingConfigSchema,
-  /** With defaults. */
+  /** The values that were used, with defaults. */
   hyperparameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
   /** Absent if the encoder started from random weights. */
   backbone: z.object({ name: z.string(), revision: z.string().exactOptional() }).exactOptional(),
@@ -86,7 +86,7 @@ export const trainingRecordSchema = z.object({
   precision: z.object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) }).exactOptional(),
   warnings: z.array(warningSchema).readonly(),
   dataset: z.object({ train_rows: z.int(), dev_rows: z.int() }).exactOptional(),
-  /** Of this library, Node and other software, by name. */
+  /** Versions of this library, Node and other software, by name. */
   versions: z.record(z.string(), z.string()).exactOptional(),
 });
 export type RecordedPrecision = NonNullable<z.infer<typeof trainingRecordSchema>['precision']>;

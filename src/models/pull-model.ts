@@ -203,7 +203,7 @@ const invalidSource = (msg: string) => new ValidationError([{ loc: ['from'], msg
 
 export interface Pull {
   readonly model: PublishedModel;
-  /** Of the folder with `catalogue/` and `backbones/`; ends with a slash. */
+  /** The folder with `catalogue/` and `backbones/`; ends with a slash. */
   readonly from: URL;
   /** Its `catalogue/` or `backbones/` receives the model's folder. */
   readonly root: string;

@@ -36,7 +36,7 @@ const EXPONENT_SHIFT = 2 ** (127 - 15);
 /** An infinity's bits as a number. */
 const BEYOND = 2 ** 16;
 
-/** In their places in a float32, these bits only lack the larger exponent. */
+/** The bits, moved to their places in a float32, only lack the larger exponent. */
 export function fromFloat16Bits(bits: Uint16Array): Float32Array {
   const moved = new Int32Array(bits.length);
   const values = new Float32Array(moved.buffer);
@@ -81,7 +81,7 @@ export interface IntegerTensor {
 /** 100,000 tensors. The reference implementation's limit is 100 MB. */
 const MAX_HEADER_BYTES = 16 * 1024 ** 2;
 const MAX_DIMENSIONS = 8;
-/** Also where another dimension is 0. */
+/** The limit of one dimension, also where another is 0. */
 const MAX_SIZE = 2 ** 31 - 1;
 
 const entryShape = fields(
@@ -96,7 +96,7 @@ type Entry = Shaped<typeof entryShape>;
 const metadataShape = recordOf(text);
 
 interface Safetensors {
-  /** As float32. */
+  /** Floating-point tensors, as float32. */
   readonly tensors: ReadonlyMap<string, NamedTensor>;
   /** int32 and int8; other integers (int64 position ids, say) are left out. */
   readonly integers: ReadonlyMap<string, IntegerTensor>;
@@ -108,7 +108,7 @@ interface SafetensorsOptions {
   readonly floats?: 'F32' | 'F16';
 }
 
-/** In the order given. @param metadata free text; Python's transformers requires `format: pt`. */
+/** Writes tensors in the order given. @param metadata free text; Python's transformers requires `format: pt`. */
 export function encodeSafetensors(
   tensors: ReadonlyMap<string, NamedTensor | IntegerTensor>,
   metadata: Readonly<Record<string, string>> = { format: 'pt' },
@@ -149,7 +149,7 @@ function* filePieces<Tensor extends NamedTensor | IntegerTensor>(
   for (const tensor of tensors.values()) yield bytesOf(tensor.values, typeOf(tensor));
 }
 
-/** With its length before it; spaces align the tensors to 8 bytes. */
+/** The length comes first; spaces align the tensors to 8 bytes. */
 function headerOf(entries: readonly (readonly [name: string, entry: unknown])[]): Uint8Array {
   const json = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
   const length = Math.ceil(json.length / 8) * 8;
@@ -168,7 +168,7 @@ function storedType(values: Values, floats: 'F32' | 'F16'): StoredType {
   return values instanceof Int32Array ? 'I32' : 'I8';
 }
 
-/** Its own memory if they needn't be converted. */
+/** @returns the tensor's own memory if no value must be converted. */
 function bytesOf(values: Values, type: StoredType): Uint8Array {
   const stored = type === 'F16' ? Uint16Array.from(values, toFloat16Bits) : values;
   return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
@@ -302,7 +302,7 @@ function toFloat32({ buffer }: Uint8Array<ArrayBuffer>, dtype: Entry['dtype']): 
 const BYTE_ROWS = 'orchard-byte-rows';
 const SCALE_SUFFIX = '.scale';
 
-/** Others are stored in proportion. */
+/** The largest weight of a row has this byte; others are stored in proportion. */
 const LARGEST_BYTE = 127;
 
 /** @throws RangeError if a matrix has a number that isn't finite */
@@ -332,7 +332,7 @@ function byteRows(name: string, { shape, values }: NamedTensor): { bytes: Intege
   return { bytes: { shape: [rows, 1, width], values: bytes }, scales: { shape: [rows], values: scales } };
 }
 
-/** From a file of {@link encodeByteRows} or any other safetensors file. @throws ModelFolderError */
+/** Reads a file of {@link encodeByteRows} or any other safetensors file. @throws ModelFolderError */
 export function decodeWeights(
   bytes: Uint8Array,
   file: string,

@@ -37,7 +37,7 @@ export interface NamedFigure {
   readonly value: string;
 }
 
-/** As far as the part has them. */
+/** The figures that the part has. */
 export function scoresOf({ accuracy, f1, topk }: RecordedPart): NamedFigure[] {
   return [
     ...(accuracy === undefined ? [] : [{ name: 'accuracy', value: percent(accuracy) }]),
@@ -56,6 +56,6 @@ export function partsOf({ parts }: TrainingRecord): { name: string; figures: Rec
   ];
 }
 
-/** For figures measured on dev rows. */
+/** The note next to figures that are measured on dev rows. */
 export const DEV_NOTE =
   'Measured on the dev rows, which also chose the best epoch, the weights of the two experts and the thresholds: expect slightly lower figures on new texts.';

@@ -1,4 +1,4 @@
-/** Goes into a page as it is. */
+/** A piece of HTML that goes into a page as it is. */
 export class Html {
   constructor(readonly text: string) {}
 }
@@ -59,7 +59,7 @@ export function tiles(figures: readonly { readonly name: string; readonly value:
   return html`<dl class="tiles">${drawn}</dl>`;
 }
 
-/** Its own style and nothing else: no scripts, no requests. */
+/** The page may use its own style and nothing else: no scripts, no requests. */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
 /** Loads nothing. @param content of the body. */

@@ -22,7 +22,7 @@ import {
   whole,
 } from './figures.js';
 
-/** Except training.json. */
+/** All but training.json. */
 export function reportFiles(report: ReportInput): Map<string, string> {
   const { evaluation } = report;
   const files = new Map([[CARD_FILE, modelCard(report)]]);
@@ -31,13 +31,13 @@ export function reportFiles(report: ReportInput): Map<string, string> {
   return files;
 }
 
-/** More are counted instead. */
+/** More labels are counted instead. */
 const MAX_LISTED_LABELS = 100;
 
-/** Other names are folders. */
+/** A name on the Hub, with or without a revision; other names are folders. */
 const HUB_NAME = /^[\w.-]+\/[\w.-]+(?:@.*)?$/;
 
-/** Its licence is `other`, for the publisher to change. @throws ModelFolderError if family or encoder is unknown */
+/** The licence is `other`, for the publisher to change. @throws ModelFolderError if family or encoder is unknown */
 export function modelCard(report: ReportInput): string {
   const { name } = report.training.model_config;
   const sections = [

@@ -32,12 +32,12 @@ interface Chart {
   readonly width: number;
   readonly height: number;
   readonly drawing: readonly Html[];
-  /** For readers who can't see it. */
+  /** A description for readers who can't see it. */
   readonly alternative: string;
   readonly caption: string;
 }
 
-/** Of the page's stylesheet, for its light and dark mode. */
+/** Colours of the page's stylesheet, which has a light and a dark mode. */
 const colours = {
   ink: 'var(--ink)',
   muted: 'var(--muted)',
@@ -66,11 +66,11 @@ interface DrawnText {
   /** Default: the page's muted colour. */
   readonly colour?: string;
   readonly fontSize?: number;
-  /** Runs upwards. Default false. */
+  /** Whether the text runs upwards. Default false. */
   readonly upwards?: boolean;
 }
 
-/** Its vertical middle is at y. */
+/** The text's vertical middle is at y. */
 function drawnText({ text, anchor = 'middle', ...look }: DrawnText): Html {
   const { colour = colours.muted, fontSize = 12, upwards = false } = look;
   const [x, y] = [rounded(look.x), rounded(look.y)];
@@ -133,7 +133,7 @@ function bottomAxis({ left, right, bottom }: Area, ticks: readonly Tick[], name:
   ];
 }
 
-/** With a line across the area at each tick. */
+/** Draws a line across the area at each tick. */
 function leftAxis({ left, right, top, bottom }: Area, ticks: readonly Tick[], name?: string): readonly Html[] {
   const named = name === undefined ? [] : [{ text: name, x: left - 44, y: (top + bottom) / 2 }];
   return [
@@ -175,7 +175,7 @@ function validationSeries({ metrics: { validation } }: TrainingStats): Series[] 
   ].filter(({ values }) => values.length > 0);
 }
 
-/** From 1; undefined without a main metric. */
+/** The first epoch is 1; undefined without a main metric. */
 function bestEpoch({ main_eval_metric, metrics: { validation } }: TrainingStats): number | undefined {
   const values = main_eval_metric === undefined ? undefined : validation[main_eval_metric];
   return values === undefined || values.length === 0 ? undefined : 1 + values.indexOf(Math.max(...values));
@@ -245,7 +245,7 @@ function bestMark(x: number, best: number): Html[] {
   ];
 }
 
-/** In one row above the plot. */
+/** One row above the plot. */
 function seriesLegend(names: readonly string[]): Html[] {
   const step = Math.min(120, WIDTH / Math.max(1, names.length));
   const left = (WIDTH - step * names.length) / 2;
@@ -269,9 +269,9 @@ function epochTable(
   return html`<details><summary>As a table</summary>${table(columns, rows)}</details>`;
 }
 
-/** More would be unreadable; the table of pairs still works. */
+/** A heat map of more labels would be unreadable; the table of pairs still works. */
 const MAX_MAPPED_LABELS = 100;
-/** Each cell then shows its count. */
+/** Up to this number, each cell shows its count. */
 const MAX_COUNTED_LABELS = 20;
 const MAX_PAIRS = 20;
 
@@ -289,11 +289,11 @@ interface ConfusedPair {
   readonly actual: string;
   readonly predicted: string;
   readonly count: number;
-  /** Of the rows of the actual label. */
+  /** The share of the rows of the actual label. */
   readonly share: number;
 }
 
-/** Of different labels, the most frequent first. */
+/** Pairs of different labels, the most frequent first. */
 function confusedPairs({ labels, counts }: Confusion): ConfusedPair[] {
   const pairs = counts.flatMap((row, actual) => {
     const total = sum(row);
@@ -309,7 +309,7 @@ function confusedPairs({ labels, counts }: Confusion): ConfusedPair[] {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Around the plot, without names. */
+/** Space around the plot, without names. */
 const PADDING = 10;
 
 /** Rows are actual labels, columns predicted ones; the shade is the share of the row. */
@@ -381,7 +381,7 @@ const shortened = (label: string): string => {
   return `${characters.slice(0, MAX_NAME_CHARACTERS - 1).join('')}…`;
 };
 
-/** Of the longest, roughly; a wide letter takes two thirds of the font size. */
+/** The length of the longest name, roughly; a wide letter takes two thirds of the font size. */
 const namesLength = (names: readonly string[], fontSize: number): number =>
   (2 / 3) * fontSize * Math.max(...names.map(({ length }) => length));
 
@@ -578,9 +578,9 @@ ${table(columns, rows, { className: 'texts', hasRowHeadings: false })}
 const markNote = html` In the first texts, words are marked that speak <mark class="for" style="--strength: 45%">for</mark> the prediction
 or <mark class="against" style="--strength: 45%">against</mark> it; the fainter the mark, the smaller the effect.`;
 
-/** Of the heaviest weight; lighter words stay uncoloured. */
+/** Words with a smaller share of the heaviest weight stay uncoloured. */
 const MIN_SHARE = 0.15;
-/** In percent, so that the heaviest word can still be read. */
+/** Percent of colour, so that the heaviest word can still be read. */
 const MAX_COLOUR = 45;
 
 function coloured(text: string, words: readonly WeighedWord[] = []): Html {

@@ -39,7 +39,7 @@ import { createWordPieceTokenizer } from './word-piece-tokenizer.js';
 
 const TOKENIZER_FILE = 'tokenizer.json';
 
-/** A single pass for BERT's kind, else step by step, or @huggingface/tokenizers, without offsets, for unknown steps. */
+/** One pass for BERT's kind, else step by step; unknown steps need @huggingface/tokenizers, without offsets. */
 export function loadTokenizer(tokenizerJson: unknown, config: unknown = {}): Tokenizer {
   const names = requireShape(specialTokenNamesShape, config, 'tokenizer_config.json');
   const json = requireShape(anyTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE);
@@ -82,9 +82,9 @@ function isBertStyle({
 
 /** Steps within steps; two are usual. */
 const MAX_DEPTH = 8;
-/** Of one part; Moses' rules for punctuation are some 40. */
+/** Steps of one part together; Moses' rules for punctuation are some 40. */
 const MAX_STEPS = 128;
-/** Of a normalised text by its text; NFKC of one character has up to 18. */
+/** How many times as long a text may become; NFKC of one character has up to 18. */
 const MAX_GROWTH = 256;
 
 const inserted = shortText(MAX_INSERTED);
@@ -160,10 +160,9 @@ function doesNotGrow(found: readonly Step[], field: string, problem: JsonProblem
 const replacement = fields({ type: oneOf('Replace'), pattern: patternShape, content: shortText(MAX_INSERTED) }, {});
 const spacing = fields({ type: oneOf('Metaspace') }, { replacement: nullable(inserted), str_rep: nullable(inserted) });
 
-/** Of UTF-8. */
 const MAX_BYTES_OF_CHARACTER = 4;
 
-/** At most. */
+/** How many characters a character may become at most. */
 function growthOf(step: Step): number {
   const space = shaped(spacing, step);
   if (space !== undefined) return Math.max(1, space.str_rep?.length ?? 0, space.replacement?.length ?? 0);
@@ -177,7 +176,7 @@ function growthOf(step: Step): number {
   return matchesNothing(expression) ? 1 + content.length : Math.max(1, content.length);
 }
 
-/** On an empty text. */
+/** What a pattern may take on an empty text. */
 const MAX_PATTERN_MS = 500;
 
 /** A replacement is then put in next to each character. */
@@ -199,7 +198,7 @@ const limits = fields(
   },
 );
 
-/** Of all added tokens, which become a tree. */
+/** All added tokens together; they become a tree. */
 const MAX_ADDED_CHARACTERS = 1_000_000;
 
 /** @throws ModelFolderError for too many steps or added tokens. */
@@ -263,7 +262,7 @@ class FallbackTokenizer implements Tokenizer {
   }
 }
 
-/** On first use: most models have a tokenizer of BERT's kind. */
+/** Loaded on first use: most models have a tokenizer of BERT's kind. */
 function loadPackage(): typeof import('@huggingface/tokenizers') {
   return requireFor('@huggingface/tokenizers')('@huggingface/tokenizers');
 }

@@ -2,7 +2,7 @@ const ROOT = 0;
 /** No piece, and no node but the root, which is no node's child. */
 const NONE = 0;
 
-/** Of each edge in the table. */
+/** Fields of each edge in the table. */
 const FIELDS = 4;
 const PARENT = 0;
 const UNIT = 1;

@@ -36,7 +36,7 @@ interface TokenOrText {
   readonly id?: number;
 }
 
-/** What remains is not yet normalised. */
+/** Splits a text at added tokens; what remains is not yet normalised. */
 class AddedTokens {
   readonly #tokens: ReadonlyMap<string, AddedToken>;
   readonly #pattern: RegExp | undefined;
@@ -132,7 +132,7 @@ class Pipeline {
   }
 }
 
-/** From spans in characters. */
+/** Turns spans in characters into spans in UTF-16 code units. */
 function inCodeUnits({ offsets, length }: PieceBuffer, text: string): void {
   const units: number[] = [];
   let unit = 0;
@@ -201,7 +201,7 @@ const metaspaceShape = fields(
   {
     replacement: nullable(shortText(1)),
     prepend_scheme: oneOf('always', 'first', 'never'),
-    /** Of older files; false: `never`. */
+    /** In older files; false means `never`. */
     add_prefix_space: nullable(flag),
     split: nullable(flag),
   },
@@ -379,7 +379,7 @@ function isPrintable(byte: number): boolean {
 /** A space as a character of bytes. */
 const BYTE_SPACE = 'Ġ';
 
-/** With Unicode's white space instead of JavaScript's `\s`. */
+/** GPT-2's pattern, with Unicode's white space instead of JavaScript's `\s`. */
 const GPT2_WORDS =
   /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 

@@ -8,9 +8,9 @@ export interface TextWindow {
   readonly encoding: Encoding;
 }
 
-/** With the names of the `orchard` section of a model folder's config.json. */
+/** The fields have the names of the `orchard` section of a model folder's config.json. */
 export interface ReadingFields {
-  /** In a window, special tokens included. */
+  /** The size of a window, special tokens included. */
   readonly max_tokens: number;
   /** Tokens that neighbouring windows share. Absent: long texts are truncated at `max_tokens`. */
   readonly window_overlap?: number;

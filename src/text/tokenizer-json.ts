@@ -26,7 +26,7 @@ const id = idShape;
 /** Encoders have tables of one to four. */
 const typeId = whole(0, 255);
 
-/** In UTF-16 code units. */
+/** UTF-16 code units. */
 const MAX_ADDED_TOKEN = 512;
 const MAX_ADDED_TOKENS = 16_384;
 const addedContent: JsonShape<string> = (value, problem): value is string =>
@@ -68,10 +68,10 @@ const textPieceShape = fields({ Sequence: fields({ id: oneOf('A', 'B'), type_id:
 const templatePieceShape = either(specialPieceShape, textPieceShape);
 export type TemplatePiece = Shaped<typeof templatePieceShape>;
 
-/** Also of the tokens of each piece. */
+/** This also limits the tokens of each piece. */
 const MAX_TEMPLATE_PIECES = 32;
 
-/** Each text once: a repeated one would take as much memory as a file says. */
+/** Each text may occur once: a repeated one would take as much memory as a file says. */
 function templateShape(...texts: readonly ('A' | 'B')[]): JsonShape<TemplatePiece[]> {
   const pieces = listOf(templatePieceShape, MAX_TEMPLATE_PIECES);
   return (value, problem): value is TemplatePiece[] => {
@@ -99,7 +99,7 @@ export const templateProcessingShape = fields(
 export const tokenAndId = pairOf(text, id);
 export const bertProcessingShape = fields({ type: oneOf('BertProcessing'), sep: tokenAndId, cls: tokenAndId }, {});
 
-/** As {@link trainWordPiece} writes it. */
+/** What {@link trainWordPiece} writes. */
 export interface BertTokenizerJson {
   readonly [field: string]: unknown;
   readonly added_tokens: readonly Required<AddedToken>[];
@@ -124,7 +124,7 @@ export interface BertTokenizerJson {
 
 const namedTokenShape = nullable(either(text, fields({ content: text }, {})));
 
-/** In tokenizer_config.json. */
+/** Names of special tokens in tokenizer_config.json. */
 export const specialTokenNamesShape = fields(
   {},
   {
@@ -137,7 +137,7 @@ export const specialTokenNamesShape = fields(
 );
 export type SpecialTokenNames = Shaped<typeof specialTokenNamesShape>;
 
-/** In vocabularies that we train. */
+/** Their ids in vocabularies that we train. */
 export const TRAINED_SPECIAL_TOKENS = {
   '[PAD]': 0,
   '[UNK]': 1,
@@ -185,16 +185,16 @@ export function findSpecialTokens(
 export class UnknownPartError extends Error {
   override readonly name = 'UnknownPartError';
   constructor(
-    /** For people: `the normalizer "Foo"`. */
+    /** For messages: `the normalizer "Foo"`. */
     readonly part: string,
   ) {
     super(`unknown: ${part}`);
   }
 }
 
-/** Of a piece inside a word. */
+/** Marks a piece inside a word. */
 export const CONTINUING_PREFIX = '##';
-/** In code points. */
+/** Code points. */
 export const MAX_CHARACTERS_PER_WORD = 100;
 
 interface WordPieceJsonOptions {
@@ -277,14 +277,14 @@ export function tokenizerConfig({ normalizer }: Pick<BertTokenizerJson, 'normali
   };
 }
 
-/** In Latin and Greek script, where a word without its accents is still recognised, as uncased BERT assumes. */
+/** Languages in Latin and Greek script: words without accents are still recognised, as uncased BERT assumes. */
 const LANGUAGES_READABLE_WITHOUT_ACCENTS = new Set(
   `albanian basque catalan croatian czech danish dutch english estonian finnish french galician german
     greek hungarian icelandic irish italian latvian lithuanian norwegian polish portuguese romanian
     slovak slovenian spanish swedish welsh`.split(/\s+/),
 );
 
-/** Elsewhere marks are part of letters: without them, Japanese が becomes か and Russian й becomes и. */
+/** In other languages, marks are part of letters: without them, Japanese が becomes か and Russian й becomes и. */
 export function keepsMeaningWithoutAccents(language: string): boolean {
   return LANGUAGES_READABLE_WITHOUT_ACCENTS.has(language.trim().toLowerCase());
 }

@@ -1,4 +1,4 @@
-/** An entry per token. Arrays may share a buffer with other encodings: never write to them or transfer their buffer. */
+/** Arrays have an entry per token and may share a buffer: never write to them or transfer their buffer. */
 export interface Encoding {
   readonly ids: Int32Array;
   /** Segment ids: 0 and, for the second text of a pair, 1. */
@@ -18,7 +18,7 @@ export interface Encoding {
 }
 
 export interface EncodeOptions {
-  /** With added tokens, which are always kept. The longer text of a pair is cut first. Default: no limit. */
+  /** In tokens, added ones included, which always stay. The longer text of a pair is cut first. Default: no limit. */
   readonly maxLength?: number;
   readonly pair?: string;
 }
@@ -40,6 +40,6 @@ export interface Tokenizer {
   readonly withoutOffsets?: string;
   /** @throws RangeError if `maxLength` has no room for the special tokens. */
   encode(text: string, options?: EncodeOptions): Encoding;
-  /** With `##` and the like. */
+  /** The vocabulary's entry, with `##` and the like. */
   token(id: number): string | undefined;
 }

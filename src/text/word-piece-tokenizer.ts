@@ -39,20 +39,20 @@ const INITIAL_UNITS = 64;
 /** Longer buffers are released at the next text. */
 const MAX_KEPT_UNITS = 1 << 14;
 
-/** For lone surrogates, as in the conversion to UTF-8. */
+/** Replaces a lone surrogate, as the conversion to UTF-8 does. */
 const REPLACEMENT = 0xfffd;
 
 /** `read(text)`, then `next()` until it returns false; each overwrites the word in the fields. */
 export class WordReader {
   /** Normalised UTF-16 code units; the first `length` are in use. */
   units = new Uint16Array(INITIAL_UNITS);
-  /** By unit: where its character starts and ends in the text, in code units. */
+  /** Where the character of each unit starts and ends in the text, in code units. */
   starts = new Int32Array(INITIAL_UNITS);
   ends = new Int32Array(INITIAL_UNITS);
   length = 0;
 
   readonly #normalization: BertNormalization;
-  /** By code unit that is a character alone and stays one. */
+  /** For each code unit that is a character alone and stays one. */
   readonly #roles = new Uint8Array(0x10000);
   readonly #forms = new Uint16Array(0x10000);
   readonly #characters = new Map<number, Character>();
@@ -228,11 +228,11 @@ function isSpace(text: string, at: number): boolean {
 
 export interface WordPieceOptions {
   readonly vocabulary: ReadonlyMap<string, number>;
-  /** For a word that can't be split. */
+  /** The token for a word that can't be split. */
   readonly unknownId: number;
-  /** Of pieces inside a word: `##`. */
+  /** What pieces inside a word start with: `##`. */
   readonly continuingPrefix: string;
-  /** In code points; a longer word is unknown as a whole. */
+  /** Code points; a longer word is unknown as a whole. */
   readonly maxCharactersPerWord: number;
 }
 

@@ -9,15 +9,15 @@ import {
 } from './tokenizer-json.js';
 import { WordReader } from './word-piece-tokenizer.js';
 
-/** As Hugging Face's WordPieceTrainer. */
+/** Learns a WordPiece vocabulary as Hugging Face's WordPieceTrainer does. */
 
 interface WordPieceTrainingOptions {
   /** Special tokens included. */
   readonly vocabularySize: number;
   readonly lowercase: boolean;
-  /** In English. Default `english`. */
+  /** The language's English name. Default `english`. */
   readonly language?: string;
-  /** Of a pair that is merged. Default 2. */
+  /** How often a pair must occur to be merged. Default 2. */
   readonly minFrequency?: number;
   /** The most frequent characters that get pieces. Default 6,000. */
   readonly limitAlphabet?: number;
@@ -57,7 +57,7 @@ function* countWords(texts: Iterable<string>, lowercase: boolean, stripAccents: 
   return counts;
 }
 
-/** Of equally frequent ones, the lower code points; in the order of code points. */
+/** In the order of code points; among equals, lower code points are kept. */
 function* mostFrequentCharacters(words: ReadonlyMap<string, number>, limit: number): Steps<string[]> {
   const counts = new Map<string, number>();
   for (const [word, count] of words) {

@@ -61,7 +61,7 @@ type Geometry = Pick<
   | 'initializer_range'
 >;
 
-/** Of an encoder without token types whose positions count from 0. */
+/** For an encoder without token types whose positions count from 0. */
 export function traitsOf(config: Geometry, headDropout: number): EncoderTraits {
   return {
     vocabularySize: config.vocab_size,
@@ -125,7 +125,7 @@ interface BertVariant<Config extends BertLike>
   extends Pick<ArchitectureDefinition<Config>, 'name' | 'classes' | 'prefix' | 'schema'> {
   /** Position of the first token, after those that belong to padding. Default 0. */
   firstPosition?(config: Config): number;
-  /** From embeddings of another width to hidden states. Default: none. */
+  /** A layer from embeddings of another width to hidden states. Default: none. */
   projection?(config: Config): { readonly name: string; readonly inputs: number } | undefined;
   /** Default: BERT's, under BERT's names. */
   readonly layers?: Layers<Config>;

@@ -14,7 +14,7 @@ interface FeatureWeights {
   readonly width: number;
 }
 
-/** Its weights are bytes, in memory as in the file. */
+/** A linear-chain CRF; its weights are bytes, in memory as in the file. */
 export class CrfExpert {
   readonly #features: HashTable;
   readonly #hasher = new WordFeatureHasher();
@@ -55,7 +55,7 @@ export class CrfExpert {
     return runToEnd(this.emissionsInSteps(words));
   }
 
-  /** In steps of some milliseconds. [words, tags] */
+  /** Takes steps of some milliseconds. [words, tags] */
   *emissionsInSteps(words: readonly string[]): Generator<undefined, Float32Array> {
     const { tags } = this;
     const emissions = new Float32Array(words.length * tags);

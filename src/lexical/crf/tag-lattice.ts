@@ -44,7 +44,7 @@ export class TagLattice {
     );
   }
 
-  /** In the mean over all paths, the earlier tag first. [tags, tags] */
+  /** The mean over all paths, the earlier tag first. [tags, tags] */
   expectedTransitions(): Float64Array {
     const tags = this.#tags;
     const onward = this.#sumOnward();
@@ -185,7 +185,7 @@ export class LogMatrix {
 export function viterbi(emissions: Float32Array, { start, between }: TagTransitions): Int32Array {
   const tags = start.length;
   const words = emissions.length / tags;
-  /** On the best path to each tag. [words, tags] */
+  /** The tag before each tag on the best path to it. [words, tags] */
   const previous = new Int32Array(emissions.length);
   let scores = new Float64Array(tags);
   let next = new Float64Array(tags);

@@ -48,7 +48,7 @@ export async function trainCrfExpert(
 /** Its id, and its place in the table while features are chosen. */
 const BYTES_A_FEATURE = 24;
 
-/** At most, roughly. */
+/** A rough upper bound. */
 export function crfExpertBytes(sentences: readonly TaggedWords[], tags: number): number {
   const words = sentences.reduce((sum, sentence) => sum + sentence.words.length, 0);
   const longest = sentences.reduce((most, sentence) => Math.max(most, sentence.words.length), 0);

@@ -95,7 +95,7 @@ function hashAll(values: readonly number[]): number {
   return values.reduce(combineHash, SEED);
 }
 
-/** In the columns after {@link Trait}. */
+/** The columns after {@link Trait}. */
 const Context = {
   /** The run of capitalised words that the word belongs to. */
   runFirst: TRAITS,
@@ -166,17 +166,17 @@ const templates: readonly (readonly Part[])[] = [
 
 export const MAX_FEATURES_A_WORD = templates.length;
 
-/** From a word's row on. */
+/** Positions relative to a word's row. */
 const partPlaces = Int32Array.from(templates.flat(), ([column, offset]) => offset * COLUMNS + column);
 const partEnds = Int32Array.from(templates, (_, index) => templates.slice(0, index + 1).flat().length);
 
 const BOUNDARY = 0x6b43a9b5;
 const NO_WORD: WordTraits = { traits: new Int32Array(TRAITS).fill(BOUNDARY), capitalised: false };
-/** Some 10 MB. */
+/** This takes some 10 MB. */
 const REMEMBERED_WORDS = 20_000;
 /** Longer sentences have a table of their own. */
 export const MAX_KEPT_WORDS = 4096;
-/** Some milliseconds. */
+/** A step of some milliseconds. */
 const WORDS_A_STEP = 1000;
 
 /** A row each; the table of a short sentence is overwritten by the next one. */
@@ -214,7 +214,7 @@ export class WordFeatureHasher {
     return { hashes: this.#hashes, starts };
   }
 
-  /** In a single step unless it is longer than {@link MAX_KEPT_WORDS}. */
+  /** Takes a single step unless the sentence is longer than {@link MAX_KEPT_WORDS}. */
   *read(words: readonly string[]): Generator<undefined, SentenceTraits> {
     const isLong = words.length > MAX_KEPT_WORDS;
     const all: WordTraits[] = [];
@@ -264,7 +264,7 @@ export class WordFeatureHasher {
   }
 }
 
-/** With rows around them for what is outside the sentence. */
+/** Adds rows for what is outside the sentence. */
 function fillTable(table: Int32Array, words: readonly WordTraits[]): void {
   for (let row = 0; row < words.length + 2 * REACH; row += 1) {
     copyTraits(table, (words[row - REACH] ?? NO_WORD).traits, row * COLUMNS);

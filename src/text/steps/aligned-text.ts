@@ -1,7 +1,7 @@
 import { fields, type Shaped, shortText } from '../../system/index.js';
 import { UnknownPartError } from '../tokenizer-json.js';
 
-/** For a lone surrogate, as in the conversion to UTF-8. */
+/** Replaces a lone surrogate, as the conversion to UTF-8 does. */
 const REPLACEMENT = '\ufffd';
 
 /** Code points with their places in the source, as the Rust `tokenizers` package keeps them. */
@@ -124,7 +124,7 @@ export function mapped(text: AlignedText, map: (character: string) => string): A
   return rewriting.result();
 }
 
-/** With the place of the first character; an empty text stays empty. */
+/** The prefix has the place of the first character; an empty text stays empty. */
 export function prepended(text: AlignedText, prefix: string): AlignedText {
   const [first] = text.characters;
   if (first === undefined) return text;
@@ -139,7 +139,7 @@ export function prepended(text: AlignedText, prefix: string): AlignedText {
   return rewriting.result();
 }
 
-/** In UTF-16 code units; o200k's pattern has 500. */
+/** UTF-16 code units; o200k's pattern has 500. */
 export const MAX_PATTERN = 4096;
 
 /** `{ "String": "…" }` or `{ "Regex": "…" }`. */

@@ -36,10 +36,10 @@ import {
 
 /** SentencePiece's `precompiled_charsmap`, applied as the Rust `tokenizers` package does. */
 
-/** In UTF-8; a longer group is looked up character by character, as in the Rust package. */
+/** A longer group is looked up character by character, as in the Rust package. */
 const MAX_GROUP_BYTES = 5;
 
-/** In UTF-8; Unicode's longest compatible form has 33. */
+/** The longest compatible form of Unicode has 33 bytes in UTF-8. */
 export const MAX_FORM_BYTES = 64;
 
 const PLAIN = 1;
@@ -57,7 +57,7 @@ class CharacterMap {
   readonly #units: Int32Array;
   /** UTF-8, each ended by a NUL. */
   readonly #forms: Buffer;
-  /** By group of characters; undefined: it stays. */
+  /** By group of characters; undefined if it stays. */
   readonly #known = new Map<string, string | undefined>();
   /** By ASCII character: 0 unknown, {@link PLAIN} or {@link REWRITTEN}. */
   readonly #plain = new Uint8Array(0x80);
@@ -132,7 +132,7 @@ class CharacterMap {
     return form;
   }
 
-  /** Of the shortest beginning in the table. */
+  /** What the shortest beginning in the table becomes. */
   #lookUp(bytes: Uint8Array): string | undefined {
     const units = this.#units;
     let node = childrenOf(0, units[0] ?? 0);
@@ -255,7 +255,7 @@ function order(a: string, b: string): number {
   return comesAfter(b, a) ? -1 : 0;
 }
 
-/** By combining class. */
+/** Compares combining classes. */
 function comesAfter(a: string, b: string): boolean {
   return (a + b).normalize('NFD') !== a + b;
 }
@@ -324,7 +324,7 @@ function joined(starter: Part, part: Part): Part | undefined {
 
 export type Normalizer = (text: AlignedText) => AlignedText;
 
-/** In UTF-16 code units. */
+/** UTF-16 code units. */
 export const MAX_INSERTED = 64;
 type Maker = (part: unknown, file: string) => Normalizer;
 
@@ -473,7 +473,7 @@ function withSpacesAroundIdeographs(source: AlignedText): AlignedText {
   return mapped(source, (character) => (ideographs.has(codeOf(character)) ? ` ${character} ` : character));
 }
 
-/** Of SentencePiece's rules for translation: characters that vanish, and such that become spaces. */
+/** SentencePiece's rules for translation: characters that vanish, and those that become spaces. */
 const nmtDeleted = codePointSet('1-8 b e-1f 7f 8f 9f');
 const nmtSpaces = codePointSet('9-a c-d 1680 200b-200f 2028-2029 2581 feff fffd');
 

@@ -86,7 +86,7 @@ interface BytePairOptions {
   readonly byteFallback: boolean;
   /** A word that is a piece itself is not split. */
   readonly ignoresMerges: boolean;
-  /** Of pieces inside a word, and at its end; '' for nothing. */
+  /** What pieces inside a word start with, and those at its end end with; '' for nothing. */
   readonly continuingPrefix: string;
   readonly wordSuffix: string;
 }
@@ -215,17 +215,17 @@ function remaining(symbols: Symbols): WordPieces {
   return { ids: those(symbols.ids), from: those(symbols.from), to: those(symbols.to) };
 }
 
-/** By each piece's own probability (Kudo 2018), as SentencePiece. */
+/** Maximises the product of the pieces' probabilities (Kudo 2018), as SentencePiece does. */
 
 interface UnigramOptions {
-  /** With logarithms of probabilities; the id is the place in the list. */
+  /** Pieces with logarithms of probabilities; the id is the place in the list. */
   readonly pieces: readonly (readonly [string, number])[];
   readonly unknownId: number;
   /** Unknown text becomes pieces for its bytes. */
   readonly byteFallback: boolean;
 }
 
-/** Below the least probable piece (SentencePiece's kUnkPenalty). */
+/** How far an unknown character is below the least probable piece (SentencePiece's kUnkPenalty). */
 const UNKNOWN_PENALTY = 10;
 
 class UnigramModel implements PieceModel {
@@ -265,7 +265,7 @@ class UnigramModel implements PieceModel {
     return pieces.reversed();
   }
 
-  /** Of the most probable way to each place. */
+  /** The last piece of the most probable way to each place. */
   #bestPaths(characters: readonly string[]): { best: Int32Array; start: Int32Array } {
     const { length } = characters;
     const best = new Int32Array(length + 1);
@@ -317,7 +317,7 @@ function unitsOf(characters: readonly string[]): { units: Uint16Array; character
   return { units, characterAt };
 }
 
-/** From the last to the first. */
+/** Collects pieces from the last to the first. */
 class Pieces {
   readonly #ids: number[] = [];
   readonly #from: number[] = [];
@@ -334,7 +334,7 @@ class Pieces {
   }
 }
 
-/** In UTF-16 code units; SentencePiece's have 16. */
+/** UTF-16 code units; SentencePiece's longest has 16. */
 const MAX_PIECE = 1024;
 const MAX_AFFIX = 64;
 /** Longer words aren't split. */
@@ -367,7 +367,7 @@ const wordPieceShape = fields(
   },
 );
 const typeShape = fields({}, { type: text });
-/** With logarithms of probabilities. */
+/** Pieces with logarithms of probabilities. */
 export const listedPieces = listOf(pairOf(text, number()));
 const listedShape = fields({ vocab: listedPieces }, {});
 const mergedShape = fields({ merges: listOf(either(text, pairOf(text, text))) }, {});
@@ -450,7 +450,7 @@ function readMerges(
   });
 }
 
-/** As older files write them. */
+/** Older files write merges as one string. */
 function splitMerge(merge: string): [string, string] {
   const space = merge.indexOf(' ');
   return [merge.slice(0, space), merge.slice(space + 1)];
