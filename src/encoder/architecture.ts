@@ -5,56 +5,38 @@ import type { Encoder, EncoderHead, EncoderTraits } from './encoder.js';
 import { EncoderBuilder, type EncoderInputs, NO_DROPOUT } from './encoder-builder.js';
 import { linearParameters, type ParameterSpec } from './parameter.js';
 
-/**
- * Everything about one kind of encoder, as Hugging Face's transformers computes it. A new one is a file in
- * architectures/ that passes such a definition to {@link architecture}, and a line in read-encoder.ts.
- */
+/** An encoder as transformers computes it. A new one is a file in architectures/ and a line in read-encoder.ts. */
 export interface ArchitectureDefinition<Config extends { readonly model_type: string }> {
-  /** For messages: `BERT`. */
   readonly name: string;
-  /**
-   * The values of model_type that it computes, with what the names of their classes in transformers begin with:
-   * `{ 'xlm-roberta': 'XLMRoberta' }`.
-   */
+  /** transformers' class names by model_type: `{ 'xlm-roberta': 'XLMRoberta' }`. */
   readonly classes: Readonly<Record<string, string>>;
-  /** transformers' base_model_prefix and a dot: in front of the encoder's names in checkpoints with a head. */
+  /** transformers' base_model_prefix and a dot. */
   readonly prefix: string;
-  /**
-   * The fields of config.json that decide what is computed, by their names there and with transformers' defaults.
-   * A field that asks for what isn't computed here must not fit.
-   */
+  /** Names and defaults are those of transformers. A field that asks for what isn't computed here must not fit. */
   readonly schema: z.ZodType<Config>;
-  /** Why no encoder can have such fields together, naming them; undefined if it can. */
+  /** Why such fields can't go together, naming them. */
   reasonAgainst?(config: Config): string | undefined;
   traits(config: Config): EncoderTraits;
-  /** Its parameters under transformers' names without the prefix, in the order in which they are initialised. */
+  /** Without the prefix, in the order in which they are initialised. */
   parameters(config: Config): readonly ParameterSpec[];
-  /**
-   * Adds the operations from token ids to the last hidden states. Dropout goes through `builder.dropout`.
-   * @returns [tokens*batch, width], token by token; for `first`, [batch, width].
-   */
+  /** Uses `builder.dropout`. @returns [tokens*batch, width], token by token; for `first`, [batch, width]. */
   states(builder: EncoderBuilder, config: Config, inputs: EncoderInputs, states: 'all' | 'first'): Tensor;
   readonly textHead: HeadDefinition<Config>;
   readonly tokenHead: HeadDefinition<Config>;
 }
 
-/** A head as one of transformers' classes has it. */
 export interface HeadDefinition<Config> {
-  /** Full name of its last linear layer: `classifier`. */
+  /** The last linear layer: `classifier`. */
   readonly classifier: string;
-  /** The layers before that, by their full names. Default: none. */
+  /** The layers before that. Default: none. */
   inner?(config: Config): readonly ParameterSpec[];
-  /** What the last layer reads, dropout included. Shapes: x [rows, width] → [rows, width]. */
+  /** Dropout included. Shapes: x [rows, width] → [rows, width]. */
   transform(builder: EncoderBuilder, config: Config, x: Tensor): Tensor;
 }
 
 export interface Architecture {
   readonly modelTypes: readonly string[];
-  /**
-   * The encoder that a config.json describes.
-   * @param file named in errors.
-   * @throws ModelFolderError that names the fields with which it can't be run here.
-   */
+  /** @param file named in errors. @throws ModelFolderError that names the fields with which it can't be run here. */
   encoder(json: unknown, file: string): Encoder;
 }
 

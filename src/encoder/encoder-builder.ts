@@ -1,40 +1,25 @@
 import { type Graph, ShapeError, type Tensor } from '../graph/index.js';
 import type { ParameterSpec } from './parameter.js';
 
-/**
- * What a graph is for: `differentiable` takes the operations whose gradients are cheap, `inference` those that
- * are fastest on their own. Results differ by rounding alone.
- */
+/** Operations with cheap gradients, or those that are fastest alone. Results differ by rounding only. */
 export type GraphForm = 'differentiable' | 'inference';
 
-/**
- * The encoder's inputs. Sequences are laid out tokens first, [tokens, batch]: attention then reads its
- * operands in place, and the [CLS] tokens of a batch lie side by side. Methods add an input to the graph the first
- * time that they are called, so that a graph has those that its encoder reads.
- */
+/** Laid out [tokens, batch]: attention reads in place. A method adds its input to the graph when first called. */
 export interface EncoderInputs {
   readonly form: GraphForm;
-  /** Changes what the encoder's linear layers give. Default: nothing does. */
   readonly adapt?: LinearAdapter;
-  /** Token ids [tokens, batch]. */
+  /** [tokens, batch]. */
   readonly ids: Tensor;
-  /** 0 where a token may be attended to and a negative number on padding, [batch, 1, 1, tokens]. */
+  /** 0 where a token may be attended to and negative on padding, [batch, 1, 1, tokens]. */
   readonly attentionBias: Tensor;
-  /** What is added to the score of a token that may not be attended to. */
   readonly maskedBias: number;
-  /**
-   * The rows of the tokens' types (segment ids) from their table: [types, width] → [tokens, batch, width]. A table of one
-   * row needs no input in an exported graph, as transformers passes none: [1, 1, width].
-   */
+  /** [types, width] → [tokens, batch, width]; an exported table of one row needs no input: [1, 1, width]. */
   typeRows(table: Tensor): Tensor;
-  /** Integers that rise by one from token to token, [tokens]; in training from the encoder's first position. */
+  /** Ascending integers, [tokens]; in training from the encoder's first position. */
   positions(): Tensor;
   /** Integers from −n to n − 1, n being the number of tokens, [2*tokens]. */
   distances(): Tensor;
-  /**
-   * The rows of the tokens' positions from their table: [positions, width] → [tokens, 1, width].
-   * @param first that of the first token, the encoder's `firstPosition`.
-   */
+  /** [positions, width] → [tokens, 1, width]. @param first the encoder's `firstPosition`. */
   positionRows(table: Tensor, first: number): Tensor;
   /** 1 on the [CLS] token, which comes first, and 0 elsewhere, [tokens, 1, 1]. */
   firstToken(): Tensor;
@@ -42,18 +27,12 @@ export interface EncoderInputs {
   tokenShare(): Tensor;
 }
 
-/** Added to the attention scores of padding while training; e to this power is below 1e-38. */
+/** e to this power is below 1e-38. */
 export const PADDING_BIAS = -1e9;
 
-/**
- * The same in exported graphs. It leaves padding a share of e⁻⁶⁴ or 1.6e-28 of the attention where scores are
- * equal, and of e⁻⁴⁹ at the largest lead that padding has in a model of the catalogue, 15: far below float32's
- * rounding, 6e-8. With a larger one, the softmax would compute with numbers too small for float32's normal form,
- * which takes Intel's processors an eighth longer where a third of the tokens is padding.
- */
+/** Leaves padding at most e⁻⁴⁹ of the attention; one farther from 0 slows the softmax by an eighth (subnormals). */
 const EXPORTED_PADDING_BIAS = -64;
 
-/** A function that computes its result the first time. */
 function once<T>(compute: () => T): () => T {
   let computed: { readonly value: T } | undefined;
   return () => {
@@ -62,7 +41,7 @@ function once<T>(compute: () => T): () => T {
   };
 }
 
-/** Inputs as the training loop feeds them: int32 and in the layout that the encoder works in. */
+/** int32, in the layout that the encoder works in. */
 export function trainingInputs(graph: Graph, form: GraphForm = 'differentiable'): EncoderInputs {
   const ids = graph.input('ids', 'int32', ['tokens', 'batch']);
   const positions = once(() => graph.input('positions', 'int32', ['tokens', 1]));
@@ -81,7 +60,7 @@ export function trainingInputs(graph: Graph, form: GraphForm = 'differentiable')
   };
 }
 
-/** Inputs as Hugging Face names and shapes them, int64 [batch, tokens], for graphs that other libraries load, too. */
+/** Names and shapes are those of Hugging Face, int64 [batch, tokens]. */
 export function exportedInputs(graph: Graph): EncoderInputs {
   const shape = ['batch', 'tokens'];
   const ids = graph.transpose(graph.input('input_ids', 'int64', shape), [1, 0]);
@@ -108,31 +87,25 @@ export function exportedInputs(graph: Graph): EncoderInputs {
   };
 }
 
-/** Applies dropout to a tensor. */
 export type Dropout = (x: Tensor, probability: number) => Tensor;
 
 export const NO_DROPOUT: Dropout = (x) => x;
 
 interface BuilderOptions {
-  /** In front of every parameter's name in the graph. */
+  /** In front of every parameter's name. */
   readonly prefix: string;
   readonly form: GraphForm;
   readonly dropout: Dropout;
-  /** Changes what the linear layers give. Default: nothing does. */
   readonly adapt?: LinearAdapter;
 }
 
-/**
- * A graph under construction with the parameters of an encoder or of a head, by their names without the prefix. What
- * an architecture is built of goes through it.
- */
+/** A graph under construction with the parameters of an encoder or a head, by their names without the prefix. */
 export class EncoderBuilder {
   readonly form: GraphForm;
   readonly dropout: Dropout;
   readonly #adapt: LinearAdapter | undefined;
   readonly #parameters: ReadonlyMap<string, Tensor>;
 
-  /** Adds the parameters to the graph. */
   constructor(
     readonly graph: Graph,
     parameters: readonly ParameterSpec[],
@@ -150,10 +123,7 @@ export class EncoderBuilder {
     return parameter;
   }
 
-  /**
-   * factor·(x·Wᵀ + b) for a layer whose input was divided by `inputFactor`; without b where there is none.
-   * Shapes: x [rows, inputs] → [rows, outputs].
-   */
+  /** factor·(x·Wᵀ + b) for an x that was divided by `inputFactor`. Shapes: x [rows, inputs] → [rows, outputs]. */
   linear(x: Tensor, name: string, { factor = 1, inputFactor = 1 } = {}): Tensor {
     const attributes = { transposeB: true, alpha: factor * inputFactor, beta: factor };
     const weight = this.parameter(`${name}.weight`);
@@ -161,14 +131,14 @@ export class EncoderBuilder {
     return this.#adapt?.(this.graph, { weight, x, y, factor: attributes.alpha }, this.dropout) ?? y;
   }
 
-  /** LayerNorm over the last axis, without β where there is none. Shapes: x [rows, width]. */
+  /** Shapes: x [rows, width]. */
   layerNorm(x: Tensor, name: string, epsilon: number): Tensor {
     const gamma = this.parameter(`${name}.weight`);
     const beta = this.#parameters.get(`${name}.bias`) ?? this.#zeros(Number(gamma.shape[0]));
     return this.graph.layerNorm(x, gamma, beta, epsilon);
   }
 
-  /** The hidden states of the first token of every sequence: [tokens*batch, width] → [batch, width]. */
+  /** [tokens*batch, width] → [batch, width]. */
   firstTokens(hidden: Tensor): Tensor {
     const byToken = this.graph.reshape(hidden, ['tokens', 'batch', ...hidden.shape.slice(1)]);
     return this.graph.gather(byToken, this.graph.constant([0], [], 'int64'));
@@ -182,20 +152,16 @@ export class EncoderBuilder {
   }
 }
 
-/** A linear layer of an encoder, y = factor·x·Wᵀ + b, as a graph has it. */
+/** y = factor·x·Wᵀ + b. */
 interface LinearLayer {
-  /** W, a parameter of the graph; an encoder may use one several times. */
+  /** An encoder may use one parameter several times. */
   readonly weight: Tensor;
   /** [rows, inputs] */
   readonly x: Tensor;
   /** [rows, outputs] */
   readonly y: Tensor;
-  /** What x·Wᵀ is multiplied by. */
   readonly factor: number;
 }
 
-/**
- * Adds to a graph what takes the place of a linear layer's output, such as the sum of it and an adapter's.
- * @returns [rows, outputs]; y itself where the layer stays as it is.
- */
+/** @returns [rows, outputs] in place of the layer's output; y itself where it stays. */
 export type LinearAdapter = (graph: Graph, layer: LinearLayer, dropout: Dropout) => Tensor;

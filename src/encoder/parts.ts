@@ -4,15 +4,12 @@ import type { HeadDefinition } from './architecture.js';
 import type { EncoderBuilder, EncoderInputs } from './encoder-builder.js';
 import { inPart, layerNormParameters, linearParameters, type ParameterSpec, weight } from './parameter.js';
 
-/** What several architectures have in common: fields of config.json, embeddings, layers and heads. */
-
-/** Numbers of a hidden state; the widest BERT has 1,024. */
+/** The widest BERT has 1,024. */
 const MAX_WIDTH = 65_536;
 
-/** A size is known before its weights are: none is so large that lists of that length take up memory. */
+/** A size is known before its weights, so lists of that length must not take up memory. */
 const size = (most: number) => z.int().positive().max(most);
 
-/** Fields that the config.json of several architectures have, and what may be in them. */
 export const field = {
   vocabulary: size(2 ** 24),
   width: size(MAX_WIDTH),
@@ -45,7 +42,6 @@ export function reasonAgainstHeads(
 
 type ActivationRule = (graph: Graph, x: Tensor) => Tensor;
 
-/** What activations compute, by transformers' names. */
 const activations = {
   gelu: (graph, x) => graph.gelu(x),
   gelu_new: (graph, x) => graph.geluTanh(x),
@@ -60,14 +56,12 @@ export function activate(graph: Graph, name: Activation, x: Tensor): Tensor {
   return activations[name](graph, x);
 }
 
-/** Tables of words, positions and perhaps token types, whose rows are added up and normalised. */
 interface Embeddings {
   readonly vocabulary: number;
   readonly positions: number;
-  /** Token types that have a row; undefined: none is read. */
+  /** Undefined: none is read. */
   readonly types?: number;
   readonly width: number;
-  /** Standard deviation of new weights. */
   readonly deviation: number;
 }
 
@@ -86,15 +80,14 @@ export function embeddingParameters({ vocabulary, positions, types, width, devia
 }
 
 interface EmbedOptions {
-  /** Whether token types are read. Default true. */
+  /** Default true. */
   readonly types?: boolean;
   readonly epsilon: number;
   readonly dropout: number;
-  /** Row of the first token in the table of positions. */
   readonly firstPosition: number;
 }
 
-/** The normalised sum of each token's rows. @returns [tokens*batch, width]. */
+/** [tokens*batch, width]. */
 export function embed(
   builder: EncoderBuilder,
   inputs: EncoderInputs,
@@ -109,24 +102,17 @@ export function embed(
 }
 
 export interface SelfAttention {
-  /** Names of the three linear layers. */
   readonly query: string;
   readonly key: string;
   readonly value: string;
   readonly heads: number;
-  /** Of a hidden state, all heads together. */
   readonly width: number;
-  /** Probability of dropout of attention weights. */
   readonly dropout: number;
-  /** Added to the scores, each broadcast to [batch, heads, asked tokens, tokens]. */
+  /** Each broadcast to [batch, heads, asked tokens, tokens]. */
   readonly biases: readonly Tensor[];
 }
 
-/**
- * Scaled dot-product attention with several heads (Vaswani et al. 2017): the tokens `asked`, all or the first of each
- * sequence, attend to all tokens. Operands stay tokens first ([tokens, batch, heads, width of a head]).
- * Shapes: hidden [tokens*batch, width], asked the same or [batch, width] → that of asked.
- */
+/** Vaswani et al. 2017. Shapes: hidden [tokens*batch, width], asked the same or [batch, width] → that of asked. */
 function selfAttention(
   builder: EncoderBuilder,
   asked: Tensor,
@@ -153,17 +139,13 @@ function selfAttention(
   return graph.reshape(graph.transpose(context, [2, 0, 1, 3]), rows);
 }
 
-/** Names of the two linear layers, and what lies between them. */
 interface FeedForward {
   readonly inner: string;
   readonly outer: string;
   readonly activation: Activation;
 }
 
-/**
- * W₂·a(W₁x + b₁) + b₂; where gradients of GELU are needed, with the factors of {@link Graph.gaussianGate} folded into
- * the two layers. Shapes: x [rows, width] → [rows, width].
- */
+/** W₂·a(W₁x + b₁) + b₂, with {@link Graph.gaussianGate} where gradients are needed. x [rows, width] → [rows, width]. */
 function feedForward(builder: EncoderBuilder, x: Tensor, { inner, outer, activation }: FeedForward): Tensor {
   const { graph } = builder;
   if (activation === 'gelu' && builder.form === 'differentiable') {
@@ -173,7 +155,7 @@ function feedForward(builder: EncoderBuilder, x: Tensor, { inner, outer, activat
   return builder.linear(activate(graph, activation, builder.linear(x, inner)), outer);
 }
 
-/** Names of a layer's parts, each after the layer's own name and a dot. */
+/** Each after the layer's own name and a dot. */
 export interface LayerNames {
   readonly query: string;
   readonly key: string;
@@ -185,7 +167,6 @@ export interface LayerNames {
   readonly outputNorm: string;
 }
 
-/** BERT's, which most others took over. */
 export const bertLayerNames: LayerNames = {
   query: 'attention.self.query',
   key: 'attention.self.key',
@@ -200,11 +181,9 @@ export const bertLayerNames: LayerNames = {
 interface LayerWidths {
   readonly width: number;
   readonly innerWidth: number;
-  /** Standard deviation of new weights. */
   readonly deviation: number;
 }
 
-/** The parameters of {@link postNormLayer}. @param layer its own name. */
 export function postNormLayerParameters(
   layer: string,
   names: LayerNames,
@@ -224,23 +203,19 @@ export function postNormLayerParameters(
 }
 
 interface AfterAttention extends Pick<FeedForward, 'activation'> {
-  /** Probability of dropout of what attention and the feed-forward block give. */
+  /** Dropout of what attention and the feed-forward block give. */
   readonly hiddenDropout: number;
-  /** That of the feed-forward block, where it differs. */
+  /** Default: `hiddenDropout`. */
   readonly outputDropout?: number;
   readonly epsilon: number;
 }
 
 interface PostNormLayer extends AfterAttention, Omit<SelfAttention, 'query' | 'key' | 'value' | 'dropout'> {
   readonly attentionDropout: number;
-  /** Which tokens' states to compute; `first` gives [batch, width]. */
   readonly states: 'all' | 'first';
 }
 
-/**
- * A layer of a Transformer with LayerNorm after each of its two blocks, as BERT has it (Devlin et al. 2019).
- * Shapes: hidden [tokens*batch, width] → the same, or [batch, width].
- */
+/** Shapes: hidden [tokens*batch, width] → the same, or [batch, width] for `first`. */
 export function postNormLayer(
   builder: EncoderBuilder,
   hidden: Tensor,
@@ -260,10 +235,7 @@ export function postNormLayer(
   return afterAttention(builder, { context, hidden: asked }, layer, names, options);
 }
 
-/**
- * What such a layer does after its attention. Shapes: context, which attention gives, and hidden, which the layer reads,
- * [rows, width] → the same.
- */
+/** Shapes: context, which attention gives, and hidden, which the layer reads, [rows, width] → the same. */
 export function afterAttention(
   builder: EncoderBuilder,
   { context, hidden }: { readonly context: Tensor; readonly hidden: Tensor },
@@ -280,10 +252,9 @@ export function afterAttention(
   return builder.layerNorm(graph.add(transformed, attended), name('outputNorm'), epsilon);
 }
 
-/** Layers of the same kind, one after the other, none sharing weights. */
 export interface Stack {
   readonly layers: number;
-  /** What is before each layer's number, as `encoder.layer`. */
+  /** `encoder.layer`. */
   readonly stem: string;
   readonly names: LayerNames;
 }
@@ -295,14 +266,11 @@ export function stackParameters({ layers, stem, names }: Stack, widths: LayerWid
 }
 
 interface StackOptions extends Omit<PostNormLayer, 'biases'> {
-  /** Those of a layer's scores. @param asked which tokens' states the layer computes. */
+  /** Added to a layer's scores. */
   biases(asked: 'all' | 'first'): readonly Tensor[];
 }
 
-/**
- * A Transformer's layers. Shapes: hidden [tokens*batch, width] → the same, or [batch, width] for `first`, where the last
- * layer computes no other states.
- */
+/** Shapes: hidden [tokens*batch, width] → the same, or [batch, width] for `first`. */
 export function stack(
   builder: EncoderBuilder,
   hidden: Tensor,
@@ -318,7 +286,6 @@ export function stack(
   return computed;
 }
 
-/** Dropout and a linear layer `classifier` over each state. */
 export function plainHead<Config>(dropoutOf: (config: Config) => number): HeadDefinition<Config> {
   return {
     classifier: 'classifier',
@@ -326,24 +293,21 @@ export function plainHead<Config>(dropoutOf: (config: Config) => number): HeadDe
   };
 }
 
-/** A head's inner layer, as wide as a hidden state. */
 interface InnerLayer {
   readonly width: number;
-  /** Standard deviation of new weights. */
   readonly deviation: number;
   readonly dropout: number;
 }
 
 export interface InnerHead {
-  /** Full names of the inner layer and of the last one. */
   readonly inner: string;
   readonly classifier: string;
   readonly activation: Activation;
-  /** Whether what the inner layer reads has dropout, too. */
+  /** Whether the inner layer's input has dropout, too. */
   readonly dropsInput: boolean;
 }
 
-/** A linear layer over the first token's state, an activation, dropout, and the last linear layer. */
+/** Over the first token's state. */
 export function innerHead<Config>(
   { inner, classifier, activation, dropsInput }: InnerHead,
   layerOf: (config: Config) => InnerLayer,
@@ -362,7 +326,6 @@ export function innerHead<Config>(
   };
 }
 
-/** RoBERTa's, which most others took over. */
 export const robertaHead = {
   inner: 'classifier.dense',
   classifier: 'classifier.out_proj',

@@ -3,23 +3,16 @@ import { ModelFolderError, type ModelSize } from '../contract/index.js';
 import type { NamedTensor } from '../models/index.js';
 import type { Architecture } from './architecture.js';
 import { albert } from './architectures/albert.js';
-import { bert } from './architectures/bert.js';
+import { bert, electra, roberta } from './architectures/bert.js';
 import { debertaV2 } from './architectures/deberta-v2.js';
 import { distilbert } from './architectures/distilbert.js';
-import { electra } from './architectures/electra.js';
 import { modernBert } from './architectures/modernbert.js';
 import { mpnet } from './architectures/mpnet.js';
-import { roberta } from './architectures/roberta.js';
 import type { Encoder, JsonObject } from './encoder.js';
 
 const jsonSchema = z.record(z.string(), z.unknown());
 
-/**
- * The encoder that a model's config.json describes.
- * @param file named in errors.
- * @throws ModelFolderError if its model_type is none of those that can be run here, or a field asks for what isn't
- *   computed here; it names the field.
- */
+/** @param file named in errors. @throws ModelFolderError for a model_type or a field that can't be run here. */
 export function readEncoder(config: unknown, file: string): Encoder {
   const parsed = jsonSchema.safeParse(config);
   if (!parsed.success) throw new ModelFolderError(file, 'not a JSON object');
@@ -36,7 +29,6 @@ function architectureOf({ model_type }: JsonObject): Architecture | undefined {
   return architectures.find(({ modelTypes }) => modelTypes.some((type) => type === model_type));
 }
 
-/** The values of model_type that can be run here. */
 export const encoderTypes = (): string[] => architectures.flatMap((each) => each.modelTypes);
 
 function otherType({ model_type }: JsonObject): string {
@@ -49,21 +41,17 @@ export interface Geometry {
   readonly heads: number;
 }
 
-/**
- * mini is BERT-mini's geometry (Turc et al. 2019). base is as wide and deep as MiniLM-L6 (Wang et al. 2020),
- * with heads as wide as mini's, so that a base model can be grown from a mini one.
- */
+/** BERT-mini (Turc et al. 2019); MiniLM-L6 (Wang et al. 2020) with mini's heads, so that it can grow from a mini. */
 const geometries: Readonly<Record<ModelSize, Geometry>> = {
   mini: { layers: 4, width: 256, heads: 4 },
   base: { layers: 6, width: 384, heads: 6 },
 };
 
-/** A new encoder of a given size, a BERT. */
 export function newEncoder(size: ModelSize, vocabularySize: number): Encoder {
   return newBert(geometries[size], vocabularySize);
 }
 
-/** A new BERT of a given shape, its feed-forward blocks four times as wide as its states. */
+/** Its feed-forward blocks are four times as wide as its states. */
 export function newBert({ layers, width, heads }: Geometry, vocabularySize: number): Encoder {
   const config = {
     model_type: 'bert',
@@ -87,12 +75,7 @@ const architectures: readonly Architecture[] = [
   modernBert,
 ];
 
-/** Pretrained encoders, Orchard's own or others: their weights in Hugging Face's layout. */
-
-/**
- * Weights by transformers' names without the encoder's prefix, including those of a head's inner layers (BERT's
- * pooler) if the checkpoint has them.
- */
+/** By transformers' names without the encoder's prefix; with a head's inner layers if the checkpoint has them. */
 export type CheckpointWeights = ReadonlyMap<string, Float32Array>;
 
 /** A parameter's name without the prefix that it has under a head. */
@@ -100,12 +83,7 @@ export function bareName({ prefix }: Pick<Encoder, 'prefix'>, name: string): str
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
-/**
- * Picks the encoder's weights from a file's tensors, named with or without the encoder's prefix. Those of a head's inner
- * layers are included if the file has them and they fit, as transformers does it.
- * @param file the tensors' file, for errors.
- * @throws ModelFolderError if a tensor is missing or has another shape.
- */
+/** Reads names with and without the prefix. @throws ModelFolderError if a tensor is missing or has another shape. */
 export function checkpointWeights(
   encoder: Encoder,
   tensors: ReadonlyMap<string, NamedTensor>,
@@ -123,7 +101,6 @@ export function checkpointWeights(
   return weights;
 }
 
-/** @throws ModelFolderError if there is no such tensor, or one of another shape. */
 function requiredTensor(
   tensors: ReadonlyMap<string, NamedTensor>,
   prefix: string,

@@ -9,16 +9,14 @@ import { withRoom } from './hash-table.js';
 interface Bm25Options {
   /** Compare English words by their stems. */
   readonly stem: boolean;
-  /** How much repeated occurrences of a term count, 0 (not at all) or more. Default 1.2. */
+  /** Default 1.2. */
   readonly k1?: number;
-  /** How much a passage's length counts against it, 0 (not at all) to 1. Default 0.75. */
+  /** Default 0.75. */
   readonly b?: number;
 }
 
-/** As they are stored: with the defaults filled in. */
 type Settings = Required<Bm25Options>;
 
-/** Far more than is ever useful: BM25's gain from repeated terms is then all but linear. */
 const MAX_K1 = 1000;
 
 const settingsShape: JsonShape<Settings> = fields(
@@ -31,34 +29,27 @@ const settingsShape: JsonShape<Settings> = fields(
 const DEFAULT_K1 = 1.2;
 const DEFAULT_B = 0.75;
 
-/** Separates terms in the file; no term contains it. */
 const TERM_SEPARATOR = '\n';
 
-/** How many words of queries are remembered, in some 2 MB. */
+/** This takes some 2 MB. */
 const REMEMBERED_WORDS = 20_000;
-/** The id of a word that no passage has. */
 const NO_TERM = -1;
 
 interface Contents {
   readonly settings: Settings;
-  /** In the order of their ids. */
   readonly terms: readonly string[];
   readonly postings: Postings;
-  /** Words of each passage. [passages] */
+  /** [passages] */
   readonly lengths: Int32Array;
 }
 
-/**
- * Passages ranked by the words that they share with a query: Okapi BM25 (Robertson & Zaragoza 2009, eq. 3.15)
- * with an inverse document frequency that is never negative, ln(1 + (N − n + ½) / (n + ½)). Σ over the words
- * of the query: idf · f · (k1 + 1) / (f + k1 · (1 − b + b · length / mean length)).
- */
+/** Okapi BM25 (Robertson & Zaragoza 2009, eq. 3.15); idf, never negative, is ln(1 + (N − n + ½) / (n + ½)). */
 export class Bm25Index {
   readonly #termIds: ReadonlyMap<string, number>;
   /** k1 · (1 − b + b · length / mean length) of each passage. [passages] */
   readonly #dampers: Float32Array;
   readonly #contents: Contents;
-  /** The term of each word that was asked for lately, or {@link NO_TERM}: a stem takes longer than its postings. */
+  /** The term of each word that was asked for lately: a stem takes longer than its postings. */
   readonly #remembered = new LRUCache<string, number>({ max: REMEMBERED_WORDS });
 
   private constructor(contents: Contents) {
@@ -77,7 +68,6 @@ export class Bm25Index {
     return runToEnd(Bm25Index.indexing(passages, options));
   }
 
-  /** As {@link Bm25Index.fromPassages}, step by step. */
   static *indexing(passages: Iterable<string>, options: Bm25Options): Steps<Bm25Index> {
     const settings = { stem: options.stem, k1: options.k1 ?? DEFAULT_K1, b: options.b ?? DEFAULT_B };
     const numbering = new TermNumbering(settings);
@@ -102,22 +92,18 @@ export class Bm25Index {
     return this.#contents.lengths.length;
   }
 
-  /** The score of every passage, 0 if it shares no word with the query. [passages] */
+  /** 0 if it shares no word with the query. [passages] */
   scores(query: string): Float32Array {
     const scores = new Float32Array(this.size);
     for (const [term, count] of this.#queryTerms(query)) this.#addTerm(term, count, scores);
     return scores;
   }
 
-  /** The best passages that share a word with the query, best first, equal ones by id. Default: all of them. */
   search(query: string, limit = this.size): Scored[] {
     return topScores(this.scores(query), limit, 0);
   }
 
-  /**
-   * A bound on the scores of a query: what a passage would get that repeats each of its words endlessly. Words that no
-   * passage has count as the rarest ones, so that a score is a small share of it where most of a query is unknown.
-   */
+  /** The score of endless repetition of each word; words that no passage has count as the rarest. */
   bestPossible(query: string): number {
     const { settings, postings } = this.#contents;
     return searchWords(query).reduce((sum, word) => {
@@ -127,7 +113,7 @@ export class Bm25Index {
     }, 0);
   }
 
-  /** Which words of a passage the query has too, as the index compares them. @param words of a passage. */
+  /** Which words of a passage the query has too. */
   shares(query: string, words: readonly string[]): boolean[] {
     const terms = this.#queryTerms(query);
     return words.map((word) => searchWords(word).some((each) => terms.has(this.#idOf(each))));
@@ -165,7 +151,7 @@ export class Bm25Index {
     }
   }
 
-  /** The bytes of a safetensors file: five bytes for each distinct word of each passage. */
+  /** Five bytes for each distinct word of each passage. */
   encode(): Uint8Array {
     const { settings, terms, postings, lengths } = this.#contents;
     const text = new Int8Array(Buffer.from(terms.join(TERM_SEPARATOR)));
@@ -209,7 +195,6 @@ function termOf(word: string, { stem }: Settings): string {
   return stem ? stemEnglish(word) : word;
 }
 
-/** Numbers terms in the order they are first seen, and remembers which word is which term. */
 class TermNumbering {
   readonly terms: string[] = [];
   readonly #ofWords = new Map<string, number>();
@@ -234,17 +219,16 @@ class TermNumbering {
   }
 }
 
-/** Where the terms of a collection occur, term by term. */
 interface Postings {
-  /** Where each term's entries start in the two arrays below; one more entry at the end. [terms + 1] */
+  /** Where each term's entries start; one more at the end. [terms + 1] */
   readonly starts: Int32Array;
   /** Ascending for each term. [entries] */
   readonly passages: Int32Array;
-  /** How often the term occurs in the passage, at most {@link MAX_FREQUENCY}. [entries] */
+  /** At most {@link MAX_FREQUENCY}. [entries] */
   readonly frequencies: Int8Array;
 }
 
-/** More occurrences than this count as this many, which changes a BM25 score by less than a hundredth. */
+/** Higher counts change a BM25 score by less than a hundredth. */
 const MAX_FREQUENCY = 127;
 
 class PostingsBuilder {
@@ -254,7 +238,7 @@ class PostingsBuilder {
   #entries = 0;
   #passageCount = 0;
 
-  /** @param terms ids of the next passage's terms, repeated as often as they occur. */
+  /** @param terms repeated as often as they occur. */
   addPassage(terms: Iterable<number>): void {
     const frequencies = new Map<number, number>();
     for (const term of terms) frequencies.set(term, (frequencies.get(term) ?? 0) + 1);
@@ -271,7 +255,7 @@ class PostingsBuilder {
     this.#passageCount += 1;
   }
 
-  /** Sorts what was gathered by term (counting sort, which keeps the passages ascending). */
+  /** A counting sort, which keeps the passages ascending. */
   build(termCount: number): Postings {
     const terms = this.#terms.subarray(0, this.#entries);
     const starts = new Int32Array(termCount + 1);
@@ -290,7 +274,7 @@ class PostingsBuilder {
   }
 }
 
-/** What is wrong with postings read from a file; undefined if nothing is. */
+/** Undefined if nothing is wrong. */
 function findPostingsProblem(postings: Postings, termCount: number, lengths: Int32Array): string | undefined {
   const passageCount = lengths.length;
   const { starts, passages, frequencies } = postings;
@@ -305,15 +289,12 @@ function findPostingsProblem(postings: Postings, termCount: number, lengths: Int
 }
 
 const word = /[\p{L}\p{N}\p{M}]+/gu;
-/** Letters and marks of scripts that are written without spaces between words. */
+/** Scripts that are written without spaces between words. */
 const unspaced = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
 /** The mark first, so that a look-behind is tried at marks only. */
 const englishPossessive = /['’](?<=\p{L}.)s(?![\p{L}\p{N}\p{M}])/gu;
 
-/**
- * The words of a text as a search compares them: compatibility forms folded (NFKC), in lower case. In scripts
- * without spaces between words, every two consecutive letters are a word.
- */
+/** NFKC in lower case. In scripts without spaces between words, every two consecutive letters are a word. */
 export function searchWords(text: string): string[] {
   const folded = text.normalize('NFKC').toLowerCase().replace(englishPossessive, '');
   const words = folded.match(word) ?? [];
@@ -333,7 +314,7 @@ function bigrams(run: string): string[] {
   return letters.slice(1).map((letter, before) => `${letters[before]}${letter}`);
 }
 
-/** The stem of an English word (Porter 1980); a word with other letters than a to z stays as it is. */
+/** Porter 1980; a word with other letters than a to z stays as it is. */
 export function stemEnglish(word: string): string {
   return /^[a-z]+$/.test(word) ? stemmer(word) : word;
 }

@@ -9,9 +9,7 @@ import {
 } from '../models/index.js';
 import { type JsonShape, quantizeRow, shaped } from '../system/index.js';
 
-/** What the files of the experts have in common, and the weights in them: bytes, in memory as in the file. */
-
-/** A metadata entry of a file, parsed as JSON; undefined if it is missing or doesn't fit the shape. */
+/** Undefined if it is missing or doesn't fit the shape. */
 export function parseEntry<T>(shape: JsonShape<T>, entry: string | undefined): T | undefined {
   try {
     return shaped(shape, JSON.parse(entry ?? ''));
@@ -20,9 +18,9 @@ export function parseEntry<T>(shape: JsonShape<T>, entry: string | undefined): T
   }
 }
 
-/** Weights of features as they are stored: a weight is its byte times the scale of its feature. */
+/** A weight is its byte times the scale of its feature. */
 export interface ByteWeights {
-  /** The features, by id. [features] */
+  /** [features] */
   readonly hashes: Int32Array;
   /** [features, outputs] */
   readonly bytes: Int8Array;
@@ -30,14 +28,10 @@ export interface ByteWeights {
   readonly scales: Float32Array;
 }
 
-/** The byte for a feature's largest weight; its other weights are stored in proportion. */
+/** Other weights are stored in proportion. */
 const LARGEST_BYTE = 127;
 
-/**
- * The weights of some features, rounded as in the file, so that a stored expert gives the same answers as a new one.
- * @param weights [features, stride]; columns after `outputs` are left out.
- * @param ids of the features to keep.
- */
+/** Rounded as in the file, so that a new expert answers as a stored one. @param weights [features, stride]. */
 export function quantizeWeights(
   hashes: Int32Array,
   { weights, stride, outputs }: { readonly weights: Float32Array; readonly stride: number; readonly outputs: number },
@@ -51,7 +45,6 @@ export function quantizeWeights(
   return { hashes: ids.map((id) => hashes[id] ?? 0), bytes, scales: roundedToFloat16(scales) };
 }
 
-/** The bytes of a safetensors file. @param others further tensors, the scales among them. */
 export function encodeWeights(
   { hashes, bytes }: ByteWeights,
   others: Readonly<Record<string, NamedTensor>>,
@@ -66,12 +59,7 @@ export function encodeWeights(
   return encodeSafetensors(tensors, metadata, { floats: 'F16' });
 }
 
-/**
- * The weights in a file, and its two other tensors.
- * @param perOutput the name of a tensor that has an entry for each output. @param other the name of the other one.
- * @param file named in errors.
- * @throws ModelFolderError
- */
+/** @param perOutput names the tensor with an entry per output, `other` the other one. @throws ModelFolderError */
 export function decodeWeights(
   { tensors, integers }: ReturnType<typeof decodeSafetensors>,
   perOutput: string,
@@ -96,13 +84,10 @@ export function decodeWeights(
   return { weights: { hashes, bytes, scales }, perOutput: first, other: second };
 }
 
-/** Far above any weight that training finds, and so small that sums of them stay far within float32. */
+/** Far above any trained weight; sums stay far within float32. */
 const LARGEST = 1e6;
 
-/**
- * Whether all stored numbers are such that sums of them are numbers too. Half a million may be looked at when a model is
- * loaded, so without a call for each.
- */
+/** Sums of the numbers must be numbers, too. A loop, since half a million may be looked at when a model is loaded. */
 function areModerate(values: Float32Array): boolean {
   for (let at = 0; at < values.length; at += 1) {
     const value = values[at] ?? 0;
@@ -111,22 +96,21 @@ function areModerate(values: Float32Array): boolean {
   return true;
 }
 
-/** The number of outputs rounded up to whole vectors of four, as the kernels need it. */
+/** Whole vectors of four, as the kernels need. */
 export const paddedOutputs = (outputs: number): number => Math.ceil(outputs / 4) * 4;
 
 interface SumLimits {
   readonly bags: number;
-  /** Ids of all bags together. */
+  /** Of all bags together. */
   readonly ids: number;
 }
 
-/** Sums rows of bytes in the memory of the kernels. */
 export class ByteTable {
-  /** To fill before {@link ByteTable.sum}: the rows of each bag, the first bag starting at 0. */
+  /** To fill before {@link ByteTable.sum}; the first bag starts at 0. */
   readonly bags: IdBags;
-  /** To fill with what each byte of a row counts. [ids] */
+  /** To fill. [ids] */
   readonly values: Float32Array;
-  /** Columns of the sums: the outputs and zeros. */
+  /** The outputs and zeros. */
   readonly width: number;
   readonly #kernels: Kernels;
   readonly #table: Int8Array;
@@ -145,7 +129,7 @@ export class ByteTable {
     this.#kernels = loadKernels(arena);
   }
 
-  /** The sums of the first `count` bags; overwritten by the next call. [count, width] */
+  /** Overwritten by the next call. [count, width] */
   sum(count: number): Float32Array {
     const { ids, starts } = this.bags;
     const sums = this.#sums.subarray(0, count * this.width);
@@ -154,11 +138,7 @@ export class ByteTable {
   }
 }
 
-/**
- * Copies rows into wider ones. A loop: `set(subarray())` costs an allocation, which for a few bytes takes
- * longer than the copy.
- * @param rows [n, width]. @param padded [n, paddedWidth], 0 at first.
- */
+/** A loop: `set(subarray())` costs an allocation. @param rows [n, width] @param padded [n, paddedWidth], zeros. */
 function padRows(rows: Int8Array, width: number, padded: Int8Array, paddedWidth: number): void {
   if (width === paddedWidth) {
     padded.set(rows);

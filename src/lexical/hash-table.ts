@@ -1,37 +1,29 @@
-/** One step of a multiplicative hash over 32-bit integers. */
 export function combineHash(hash: number, value: number): number {
   const mixed = Math.imul(hash ^ value, 0x9e3779b1);
   return mixed ^ (mixed >>> 15);
 }
 
-/** Slots for each hash, at least, so that a look-up seldom meets more than one other. */
+/** At least so many that a look-up seldom meets more than one other hash. */
 const SLOTS_FOR_EACH = 1.5;
 
-/**
- * How many slots a hash of a stored table may be from where it belongs, at most and on average: chance
- * stays below a tenth of both. Hashes that were chosen to collide would make every look-up a walk through all of them.
- */
+/** Steps from where a hash belongs, at most and on average; chance stays below a tenth of both, collisions don't. */
 const MAX_STEPS = 4096;
 const MAX_MEAN_STEPS = 64;
 
-/** Numbers 32-bit hashes in the order in which they are first seen: open addressing with linear probing. */
+/** Numbers hashes in the order in which they are first seen: open addressing with linear probing. */
 export class HashTable {
-  /** By number; there may be room for more. */
+  /** There may be room for more. */
   #hashes: Int32Array;
   /** The number of the hash that is here, plus one; 0 marks an empty slot. */
   #slots: Int32Array;
   #size = 0;
 
-  /** @param expected how many hashes it should hold without growing. */
   constructor(expected = 1024) {
     this.#hashes = new Int32Array(expected);
     this.#slots = new Int32Array(slotsFor(expected));
   }
 
-  /**
-   * A table that numbers `hashes` by their positions. It keeps the array.
-   * @param hashes if one occurs twice, or too many belong in the same slots, the table's size is less than their count.
-   */
+  /** Keeps the array. Smaller than `hashes.length` if one occurs twice, or too many belong in the same slots. */
   static of(hashes: Int32Array): HashTable {
     const table = new HashTable(0);
     table.#hashes = hashes;
@@ -44,18 +36,12 @@ export class HashTable {
     return this.#size;
   }
 
-  /** @returns the number of this hash, or -1 if it has none. */
+  /** -1 if it has none. */
   find(hash: number): number {
     return (this.#slots[this.#slot(hash)] ?? 0) - 1;
   }
 
-  /**
-   * Writes the numbers of the hashes in [start, end) to `numbers` from `first` on, without those that have
-   * none. This is where most of the time of an expert over words goes, and most of that is waiting for memory:
-   * the first loop reads the slots without deciding anything, so that these waits overlap.
-   * @param numbers needs room for all of them.
-   * @returns where they end.
-   */
+  /** Writes known numbers from `first` on. @returns their end. Its first loop has no branches: waits overlap. */
   findAll(given: Int32Array, start: number, end: number, numbers: Int32Array, first: number): number {
     const slots = this.#slots;
     const hashes = this.#hashes;
@@ -80,7 +66,6 @@ export class HashTable {
     return last;
   }
 
-  /** @returns the number of this hash, a new one if it had none. */
   add(hash: number): number {
     const slot = this.#slot(hash);
     const number = this.#slots[slot] ?? 0;
@@ -126,11 +111,7 @@ function startOf(hash: number): number {
 
 const UNLIMITED = { most: Number.POSITIVE_INFINITY, mean: Number.POSITIVE_INFINITY };
 
-/**
- * Puts the first `count` hashes into empty slots, numbered by their positions.
- * @param limits on the steps of a hash; where one is reached, the rest is left out.
- * @returns how many are there.
- */
+/** @param limits on the steps of a hash; where one is reached, the rest is left out. @returns how many are there. */
 function fill(slots: Int32Array, hashes: Int32Array, count: number, { most, mean } = UNLIMITED): number {
   const mask = slots.length - 1;
   const mostSteps = most + mean * count;
@@ -155,7 +136,7 @@ function fill(slots: Int32Array, hashes: Int32Array, count: number, { most, mean
   return distinct;
 }
 
-/** The array itself if it is long enough, else a copy with room for twice as much. */
+/** Grows an array that is too short to twice the length. */
 export function withRoom<T extends Int32Array | Float32Array>(array: T, length: number): T;
 export function withRoom(array: Int32Array | Float32Array, length: number): Int32Array | Float32Array {
   if (array.length >= length) return array;
@@ -164,7 +145,7 @@ export function withRoom(array: Int32Array | Float32Array, length: number): Int3
   return larger;
 }
 
-/** Remembers what `classify` says of each of the first 65,536 code points; it must not say 0. */
+/** Caches the classes of the first 65,536 code points; `classify` must not return 0. */
 export function rememberedByCodePoint(classify: (character: string) => number): (codePoint: number) => number {
   const known = new Uint8Array(0x10000);
   return (codePoint) => {
@@ -176,7 +157,7 @@ export function rememberedByCodePoint(classify: (character: string) => number): 
   };
 }
 
-/** The ids of the `count` largest values above 0, ascending. */
+/** The ids of the largest values above 0, ascending. */
 export function largestIds(values: Float32Array | Int32Array, count: number): Int32Array {
   const ids = Int32Array.from(values.keys()).filter((id) => (values[id] ?? 0) > 0);
   if (ids.length <= count) return ids;

@@ -11,7 +11,7 @@ import {
 } from './expert-file.js';
 import { CharacterKind, characterKind, type SparseVector, TfIdf } from './tf-idf.js';
 
-/** Longer than any n-gram that helps: each length adds a feature for every character of a text. */
+/** Each length adds a feature for every character of a text. */
 const LONGEST_N_GRAM = 16;
 const lengthShape = whole(1, LONGEST_N_GRAM);
 const charactersShape = fields({ shortest: lengthShape, longest: lengthShape }, {}, 'refused');
@@ -21,15 +21,14 @@ const optionsShape = fields(
   'refused',
 );
 
-/** What a linear expert says about a text. */
 interface LexicalReading {
-  /** The signed distance of the text from each output's hyperplane; above 0 means yes. [outputs] */
+  /** Above 0 means yes. [outputs] */
   readonly margins: Float32Array;
-  /** The share of its n-grams that the expert has seen in training, 0 to 1. */
+  /** The share of n-grams seen in training, 0 to 1. */
   readonly coverage: number;
 }
 
-/** A linear model over the n-grams of a text; its weights are bytes, in memory as in the file. */
+/** A linear model over n-grams; its weights are bytes, in memory as in the file. */
 export class LinearExpert {
   readonly #table: ByteTable;
   readonly #tfIdf: TfIdf;
@@ -44,7 +43,7 @@ export class LinearExpert {
     this.#table = new ByteTable(weights.bytes, bias.length, { bags: 1, ids: MAX_FEATURES_A_TEXT });
   }
 
-  /** @param weights [features + 1, stride], the last row being the bias; columns after `outputs` are left out. */
+  /** @param weights [features + 1, stride], the last row being the bias. */
   static fromWeights(tfIdf: TfIdf, weights: Float32Array, outputs: number, stride: number): LinearExpert {
     const ids = Int32Array.from(tfIdf.hashes.keys());
     const bias = weights.slice(tfIdf.size * stride, tfIdf.size * stride + outputs);
@@ -57,7 +56,6 @@ export class LinearExpert {
     return this.#bias.length;
   }
 
-  /** The margins of a text, and how much of it the expert knows. */
   read(text: string): LexicalReading {
     const margins = this.#bias.slice();
     const features = this.#tfIdf.vector(text);
@@ -71,12 +69,7 @@ export class LinearExpert {
     return { margins, coverage: features.coverage };
   }
 
-  /**
-   * What each character adds to a sum of the margins, exactly: weight · value of each n-gram, shared evenly by the
-   * characters it stands on. All together are that sum without the bias.
-   * @param direction how much each output counts in the sum. [outputs]
-   * @returns for each character, at its first UTF-16 code unit. [text.length]
-   */
+  /** weight · value of each n-gram, shared evenly by its characters, at their first code units. [text.length] */
   contributions(text: string, direction: ArrayLike<number>): Float64Array {
     const { bytes, scales } = this.#weights;
     const { outputs } = this;
@@ -93,7 +86,6 @@ export class LinearExpert {
     return spreadOverText(text, this.#tfIdf.options.lowercase, added);
   }
 
-  /** The features from `start` on, as far as there is room, with what each byte of their weights counts. */
   #fillBag(features: SparseVector, start: number): void {
     const { bags, values } = this.#table;
     const { ids, starts } = bags;
@@ -135,10 +127,10 @@ export class LinearExpert {
   }
 }
 
-/** How many features the kernel sums at once; a text with more takes several calls. */
+/** A text with more takes several calls of the kernel. */
 const MAX_FEATURES_A_TEXT = 4096;
 
-/** What an n-gram adds, and where it stands, in code points of a text as it is read. */
+/** Places are code points of a text as it is read. */
 interface PlacedValue {
   readonly value: number;
   readonly start: number;
@@ -146,12 +138,7 @@ interface PlacedValue {
   readonly end: number;
 }
 
-/**
- * Spreads values over the characters that they stand on, evenly, white space left out, so that all of them together are
- * the sum of the values. A value that stands on white space alone, which no n-gram does, is left out.
- * @param lowercase whether the text was read in lower case, in which some characters are several.
- * @returns the sum for each character, at its first UTF-16 code unit. [text.length]
- */
+/** Evenly, white space left out. @returns the sum for each character, at its first UTF-16 code unit. [text.length] */
 export function spreadOverText(text: string, lowercase: boolean, values: Iterable<PlacedValue>): Float64Array {
   const spread = new Float64Array(text.length);
   const places = placesOf(text, lowercase);
@@ -162,9 +149,8 @@ export function spreadOverText(text: string, lowercase: boolean, values: Iterabl
   return spread;
 }
 
-/** A code point as it is read. */
 interface Place {
-  /** The first UTF-16 code unit of the character that it is read from. */
+  /** The first code unit of its character. */
   readonly at: number;
   readonly isSpace: boolean;
 }

@@ -1,28 +1,26 @@
 import type { Steps } from '../system/index.js';
 import { combineHash, HashTable, largestIds, rememberedByCodePoint, withRoom } from './hash-table.js';
 
-/** Which n-grams of a text are features. */
 export interface NGramOptions {
-  /** Words are compared in lower case. */
   readonly lowercase: boolean;
   /** Words and pairs of consecutive words. */
   readonly words: boolean;
-  /** Triples of consecutive words too, if words are features. Default false. */
+  /** Only with `words`. Default false. */
   readonly triples?: boolean | undefined;
-  /** Lengths of the character n-grams, which stay inside a word and the spaces around it; null for none. */
+  /** Inside a word and the spaces around it; null for none. */
   readonly characters: { readonly shortest: number; readonly longest: number } | null;
 }
 
-/** The n-grams of one text as 32-bit hashes, repeated ones as often as they occur. */
+/** 32-bit hashes, repeated ones as often as they occur. */
 interface NGramHashes {
-  /** First the word n-grams, then the character n-grams; what comes after `end` is left over from earlier texts. */
+  /** What comes after `end` is left over from earlier texts. */
   readonly hashes: Int32Array;
   /** Where the character n-grams start. */
   readonly wordsEnd: number;
   readonly end: number;
 }
 
-/** N-grams with the places where they stand, in code points of the text as it is read; one may be -1, or the text's length. */
+/** Places in code points of the text as it is read; one may be -1, or the text's length. */
 interface PlacedNGrams extends NGramHashes {
   /** [n-grams] */
   readonly starts: Int32Array;
@@ -30,7 +28,7 @@ interface PlacedNGrams extends NGramHashes {
   readonly ends: Int32Array;
 }
 
-/** Longer buffers are released at the next text, so that one huge text doesn't take up memory for good. */
+/** Longer buffers are released at the next text. */
 const MAX_KEPT_HASHES = 1 << 17;
 const MAX_KEPT_CODE_POINTS = 1 << 15;
 const INITIAL_HASHES = 4096;
@@ -42,17 +40,17 @@ const PAIR_SEED = 0x6b43a9b5;
 const TRIPLE_SEED = 0x3c6ef372;
 const CHARACTER_SEED = 0x1b56c4e9;
 
-/** Hashes n-grams into buffers that it reuses, so that a text costs no allocation. */
+/** Reuses its buffers, so that a text costs no allocation. */
 export class NGramHasher {
   #codePoints = new Int32Array(INITIAL_CODE_POINTS);
   #hashes = new Int32Array(INITIAL_HASHES);
   #end = 0;
-  /** Where places are written; undefined while they are not asked for. */
+  /** Undefined while they are not asked for. */
   #places: { readonly starts: Int32Array; readonly ends: Int32Array } | undefined;
 
   constructor(readonly options: NGramOptions) {}
 
-  /** The result is overwritten by the next call. */
+  /** Overwritten by the next call. */
   hash(text: string): NGramHashes {
     if (this.#hashes.length > MAX_KEPT_HASHES) this.#hashes = new Int32Array(INITIAL_HASHES);
     if (this.#codePoints.length > MAX_KEPT_CODE_POINTS) this.#codePoints = new Int32Array(INITIAL_CODE_POINTS);
@@ -64,7 +62,7 @@ export class NGramHasher {
     return { hashes: this.#hashes, wordsEnd, end: this.#end };
   }
 
-  /** As {@link NGramHasher.hash}, with the place of each n-gram. Takes twice as long. */
+  /** Takes twice as long as {@link NGramHasher.hash}. */
   locate(text: string): PlacedNGrams {
     const { end } = this.hash(text);
     const places = { starts: new Int32Array(end), ends: new Int32Array(end) };
@@ -76,7 +74,7 @@ export class NGramHasher {
     }
   }
 
-  /** Reads the code points of the text, with a space before and after. @returns how many these are. */
+  /** Adds a space before and after. @returns how many code points. */
   #read(text: string): number {
     if (this.#codePoints.length < text.length + 2) this.#codePoints = new Int32Array(2 * text.length + 2);
     const codePoints = this.#codePoints;
@@ -146,7 +144,6 @@ export class NGramHasher {
     }
   }
 
-  /** Every n-gram of the code points in [start, end), whose first and last one count as spaces. */
   #hashWord(start: number, end: number, shortest: number, longest: number): void {
     const codePoints = this.#codePoints;
     for (let first = start; first < end; first += 1) {
@@ -181,7 +178,7 @@ function isSpace(codePoint: number | undefined): boolean {
 export const CharacterKind = { space: 1, word: 2, symbol: 3, other: 4 } as const;
 export const space = /\s/u;
 const word = /[\p{L}\p{N}\p{M}_]/u;
-/** Marks that carry meaning of their own: currency signs, emoji, and three of the punctuation. */
+/** Marks that carry meaning of their own. */
 const symbol = /[\p{S}!?%]/u;
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
@@ -193,10 +190,9 @@ export const characterKind = rememberedByCodePoint((character) => {
   return symbol.test(character) ? CharacterKind.symbol : CharacterKind.other;
 });
 
-/** The letters of this many texts decide whether spaces separate words. */
 const TEXTS_TO_LOOK_AT = 1000;
 
-/** Whether most letters belong to scripts that are written without spaces between words. */
+/** Whether most letters belong to scripts without spaces between words. */
 export function isUnspaced(texts: readonly string[]): boolean {
   let letters = 0;
   let unspacedLetters = 0;
@@ -210,43 +206,34 @@ export function isUnspaced(texts: readonly string[]): boolean {
   return unspacedLetters > letters / 2;
 }
 
-/** Longer buffers are released at the next text, so that one huge text doesn't take up memory for good. */
 const MAX_KEPT_FEATURES = 1 << 16;
 
-/** The features of a text, in no particular order. */
 export interface SparseVector {
-  /** Both are overwritten by the next text. */
+  /** Overwritten by the next text. */
   readonly ids: Int32Array;
   readonly values: Float32Array;
-  /** The share of the text's n-grams, repeated ones as often as they occur, that are features; 0 of a text without any. */
+  /** The share of the text's n-grams that are features. */
   readonly coverage: number;
 }
 
-/** A feature where it stands in a text, in code points of the text as it is read. */
 interface FeatureOccurrence {
   readonly id: number;
-  /** Its share of the feature's value: each occurrence has the same. */
+  /** Its share of the feature's value. */
   readonly value: number;
   readonly start: number;
   /** Exclusive. */
   readonly end: number;
 }
 
-/**
- * Turns texts into vectors over hashed n-grams: (1 + ln tf) · weight, where the weight is idf = ln((1 + n) /
- * (1 + df)) + 1 unless others are given. The part of the words and the part of the characters are each scaled
- * to length 1 (Salton & Buckley 1988; smoothed as in scikit-learn's TfidfVectorizer).
- */
+/** (1 + ln tf) · weight, by default ln((1 + n) / (1 + df)) + 1 (Salton & Buckley 1988; smoothed as scikit-learn). */
 export class TfIdf {
   readonly #hasher: NGramHasher;
   readonly #table: HashTable;
   readonly #counts: Float32Array;
   #ids = new Int32Array(1024);
   #values = new Float32Array(1024);
-  /** N-grams of the last text that are features. */
   #found = 0;
 
-  /** @param hashes the features, by id. @param weights of the features. */
   constructor(
     readonly options: NGramOptions,
     readonly hashes: Int32Array,
@@ -257,7 +244,7 @@ export class TfIdf {
     this.#counts = new Float32Array(hashes.length);
   }
 
-  /** Chooses the n-grams that are in the most texts, at most `maxFeatures`, and weights them by idf. */
+  /** The n-grams that are in the most texts, weighted by idf. */
   static *fit(texts: readonly string[], options: NGramOptions, maxFeatures: number): Steps<TfIdf> {
     const { hashes, frequencies } = yield* countTexts(texts, options);
     const kept = largestIds(frequencies, maxFeatures);
@@ -273,7 +260,7 @@ export class TfIdf {
     return new TfIdf(this.options, this.hashes, weights);
   }
 
-  /** How many distinct hashes there are: as many as features, unless one occurs twice. */
+  /** As large as the number of features, unless one occurs twice. */
   get distinct(): number {
     return this.#table.size;
   }
@@ -282,7 +269,7 @@ export class TfIdf {
     return this.hashes.length;
   }
 
-  /** @returns views that the next call overwrites; n-grams that aren't features are left out. */
+  /** Views that the next call overwrites. */
   vector(text: string): SparseVector {
     const { hashes, wordsEnd, end } = this.#hasher.hash(text);
     this.#makeRoom(end);
@@ -293,7 +280,7 @@ export class TfIdf {
     return { ids: this.#ids.subarray(0, all), values: this.#values.subarray(0, all), coverage };
   }
 
-  /** The features of a text one by one where they stand; their values sum to those of {@link TfIdf.vector}. */
+  /** Their values sum to those of {@link TfIdf.vector}. */
   occurrences(text: string): FeatureOccurrence[] {
     const placed = this.#hasher.locate(text);
     this.#makeRoom(placed.end);
@@ -301,7 +288,6 @@ export class TfIdf {
     return [...words, ...this.#placed(placed, placed.wordsEnd, placed.end)];
   }
 
-  /** Of the n-grams in [first, last). */
   #placed({ hashes, starts, ends }: PlacedNGrams, first: number, last: number): FeatureOccurrence[] {
     const features = this.#weigh(hashes, first, last, 0);
     const values = new Map<number, number>();
@@ -327,7 +313,7 @@ export class TfIdf {
     }
   }
 
-  /** Adds the n-grams in [start, end) as features from `first` on, scaled to length 1. @returns the new end. */
+  /** Scaled to length 1. @returns the new end. */
   #weigh(hashes: Int32Array, start: number, end: number, first: number): number {
     const counts = this.#counts;
     const ids = this.#ids;
@@ -367,7 +353,7 @@ function dampedCount(count: number): number {
 
 interface TextFrequencies {
   readonly hashes: Int32Array;
-  /** In how many texts each hash occurs. */
+  /** The number of texts with each hash. */
   readonly frequencies: Int32Array;
 }
 
@@ -375,7 +361,7 @@ function* countTexts(texts: readonly string[], options: NGramOptions): Steps<Tex
   const hasher = new NGramHasher(options);
   const table = new HashTable(1 << 16);
   let frequencies = new Int32Array(1 << 16);
-  /** The index of the last text in which each hash was seen, plus one. */
+  /** The index of the last text with each hash, plus one. */
   let seenIn = new Int32Array(1 << 16);
   for (const [index, text] of texts.entries()) {
     yield;

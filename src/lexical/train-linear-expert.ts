@@ -8,32 +8,23 @@ import { isUnspaced, type NGramOptions, TfIdf } from './tf-idf.js';
 interface LinearExpertOptions {
   readonly outputs: number;
   readonly lowercase: boolean;
-  /** 32-bit integer: decides the order in which rows are visited. */
   readonly seed: number;
   /** For each output. Default: 1 for all rows. */
   readonly classWeights?: readonly ClassWeights[];
   readonly signal?: AbortSignal;
 }
 
-/**
- * Texts longer than this on average, in UTF-16 code units, have enough words to do without characters
- * (docs/lexical.md).
- */
+/** UTF-16 code units; longer texts have enough words to do without characters (docs/lexical.md). */
 const LONG_TEXT = 500;
-/** Bytes that the weights may take, and the bounds of the number of features. */
 const MAX_WEIGHTS = 2 ** 22;
 const MIN_FEATURE_LIMIT = 2 ** 16;
 const MAX_FEATURE_LIMIT = 2 ** 18;
 
 const MAX_PASSES = 60;
-/** The largest violation of the optimality conditions that counts as solved; LIBLINEAR's default for this solver. */
+/** LIBLINEAR's default for this solver. */
 const TOLERANCE = 0.1;
 
-/**
- * Trains a one-vs-rest linear SVM over n-grams. The same arguments give bit-identical weights.
- * @param active for each text, the outputs that should be on.
- * @throws AbortedError soon after the signal fires.
- */
+/** A one-vs-rest linear SVM. The same arguments give bit-identical weights. @param active the outputs of each text. */
 export async function trainLinearExpert(
   texts: readonly string[],
   active: readonly (readonly number[])[],
@@ -53,10 +44,10 @@ export async function trainLinearExpert(
   return LinearExpert.fromWeights(tfIdf, problem.weights, outputs, paddedOutputs(outputs));
 }
 
-/** Multiplications between two pauses, which take a few milliseconds. */
+/** A few milliseconds. */
 const WORK_A_TURN = 2 ** 22;
 
-/** One pass over the rows, a part at a time. @returns the largest violation. */
+/** @returns the largest violation. */
 async function pacedPass(
   kernels: Kernels,
   problem: SvmProblem,
@@ -73,14 +64,14 @@ async function pacedPass(
   return violation;
 }
 
-/** N-grams of each character of a text, at most: four of characters, and up to three of words. */
+/** At most four of characters, and up to three of words. */
 const NGRAMS_A_CHARACTER = 6;
-/** Bytes for each feature and output: counts, weights, and twice as the bytes of the expert. */
+/** Counts, weights, and twice the bytes of the expert. */
 const BYTES_A_WEIGHT = 4 + 4 + 2;
-/** Bytes for each n-gram of each row (its id and value), and for each that is counted before features are chosen. */
+/** Its id and value, and its count before features are chosen. */
 const BYTES_AN_NGRAM = 16;
 
-/** Bytes of memory that {@link trainLinearExpert} takes at most, roughly. */
+/** A rough upper bound. */
 export function linearExpertBytes(rows: readonly { readonly text: string }[], outputs: number): number {
   const characters = rows.reduce((sum, { text }) => sum + text.length, 0);
   const nGrams = NGRAMS_A_CHARACTER * characters;
@@ -97,7 +88,7 @@ function chooseNGrams(texts: readonly string[], lowercase: boolean): NGramOption
     : { lowercase, words: true, characters: { shortest: 2, longest: 5 } };
 }
 
-/** The largest number of features: fewer if each has many weights, so that the file stays small. */
+/** Fewer if each has many weights, so that the file stays small. */
 function featureLimit(outputs: number): number {
   return Math.min(MAX_FEATURE_LIMIT, Math.max(MIN_FEATURE_LIMIT, Math.floor(MAX_WEIGHTS / outputs)));
 }
@@ -111,15 +102,10 @@ function shuffleInPlace(order: Int32Array, random: Random): void {
   }
 }
 
-/** Texts with and without the term that are added to the counts of each label, so that no ratio is 0 or infinite. */
+/** Added to the counts of each label, so that no ratio is 0 or infinite. */
 const SMOOTHING = 1;
 
-/**
- * The weight of each feature: √(idf · the largest |ln(p / q)| of any label), where p is the share of the label's texts
- * that have the feature, and q the share of the other texts. Wang & Manning 2012, "Baselines and bigrams", weight by
- * the ratio alone; the two together, each by its root, did best on dev (docs/lexical.md).
- * @param active for each text, the outputs that should be on.
- */
+/** √(idf · the largest |ln(p / q)| of any label), after Wang & Manning 2012; did best on dev (docs/lexical.md). */
 export function* termWeights(
   tfIdf: TfIdf,
   texts: readonly string[],
@@ -148,7 +134,7 @@ export function* termWeights(
   return tfIdf.weights.map((idf, id) => Math.sqrt(idf * (odds[id] ?? 0)));
 }
 
-/** How much an error costs for one output, on rows where it should be on and where it should be off. Usually 1. */
+/** The cost of an error on rows where the output should be on, and where it should be off. */
 export interface ClassWeights {
   readonly active: number;
   readonly inactive: number;
@@ -156,27 +142,20 @@ export interface ClassWeights {
 
 interface SvmRows {
   readonly texts: readonly string[];
-  /** For each text, the outputs that should be on. */
   readonly active: readonly (readonly number[])[];
   readonly outputs: number;
-  /** For each output. */
   readonly classWeights: readonly ClassWeights[];
 }
 
-/** Inverse strength of the L2 regularisation. */
 export const SVM_C = 0.5;
 
-/** Rows and variables of a training run in one arena, with the kernels over it. */
 interface SvmMemory {
   readonly problem: SvmProblem;
   readonly order: Int32Array;
   readonly kernels: Kernels;
 }
 
-/**
- * Lays out rows and variables for the kernels. The last feature, 1 in every row, is the bias; it is
- * regularised like the others, as in LIBLINEAR.
- */
+/** The last feature, 1 in every row, is the bias; it is regularised like the others, as in LIBLINEAR. */
 export function* svmMemory(tfIdf: TfIdf, rows: SvmRows): Steps<SvmMemory> {
   const vectors = yield* collectVectors(tfIdf, rows.texts);
   const labels = rows.active.flat();

@@ -1,16 +1,15 @@
 import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { NotFoundError, type UsageTerms } from '../contract/index.js';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isOrchardError, NotFoundError, type UsageTerms } from '../contract/index.js';
 import { MODELS_VERSION, readManifest, resolvedFrom, startingPoints } from '../system/index.js';
-import { folderModels, listed, type ModelLoader, parseModelName } from './model-loader.js';
-
-/** The pretrained models and backbones of the package `orchard-nlp-models`: where they are, and which are published. */
+import { hubModels } from './hub-models.js';
+import { folderModels, isDirectory, listed, type ModelLoader, parseModelName } from './model-loader.js';
 
 const CATALOGUE_PACKAGE = 'orchard-nlp-models';
-/** The folders of that package: pretrained models, and encoders that training can start from. */
+/** Pretrained models, and encoders that training can start from. */
 export type CatalogueFolder = 'catalogue' | 'backbones';
-/** What the models in these folders are called in messages. */
+/** How messages call the models. */
 export type CatalogueKind = Extract<NotFoundError['resource'], 'pretrained model' | 'backbone'>;
 
 /** Environment variable: where pulled models are kept. */
@@ -32,10 +31,7 @@ export function catalogueBackbones(): ModelLoader {
   return catalogueIn(() => placesOf('backbones').map(({ directory }) => directory), 'backbone');
 }
 
-/**
- * Loads models from several directories; the first one that has a model counts.
- * @param places called for each load, since models can be pulled in the meantime.
- */
+/** The first directory with a model counts. @param places called for each load, since models can be pulled. */
 export function catalogueIn(places: () => readonly string[], kind: CatalogueKind = 'pretrained model'): ModelLoader {
   return {
     specificationVersion: 1,
@@ -56,7 +52,7 @@ function ifNotFound(thrown: unknown): undefined {
   if (!(thrown instanceof NotFoundError)) throw thrown;
 }
 
-/** How to get a model that was not found, or which ones exist. */
+/** How to get it, or which ones exist. */
 async function adviceFor(name: string, kind: CatalogueKind, places: readonly string[]): Promise<string> {
   const published = (await publishedModels()).find((model) => model.name === name);
   if (published?.kind === kind) {
@@ -82,12 +78,11 @@ async function adviceFor(name: string, kind: CatalogueKind, places: readonly str
   return `${await suggestion(name, names)}${[...new Set(described)].join('; ')}`;
 }
 
-/** Maximum number of existing models that a NotFoundError lists. */
 const MAX_NAMED = 20;
-/** A name is suggested if at most this share of its characters is mistyped. */
+/** How much of a name may be mistyped. */
 const MISTYPED_SHARE = 1 / 3;
 
-/** `did you mean "…"? ` with the most similar of these names; empty if none is similar. */
+/** Empty if no name is similar. */
 async function suggestion(name: string, names: readonly string[]): Promise<string> {
   const { closestMatch } = await import('leven');
   const closest = closestMatch(name, names, { maxDistance: Math.ceil(name.length * MISTYPED_SHARE) });
@@ -101,7 +96,7 @@ export interface CataloguePlace {
   readonly source: 'package' | 'pulled';
 }
 
-/** The places to look for models, in order of preference. */
+/** In order of preference. */
 export function placesOf(folder: CatalogueFolder): readonly CataloguePlace[] {
   // In a bundle, the code may not know its own location, or be where no package is found.
   const installed = startingPoints()
@@ -112,10 +107,7 @@ export function placesOf(folder: CatalogueFolder): readonly CataloguePlace[] {
   return pulled === undefined ? places : [...places, { directory: join(pulled, folder), source: 'pulled' }];
 }
 
-/**
- * Where a copy of this library can find models, in order of preference.
- * @param library the URL of any file of that copy.
- */
+/** In order of preference. @param library the URL of any file of a copy of this library. */
 export function cataloguePlaces(library: string | URL, folder: CatalogueFolder): string[] {
   const installed = packageDirectory(CATALOGUE_PACKAGE, library);
   const own = packageDirectory('orchard-nlp', library);
@@ -125,18 +117,13 @@ export function cataloguePlaces(library: string | URL, folder: CatalogueFolder):
   ];
 }
 
-/** @returns undefined if the package can't be found from there, as in a bundle. */
+/** Undefined in a bundle, say. */
 function packageDirectory(name: string, from: string | URL): string | undefined {
   const manifest = resolvedFrom(String(from), `${name}/package.json`);
   return manifest === undefined ? undefined : dirname(manifest);
 }
 
-/**
- * The folder of pulled models, for this library's version of the models.
- * @param directory the folder above it. Default: ORCHARD_MODELS_DIRECTORY, else `orchard-nlp/models` in XDG_CACHE_HOME or
- *   ~/.cache.
- * @returns undefined if none of these is set and the user has no home.
- */
+/** Undefined without a home. Default: in ORCHARD_MODELS_DIRECTORY, XDG_CACHE_HOME or ~/.cache. */
 export function pulledModels(directory?: string): string | undefined {
   const { [VARIABLE]: named, XDG_CACHE_HOME: cache } = process.env;
   const given = directory ?? (named?.trim() || undefined);
@@ -154,25 +141,23 @@ function homeCache(): string | undefined {
   }
 }
 
-/** One file of a published model. */
 export interface PublishedFile {
-  /** Its path in the model's folder, with '/'. */
+  /** In the model's folder, with '/'. */
   readonly path: string;
   readonly bytes: number;
   /** In lower-case hexadecimal. */
   readonly sha256: string;
 }
 
-/** One published model or backbone. */
 export interface PublishedModel {
   readonly name: string;
   readonly kind: CatalogueKind;
-  /** The folder of the package that holds the model's folder. */
+  /** The package's folder that has the model. */
   readonly folder: CatalogueFolder;
-  /** The version of the package. A newer version may have other files under the same name. */
+  /** The package's version. A newer one may have other files under the same name. */
   readonly version: string;
   readonly files: readonly PublishedFile[];
-  /** The size of all files. */
+  /** All files together. */
   readonly bytes: number;
   /** What the training data allow. Absent: any use. */
   readonly licence?: UsageTerms;
@@ -203,4 +188,55 @@ export async function publishedModel(name: string): Promise<PublishedModel> {
   const names = models.map((model) => model.name);
   const advice = `${await suggestion(name, names)}published are ${names.join(', ')}`;
   throw new NotFoundError('pretrained model', name, advice);
+}
+
+export interface FoundModel {
+  /** The given name, or the last part of its folder's path. */
+  readonly name: string;
+  /** Absolute. */
+  readonly directory: string;
+}
+
+interface PlaceOptions {
+  /** Default: the catalogue and, for `owner/name`, the Hub. */
+  readonly modelLoader?: ModelLoader | undefined;
+  /** Look for a backbone if there is no such model. Default false. */
+  readonly backbones?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** @param model a folder's path, or a name that the loader knows. @throws NotFoundError that lists what exists */
+export async function findModel(model: string, options: PlaceOptions = {}): Promise<FoundModel> {
+  const directory = resolve(model);
+  if (await isDirectory(directory)) return { name: basename(directory), directory };
+  if (isPath(model)) {
+    throw new NotFoundError('pretrained model', model, `there is no folder ${directory}`);
+  }
+  const { modelLoader, signal } = options;
+  if (modelLoader !== undefined) return { name: model, ...(await modelLoader.load(model, { signal })) };
+  if (model.includes('/')) return { name: model, ...(await hubModels().load(model, { signal })) };
+  const found = catalogueModels().load(model, { signal });
+  const { directory: catalogued } = await (options.backbones
+    ? found.catch((thrown: unknown) => backboneOr(model, thrown, signal))
+    : found);
+  return { name: model, directory: catalogued };
+}
+
+/** @throws the catalogue's error if there is none */
+async function backboneOr(name: string, thrown: unknown, signal: AbortSignal | undefined) {
+  if (!isNotFound(thrown)) throw thrown;
+  return catalogueBackbones()
+    .load(name, { signal })
+    .catch((second: unknown) => {
+      throw isNotFound(second) ? thrown : second;
+    });
+}
+
+function isNotFound(thrown: unknown): boolean {
+  return isOrchardError(thrown) && thrown.code === 'not_found';
+}
+
+/** Whether it can't be a name. */
+function isPath(model: string): boolean {
+  return isAbsolute(model) || /^\.{1,2}(?:[/\\]|$)|\\|^[a-z]:|(?:\/.*){2}/i.test(model);
 }

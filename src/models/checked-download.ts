@@ -3,14 +3,12 @@ import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { FileLocks } from '../system/index.js';
 
-/** The checksum that a file must have, in lower-case hexadecimal. */
 export interface Checksum {
-  /** The SHA-256 of the file, as in Git LFS, or the id that git gives its content. */
+  /** SHA-256 of the file, as in Git LFS, or git's id of its content. */
   readonly algorithm: 'SHA-256' | 'git SHA-1';
   readonly value: string;
 }
 
-/** The checksum of a file of `bytes` bytes. */
 export async function checksumOf(
   path: string,
   bytes: number,
@@ -27,11 +25,7 @@ export async function checksumOf(
 /** One wrong checksum can be a broken transfer; two are the fault of the source. */
 const MAX_ATTEMPTS = 2;
 
-/**
- * Fetches a file until its checksum is right, twice at most. A wrong file is deleted.
- * @param fetch writes the file, and may resume a part that is already there.
- * @returns the wrong checksum; undefined if the file is right.
- */
+/** Deletes a wrong file. @param fetch may resume one. @returns the wrong checksum; undefined if it is right. */
 export async function fetchChecked(
   file: { readonly path: string; readonly bytes: number; readonly checksum: Checksum },
   fetch: () => Promise<unknown>,
@@ -47,11 +41,11 @@ export async function fetchChecked(
   }
 }
 
-/** After this time without progress, another process takes over a download. */
+/** After this time without progress, another process takes over. */
 const SILENT_DOWNLOAD_MS = 120_000;
 const MAX_LOCK_PAUSE_MS = 100;
 
-/** Of several processes that download a file, the one that holds its lock works and the others wait. */
+/** Of several processes, one downloads and the others wait. */
 export function downloadLocks(directory: string): FileLocks {
   return new FileLocks(directory, directory, { silenceMs: SILENT_DOWNLOAD_MS, maxPauseMs: MAX_LOCK_PAUSE_MS });
 }

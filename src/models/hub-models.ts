@@ -111,7 +111,7 @@ async function downloadedModel(
   return { directory: cache.snapshot(commit), revision: commit };
 }
 
-/** Reports the progress of all files. Bytes that are downloaded again are not counted again. */
+/** Bytes that are downloaded again are not counted again. */
 function progressReports(
   model: string,
   files: readonly HubFile[],
@@ -149,7 +149,7 @@ const settingsSchema = z.object({
   retryPauseMs: z.number().min(0).default(500),
 });
 
-/** The settings from {@link HubOptions} and the environment. The endpoint does not end with a slash. */
+/** The endpoint does not end with a slash. */
 interface HubSettings extends Readonly<z.infer<typeof settingsSchema>> {
   readonly fetch: Fetch;
 }
@@ -187,9 +187,7 @@ function isSwitchedOn(value = ''): boolean {
   return ['1', 'true', 'yes', 'on'].includes(value.toLowerCase());
 }
 
-/** Requests to the Hugging Face Hub: the files of a repository, and their download. */
-
-/** Maximum size of a list of files: 64 MiB, enough for about 300,000 files. */
+/** About 300,000 files. */
 const MAX_LIST_BYTES = 64 * 1024 ** 2;
 
 interface HubRepository {
@@ -198,36 +196,33 @@ interface HubRepository {
 }
 
 interface HubFile {
-  /** Its path in the repository, with '/'. */
+  /** The path in the repository, with '/'. */
   readonly path: string;
   readonly bytes: number;
   readonly checksum: Checksum;
 }
 
 const sha1Schema = z.string().regex(/^[0-9a-f]{40}$/);
-/** The server's paths become local files, so none may leave the snapshot. */
+/** They become local files, so none may leave the snapshot. */
 const pathSchema = z
   .string()
   .refine((path) => path.split('/').every((part) => !['', '.', '..'].includes(part) && !/[\\:\0]/.test(part)));
 
-/** The fields that are read from the response to `/api/models/{model}/revision/{revision}?blobs=true`. */
+/** `/api/models/{model}/revision/{revision}?blobs=true`. */
 const answerSchema = z.object({
   sha: sha1Schema,
   siblings: z.array(
     z.object({
       rfilename: pathSchema,
       size: z.int().nonnegative(),
-      /** The file's id in git: the SHA-1 of the file, or of its pointer if the file is in LFS. */
+      /** SHA-1 of the file, or of its pointer if it is in LFS. */
       blobId: sha1Schema,
       lfs: z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), size: z.int().nonnegative() }).nullish(),
     }),
   ),
 });
 
-/**
- * Asks the Hub for the commit of a revision, and its files.
- * @throws NotFoundError, ModelDownloadError, and the signal's reason
- */
+/** @throws NotFoundError, ModelDownloadError, and the signal's reason */
 async function describeRepository(
   model: string,
   revision: string,
@@ -271,15 +266,11 @@ interface BlobDownload {
   readonly cache: HubCache;
   readonly request: HubRequest & { readonly file: string };
   readonly settings: HubSettings;
-  /** Called with the number of bytes of the file on disk. */
+  /** Called with the bytes that are on disk. */
   readonly onBytes: (bytes: number) => void;
 }
 
-/**
- * Ensures that a file of the Hub is in the cache, complete and with the right checksum. Resumes a partial file. Concurrent
- * callers, in this process or another, wait until the file is there.
- * @throws ModelDownloadError, StorageError, and errors of the disk and the signal
- */
+/** Resumes a partial file; concurrent callers wait. @throws ModelDownloadError, StorageError */
 async function fetchBlob(blob: BlobDownload): Promise<void> {
   const { file, cache, request, onBytes } = blob;
   const hash = file.checksum.value;
@@ -333,7 +324,7 @@ interface HubRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How the request is sent. The token is never sent to another host, nor to the same host unencrypted. */
+/** The token is never sent to another host, nor to the same host unencrypted. */
 function requestOptions(
   { url, signal }: HubRequest,
   { token, fetch, stallTimeoutMs, retries, retryPauseMs }: HubSettings,
@@ -342,7 +333,7 @@ function requestOptions(
   return { url, signal, headers, fetch, stallTimeoutMs, retries, retryPauseMs, refusesDowngrade: true };
 }
 
-/** The public error for a failed request. Anything but a NetworkFailure is returned unchanged. */
+/** Anything but a NetworkFailure is returned unchanged. */
 function hubError(thrown: unknown, request: HubRequest, settings: HubSettings): unknown {
   if (!(thrown instanceof NetworkFailure)) return thrown;
   const { model, revision, file, url } = request;
@@ -404,7 +395,7 @@ class HubCache {
     this.locks = downloadLocks(this.#lockDirectory);
   }
 
-  /** Creates the directories for downloads, and removes what dead processes left in them. */
+  /** Removes what dead processes left, too. */
   async prepare(): Promise<void> {
     await ensureDirectory(join(this.#root, 'blobs'));
     await ensureDirectory(this.#lockDirectory);
@@ -415,7 +406,7 @@ class HubCache {
     return join(this.#root, 'blobs', hash);
   }
 
-  /** A partial download. Its name differs from those of huggingface_hub, which uses other locks. */
+  /** Its name differs from those of huggingface_hub, which uses other locks. */
   partialBlob(hash: string): string {
     return join(this.#root, 'blobs', `${hash}.orchard.incomplete`);
   }
@@ -424,7 +415,7 @@ class HubCache {
     return join(this.#root, 'snapshots', commit);
   }
 
-  /** The commit of a revision when it was last loaded; undefined if it was never loaded, or its files are gone. */
+  /** Undefined if it was never loaded, or its files are gone. */
   async cachedCommit(revision: string): Promise<string | undefined> {
     const commit = COMMIT.test(revision) ? revision : await readTextIfPresent(this.#ref(revision));
     const trimmed = commit?.trim() ?? '';
@@ -455,7 +446,7 @@ class HubCache {
   }
 }
 
-/** Creates a symbolic link, or a hard link: Windows allows symbolic links only for administrators and developers. */
+/** A hard link where symbolic links fail: on Windows, they need privileges. */
 async function linkTo(blob: string, path: string): Promise<void> {
   const target = relative(dirname(path), blob).split(sep).join('/');
   try {

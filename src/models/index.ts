@@ -1,5 +1,10 @@
-export { type CatalogueKind, catalogueBackbones, catalogueModels } from './catalogue-models.js';
-export { type FoundModel, findModel } from './find-model.js';
+export {
+  type CatalogueKind,
+  catalogueBackbones,
+  catalogueModels,
+  type FoundModel,
+  findModel,
+} from './catalogue-models.js';
 export {
   CARD_FILE,
   CONFIG_FILE,

@@ -1,13 +1,12 @@
 import type { Mistake } from './model-report.js';
 
-/** Which mistakes evaluation.json lists. Without zod, because inference threads load it with the decoders. */
+/** This file must not import zod: inference threads load it with the decoders. */
 
-/** Maximum number of mistakes that are kept. */
 export const MAX_MISTAKES = 50;
-/** Maximum length of texts, entities and passages of mistakes, in characters (code points). */
+/** Code points of a text, an entity or a passage. */
 export const MAX_MISTAKE_CHARACTERS = 300;
 
-/** The most confident mistakes, with long texts cut. */
+/** The most confident ones, with long texts cut. */
 export function listedMistakes(mistakes: readonly Mistake[]): Mistake[] {
   return [...mistakes]
     .sort((a, b) => b.score - a.score)

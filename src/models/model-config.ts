@@ -35,10 +35,7 @@ export interface BlendWeights {
   readonly bias: readonly number[];
 }
 
-/**
- * The config.json of a model folder: the fields of Hugging Face, which other libraries read, and Orchard's under `orchard`.
- * Fields of the encoder are not checked here.
- */
+/** Hugging Face's fields, which are not checked here, and Orchard's under `orchard`. */
 export interface ModelFolderConfig {
   readonly [field: string]: unknown;
   readonly architectures: string[];
@@ -48,9 +45,9 @@ export interface ModelFolderConfig {
   readonly orchard: OrchardConfig;
 }
 
-/** How a classifier's scores were calibrated (docs/lexical.md, "Scores that mean something"). */
+/** docs/lexical.md, "Scores that mean something". */
 export interface Evidence {
-  /** Number of dev rows for the calibration. */
+  /** Dev rows of the calibration. */
   readonly rows: number;
   /** The share of known n-grams, 0 to 1, that 95 % of the dev rows reach. */
   readonly coverage: number;
@@ -64,40 +61,37 @@ interface OrchardConfig {
   readonly family: FamilyName;
   readonly type: ModelType;
   readonly size: ModelSize;
-  /** The backbone that the training started from. The encoder has its dimensions, whatever `size` says. */
+  /** The encoder has its dimensions, whatever `size` says. */
   readonly backbone?: string;
-  /** Every label by id. A binary model has two labels and one logit. */
+  /** Labels by id. A binary model has two labels and one logit. */
   readonly labels: string[];
-  /** How hidden states become one vector per text; `none` for a model with outputs for every token. */
+  /** `none`: outputs for every token. */
   readonly pooling: 'first' | 'mean' | 'none';
-  /** How a text is split into words, in models that label words. */
+  /** How models that label words split a text. */
   readonly words?: 'whitespace' | 'punctuation' | 'marks' | 'characters';
   /** `capitals`: token type 1 marks each token with a capital letter. Absent: all token types are 0. */
   readonly token_types?: 'capitals';
-  /** Whether the lexical expert converts texts to lower case; for the encoder, the tokenizer decides. */
+  /** Whether the lexical expert reads lower case; for the encoder, the tokenizer decides. */
   readonly lowercase: boolean;
   /** Maximum number of tokens that are read at once, special tokens included. */
   readonly max_tokens: number;
-  /** Number of tokens that neighbouring windows of a long text share. The default depends on `pooling`. */
+  /** Tokens that neighbouring windows share. The default depends on `pooling`. */
   readonly window_overlap?: number;
   /** Other files that inference needs. */
   readonly files: readonly string[];
-  /** The graph to run, whose outputs `blend` was fitted to. Default: the one in float32. */
+  /** `blend` was fitted to its outputs. Default: float32. */
   readonly graph?: typeof ONNX_FILE | typeof QUANTIZED_ONNX_FILE;
-  /** Absent if there is no lexical expert. */
   readonly blend?: BlendWeights;
   /** Absent: scores are not calibrated, and a label always fits. */
   readonly evidence?: Evidence;
-  /** What the training data of a pretrained model allow. Absent: any use. */
+  /** Absent: any use. */
   readonly licence?: UsageTerms;
 }
 
-/** No encoder like BERT reads more at once; the memory of attention grows with the square. */
+/** The memory of attention grows with the square. */
 const MAX_TOKENS_AT_ONCE = 8192;
-/** More than any family needs. */
 const MAX_FILES = 32;
 
-/** More than a model has data sources. */
 const MAX_REASONS = 100;
 
 const name = shortText(500);
@@ -147,7 +141,7 @@ const configShape: JsonShape<ModelFolderConfig> = fields(
   { problem_type: oneOf('single_label_classification', 'multi_label_classification') },
 );
 
-/** Checks a parsed config.json. @param file the name of the file, for errors. @throws ModelFolderError */
+/** @throws ModelFolderError */
 export function modelFolderConfig(json: unknown, file: string): ModelFolderConfig {
   const config = requireShape(configShape, json, file);
   const { max_position_embeddings: positions, orchard } = config;
@@ -158,7 +152,7 @@ export function modelFolderConfig(json: unknown, file: string): ModelFolderConfi
   return config;
 }
 
-/** The config.json of a folder. @throws ModelFolderError */
+/** @throws ModelFolderError */
 export async function readConfig(directory: string): Promise<ModelFolderConfig> {
   const { json } = await readJsonText(directory, CONFIG_FILE, MAX_CONFIG_BYTES);
   return modelFolderConfig(json, join(directory, CONFIG_FILE));

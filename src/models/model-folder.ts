@@ -27,24 +27,24 @@ interface ModelFolder {
   readonly config: ModelFolderConfig;
   readonly tokenizer: unknown;
   readonly tokenizerConfig: unknown;
-  /** Absent in the folder of an encoder for inference only, whose graph has the weights. */
+  /** Absent in an encoder for inference only, whose graph has the weights. */
   readonly weights?: ReadonlyMap<string, NamedTensor>;
-  /** The bytes of the inference graph, whole or in pieces. */
+  /** The inference graph, whole or in pieces. */
   readonly onnx: Uint8Array | Iterable<Uint8Array>;
-  /** The graph with 8-bit weights. Absent if there is none. */
+  /** The graph with 8-bit weights. */
   readonly quantizedOnnx?: Uint8Array | Iterable<Uint8Array>;
-  /** Other files by name, including those of `config.orchard.files`. */
+  /** By name, including those of `config.orchard.files`. */
   readonly files: ReadonlyMap<string, Uint8Array | string>;
-  /** How the model was trained, as any JSON value. Absent if nothing was trained. */
+  /** Any JSON value. Absent if nothing was trained. */
   readonly training?: unknown;
 }
 
-/** The content of a folder that inference needs. The graph itself is loaded from its path. */
+/** The graph is loaded from its path. */
 interface OpenedModelFolder {
   readonly config: ModelFolderConfig;
   readonly tokenizer: unknown;
   readonly tokenizerConfig: unknown;
-  /** The text of both tokenizer files, which is equal for models that can share a tokenizer. */
+  /** The text of both tokenizer files: equal ones can share a tokenizer. */
   readonly tokenizerKey: string;
   readonly onnxPath: string;
   /** The files of `config.orchard.files`, by name. */
@@ -57,7 +57,7 @@ interface OpenedFile {
   readonly file: string;
 }
 
-/** Writes a model folder, and creates the directory if it is missing. @throws ModelFolderError */
+/** Creates the directory if it is missing. @throws ModelFolderError */
 export async function writeModelFolder(directory: string, folder: ModelFolder): Promise<void> {
   const files: Readonly<Record<string, string | Uint8Array | Iterable<Uint8Array>>> = {
     [CONFIG_FILE]: toJson(folder.config),
@@ -81,7 +81,7 @@ export async function writeModelFolder(directory: string, folder: ModelFolder): 
   }
 }
 
-/** Reads what inference needs. @throws ModelFolderError */
+/** @throws ModelFolderError */
 export async function openModelFolder(directory: string): Promise<OpenedModelFolder> {
   const [config, tokenizer, tokenizerConfig] = await Promise.all([
     readConfig(directory),
@@ -110,17 +110,14 @@ function toJson(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** Writes folders as a whole: a reader never sees half of one. */
-
-/** How a kind of folder is recognized. */
 interface FolderKind {
-  /** A file in every such folder. */
+  /** A file that is in every such folder. */
   readonly marker: string;
   /** What the marker is, for messages. */
   readonly noun: string;
 }
 
-/** Checks that a folder is missing, empty, or of the same kind. @throws ValidationError if it holds anything else */
+/** @throws ValidationError unless the folder is missing, empty or of the same kind */
 export async function requireReplaceable(folder: string, { marker, noun }: FolderKind, option: string): Promise<void> {
   const names = await namesIn(resolve(folder), option);
   if (names.length === 0 || names.includes(marker)) return;
@@ -140,13 +137,7 @@ async function namesIn(directory: string, option: string): Promise<string[]> {
   }
 }
 
-/**
- * Fills a temporary folder next to the target, then renames it, so that the target is always complete. Replaces an earlier
- * folder of the same kind.
- * @param write fills an empty folder.
- * @param option the name of the option that gave the folder, for errors.
- * @throws ValidationError if the target holds anything else, StorageError, and any error of `write`
- */
+/** Fills a draft, then renames it. @param option names the folder in errors. @throws ValidationError, StorageError */
 export async function writeFolder(
   folder: string,
   kind: FolderKind,

@@ -49,12 +49,11 @@ export interface ModelProgress {
 }
 
 interface ModelName {
-  /** `owner/name`, or `name`. */
   readonly path: string;
   readonly revision?: string;
 }
 
-/** One or two parts of letters, digits, `_`, `.` and `-`, not starting with the last two; as on the Hugging Face Hub. */
+/** The names that the Hugging Face Hub allows. */
 const PATH = /^[\p{L}\p{N}_][\p{L}\p{N}._-]*(?:\/[\p{L}\p{N}_][\p{L}\p{N}._-]*)?$/u;
 /** A branch, a tag, a commit, or a pull request's `refs/pr/1`. */
 const REVISION = /^\w[\w.-]*(?:\/\w[\w.-]*)*$/;
@@ -81,7 +80,6 @@ function invalid(name: string, advice: string): ValidationError {
   return new ValidationError([{ loc: ['model'], msg, type: 'model_name' }]);
 }
 
-/** Maximum number of existing models that a NotFoundError lists. */
 const MAX_NAMED = 10;
 
 /**

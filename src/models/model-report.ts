@@ -11,17 +11,14 @@ import {
 import { EVALUATION_FILE, readJsonText, TRAINING_FILE } from './folder-files.js';
 import { type ModelFolderConfig, readConfig } from './model-config.js';
 
-/** What a model folder says about its model: training.json and evaluation.json. */
-
-/** The descriptions of a model in its folder. */
 export interface ModelReport {
   readonly config: ModelFolderConfig;
   readonly training: TrainingRecord;
-  /** Absent if the folder has no evaluation.json. */
+  /** Absent without an evaluation.json. */
   readonly evaluation?: ModelEvaluation;
 }
 
-/** Reads config.json, training.json and, if it exists, evaluation.json. @throws ModelFolderError */
+/** @throws ModelFolderError */
 export async function readModelReport(directory: string): Promise<ModelReport> {
   const [config, training, evaluation] = await Promise.all([
     readConfig(directory),
@@ -31,10 +28,10 @@ export async function readModelReport(directory: string): Promise<ModelReport> {
   return { config, training, ...(evaluation && { evaluation }) };
 }
 
-/** Maximum size of training.json and evaluation.json: 256 MiB, for the confusions of 10,000 labels. */
+/** The confusions of 10,000 labels. */
 const MAX_REPORT_BYTES = 256 * 1024 ** 2;
 
-/** @throws ModelFolderError as {@link readJsonText} does, and if a field doesn't fit the schema */
+/** @throws ModelFolderError */
 async function readChecked<T>(directory: string, name: string, schema: z.ZodType<T>): Promise<T> {
   const { json } = await readJsonText(directory, name, MAX_REPORT_BYTES);
   const parsed = schema.safeParse(json);
@@ -72,28 +69,24 @@ const warningSchema = z.object({
   examples: z.array(z.object({ file: z.string(), line: z.int() })).readonly(),
 });
 
-/** training.json: how the model was trained. */
+/** training.json. */
 export const trainingRecordSchema = z.object({
   model_config: modelConfigSchema,
-  /** As in the request. */
   training_config: trainingConfigSchema,
   /** The values that were used, with defaults. */
   hyperparameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
-  /** The backbone that the encoder started from. Absent if it started from random weights. */
+  /** Absent if the encoder started from random weights. */
   backbone: z.object({ name: z.string(), revision: z.string().exactOptional() }).exactOptional(),
   seed: z.int(),
-  /** The device of the training, such as `cpu` or `webgpu`. */
+  /** `cpu` or `webgpu`. */
   device: z.string().exactOptional(),
   training_stats: trainingStatsSchema,
   parts: z.object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema }).exactOptional(),
-  /**
-   * The deciding metric on dev with float32 and with 8-bit weights, and the kind that the model answers with. Absent if 8-bit
-   * weights were not tried.
-   */
+  /** The deciding metric on dev with each kind of weights, and the kind that answers. Absent if 8-bit was not tried. */
   precision: z.object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) }).exactOptional(),
   warnings: z.array(warningSchema).readonly(),
   dataset: z.object({ train_rows: z.int(), dev_rows: z.int() }).exactOptional(),
-  /** The versions of this library, Node and other software of the training, by name. */
+  /** Versions of this library, Node and other software, by name. */
   versions: z.record(z.string(), z.string()).exactOptional(),
 });
 export type RecordedPrecision = NonNullable<z.infer<typeof trainingRecordSchema>['precision']>;
@@ -185,7 +178,7 @@ const mistakeSchema: z.ZodType<Mistake> = z.strictObject({
   words: z.array(weighedWordSchema).exactOptional(),
 });
 
-/** evaluation.json: the figures of the finished model on its dev rows. */
+/** evaluation.json: on dev rows. */
 export const modelEvaluationSchema = z.strictObject({
   format: z.literal(1),
   /** Number of dev rows. */

@@ -29,9 +29,6 @@ import { checksumOf, downloadLocks, fetchChecked } from './checked-download.js';
 
 import { isDirectory, type ModelProgress } from './model-loader.js';
 
-/** Published models: which ones there are, downloading them, and verifying their files. */
-
-/** Environment variable: where models are pulled from. */
 const FROM = 'ORCHARD_MODELS_FROM';
 
 /** Where pulled models are kept. */
@@ -154,7 +151,6 @@ function described({ name, kind, bytes, licence }: PublishedModel) {
   return { name, kind, bytes, ...(licence && { licence }) };
 }
 
-/** The first place with a folder of the model. */
 async function placeOf(
   { name, folder }: PublishedModel,
   directory: string | undefined,
@@ -177,7 +173,7 @@ function rootOf(directory: string | undefined): string {
   throw new ValidationError([{ loc: ['directory'], msg, type: 'missing' }]);
 }
 
-/** @returns a URL that ends with a slash. @throws ValidationError if there is no source, or it is invalid */
+/** Ends with a slash. @throws ValidationError if there is no source, or it is invalid */
 async function sourceOf(from: string | URL | undefined): Promise<URL> {
   const { [FROM]: variable } = process.env;
   const given = from ?? (variable?.trim() || undefined);
@@ -193,7 +189,7 @@ function urlOf(given: string | URL): URL {
   throw invalidSource(`${JSON.stringify(text)} is not a source of models; give a path, or a file, http or https URL`);
 }
 
-/** The installed package, to copy one of its models for an image or another machine. */
+/** To copy a model for an image or another machine. */
 async function installedSource(): Promise<URL> {
   for (const { directory, source } of placesOf('catalogue')) {
     if (source === 'package' && (await isDirectory(directory))) return pathToFileURL(dirname(directory));
@@ -205,23 +201,17 @@ async function installedSource(): Promise<URL> {
 
 const invalidSource = (msg: string) => new ValidationError([{ loc: ['from'], msg, type: 'model_source' }]);
 
-/** A model to pull. */
 export interface Pull {
   readonly model: PublishedModel;
-  /** The URL of the folder with `catalogue/` and `backbones/`; ends with a slash. */
+  /** The folder with `catalogue/` and `backbones/`; ends with a slash. */
   readonly from: URL;
-  /** The folder whose `catalogue/` or `backbones/` receives the model's folder. */
+  /** Its `catalogue/` or `backbones/` receives the model's folder. */
   readonly root: string;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: ModelProgress) => void) | undefined;
 }
 
-/**
- * Creates the model's folder, which is complete or does not exist. Continues an interrupted pull. Of several processes that
- * pull a model, one works and the others wait.
- * @returns the model's folder.
- * @throws ModelDownloadError, StorageError, AbortedError, and errors of the disk
- */
+/** Continues an interrupted pull. @returns the folder. @throws ModelDownloadError, StorageError, AbortedError */
 export async function pull(work: Pull): Promise<string> {
   const { model, root, signal } = work;
   const directory = join(root, model.folder, model.name);
@@ -302,7 +292,7 @@ function fetchError(cause: unknown, model: PublishedModel, file: PublishedFile, 
   return new ModelDownloadError(model.name, url.href, reason, details);
 }
 
-/** The published files that a folder lacks, or has with other bytes. Additional files are ignored. */
+/** Missing or with other bytes; additional files are ignored. */
 export async function problemsOf(
   model: PublishedModel,
   directory: string,
@@ -316,7 +306,7 @@ export async function problemsOf(
   return problems;
 }
 
-/** @returns undefined if the file at this path has the published bytes. */
+/** Undefined if the file has the published bytes. */
 async function problemOf(
   { bytes, sha256 }: PublishedFile,
   path: string,

@@ -17,7 +17,7 @@ import {
 
 const scratch = new DataView(new ArrayBuffer(4));
 
-/** The bits of the nearest float16, ties to even; from ±65,520 on, of an infinity. */
+/** Nearest, ties to even; from ±65,520 on, an infinity. */
 export function toFloat16Bits(value: number): number {
   scratch.setFloat32(0, value);
   const bits = scratch.getUint32(0);
@@ -33,10 +33,10 @@ export function toFloat16Bits(value: number): number {
 
 /** Exponents are stored with 127 added in float32, and with 15 in float16. */
 const EXPONENT_SHIFT = 2 ** (127 - 15);
-/** What an infinity's bits would be if they stood for a number. */
+/** An infinity's bits as a number. */
 const BEYOND = 2 ** 16;
 
-/** The numbers that these bits stand for: moved to their places in a float32, they only lack the larger exponent. */
+/** The bits, moved to their places in a float32, only lack the larger exponent. */
 export function fromFloat16Bits(bits: Uint16Array): Float32Array {
   const moved = new Int32Array(bits.length);
   const values = new Float32Array(moved.buffer);
@@ -49,7 +49,7 @@ export function fromFloat16Bits(bits: Uint16Array): Float32Array {
   return values;
 }
 
-/** An infinity if the fraction is 0, else not a number. */
+/** An infinity if the fraction is 0, else NaN. */
 function special(value: number): number {
   return Math.abs(value) === BEYOND ? value * Number.POSITIVE_INFINITY : Number.NaN;
 }
@@ -64,27 +64,24 @@ export function roundedToFloat16(values: Float32Array): Float32Array {
   return fromFloat16Bits(Uint16Array.from(values, toFloat16Bits));
 }
 
-/**
- * The safetensors file format: 8 bytes of little-endian header length, a JSON header, then the tensors'
- * bytes. Format: https://github.com/huggingface/safetensors#format
- */
+/** https://github.com/huggingface/safetensors#format */
 
-/** A float32 tensor, row-major. */
+/** Row-major. */
 export interface NamedTensor {
   readonly shape: readonly number[];
   readonly values: Float32Array;
 }
 
-/** A tensor of whole numbers, row-major. */
+/** Row-major. */
 export interface IntegerTensor {
   readonly shape: readonly number[];
   readonly values: Int32Array | Int8Array;
 }
 
-/** Larger headers are refused: 16 MiB, for 100,000 tensors. The reference implementation's limit is 100 MB. */
+/** 100,000 tensors. The reference implementation's limit is 100 MB. */
 const MAX_HEADER_BYTES = 16 * 1024 ** 2;
 const MAX_DIMENSIONS = 8;
-/** Of one dimension, also where another is 0: a signed 32-bit number. */
+/** The limit of one dimension, also where another is 0. */
 const MAX_SIZE = 2 ** 31 - 1;
 
 const entryShape = fields(
@@ -99,22 +96,19 @@ type Entry = Shaped<typeof entryShape>;
 const metadataShape = recordOf(text);
 
 interface Safetensors {
-  /** The tensors of floating-point numbers, as float32. */
+  /** Floating-point tensors, as float32. */
   readonly tensors: ReadonlyMap<string, NamedTensor>;
-  /** The tensors of int32 and int8; other integers (int64 position ids, say) are left out. */
+  /** int32 and int8; other integers (int64 position ids, say) are left out. */
   readonly integers: ReadonlyMap<string, IntegerTensor>;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
 interface SafetensorsOptions {
-  /** How floating-point numbers are stored. F16 keeps a weight below 65,504 to one part in 2,048. Default F32. */
+  /** F16 keeps a weight below 65,504 to one part in 2,048. Default F32. */
   readonly floats?: 'F32' | 'F16';
 }
 
-/**
- * The bytes of a file with these tensors, in the order given; integers are stored as I32 or I8.
- * @param metadata entries of free text; Python's transformers requires `format: pt`.
- */
+/** Writes tensors in the order given. @param metadata free text; Python's transformers requires `format: pt`. */
 export function encodeSafetensors(
   tensors: ReadonlyMap<string, NamedTensor | IntegerTensor>,
   metadata: Readonly<Record<string, string>> = { format: 'pt' },
@@ -130,10 +124,7 @@ export function encodeSafetensors(
   return file;
 }
 
-/**
- * The same file as {@link encodeSafetensors} makes of float32 tensors, piece by piece: each tensor's values are asked
- * for when it is its turn.
- */
+/** Float32 tensors piece by piece: values are asked for when it is their turn. */
 export function safetensorsPieces(
   tensors: ReadonlyMap<string, NamedTensor>,
   metadata: Readonly<Record<string, string>> = { format: 'pt' },
@@ -158,7 +149,7 @@ function* filePieces<Tensor extends NamedTensor | IntegerTensor>(
   for (const tensor of tensors.values()) yield bytesOf(tensor.values, typeOf(tensor));
 }
 
-/** The header, with its length before it. Spaces after it align the tensors to 8 bytes. */
+/** The length comes first; spaces align the tensors to 8 bytes. */
 function headerOf(entries: readonly (readonly [name: string, entry: unknown])[]): Uint8Array {
   const json = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
   const length = Math.ceil(json.length / 8) * 8;
@@ -177,18 +168,18 @@ function storedType(values: Values, floats: 'F32' | 'F16'): StoredType {
   return values instanceof Int32Array ? 'I32' : 'I8';
 }
 
-/** The tensor's bytes to store; its own memory if they needn't be converted. */
+/** @returns the tensor's own memory if no value must be converted. */
 function bytesOf(values: Values, type: StoredType): Uint8Array {
   const stored = type === 'F16' ? Uint16Array.from(values, toFloat16Bits) : values;
   return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
 }
 
 interface DecodingOptions {
-  /** Whether tensors of F32 whose numbers are aligned are views of `bytes` instead of copies. Default false. */
+  /** Aligned F32 tensors are views of `bytes`. Default false. */
   readonly inPlace?: boolean;
 }
 
-/** Reads every floating-point tensor as float32, and the tensors of int32 and int8. @throws ModelFolderError */
+/** @throws ModelFolderError */
 export function decodeSafetensors(
   bytes: Uint8Array,
   file: string,
@@ -271,11 +262,7 @@ const isFloat = (dtype: Entry['dtype']): boolean => ['F64', 'F32', 'F16', 'BF16'
 const elements = ({ shape }: Pick<NamedTensor, 'shape'>): number =>
   shape.reduce((product, dimension) => product * dimension, 1);
 
-/**
- * Checks that the tensors lie one after the other and fill the file, as the format asks: a few bytes that many tensors
- * share would take memory for each.
- * @throws ModelFolderError
- */
+/** Tensors must fill the file one after the other: shared bytes would take memory for each. @throws ModelFolderError */
 function checkPlaces(entries: readonly [string, Entry][], dataBytes: number, file: string): void {
   const refusal = (name: string, reason: string) =>
     new ModelFolderError(file, `tensor ${name.slice(0, MAX_NAME_CHARACTERS)} ${reason}`);
@@ -297,10 +284,9 @@ function checkPlaces(entries: readonly [string, Entry][], dataBytes: number, fil
 /** Tensors without elements come before the one that starts where they do. */
 const placeOf = ({ data_offsets: [from, to] }: Entry): number => from + to;
 
-/** Errors show at most this many characters of a tensor's name. */
 const MAX_NAME_CHARACTERS = 200;
 
-/** @param bytes a copy that may be used in place; F32 is, since every supported platform is little-endian. */
+/** @param bytes a copy that may be used in place. */
 function toFloat32({ buffer }: Uint8Array<ArrayBuffer>, dtype: Entry['dtype']): Float32Array {
   if (dtype === 'F32') return new Float32Array(buffer);
   if (dtype === 'F64') return new Float32Array(new Float64Array(buffer));
@@ -311,21 +297,15 @@ function toFloat32({ buffer }: Uint8Array<ArrayBuffer>, dtype: Entry['dtype']): 
     : new Float32Array(Int32Array.from(halves, (bits) => bits << 16).buffer);
 }
 
-/**
- * An encoder's weights in a quarter of float32's bytes, to start a training from. Each matrix is stored as I8 [rows, 1,
- * columns] and, under its name and `.scale`, one F32 per row [rows]; a weight is its byte times its row's scale.
- * Vectors stay F32.
- *
- * The 1 makes Python's transformers refuse the file for its shapes; otherwise it would take the bytes for weights.
- */
+/** I8 [rows, 1, columns] and an F32 scale per row in `.scale`; the 1 makes Python's transformers refuse the file. */
 
 const BYTE_ROWS = 'orchard-byte-rows';
 const SCALE_SUFFIX = '.scale';
 
-/** The byte for a row's largest weight; its other weights are stored in proportion. */
+/** The largest weight of a row has this byte; others are stored in proportion. */
 const LARGEST_BYTE = 127;
 
-/** The bytes of a file with these weights. @throws RangeError if a matrix has a number that isn't finite. */
+/** @throws RangeError if a matrix has a number that isn't finite */
 export function encodeByteRows(weights: ReadonlyMap<string, NamedTensor>): Uint8Array {
   const tensors = new Map<string, NamedTensor | IntegerTensor>();
   for (const [name, tensor] of weights) {
@@ -352,12 +332,7 @@ function byteRows(name: string, { shape, values }: NamedTensor): { bytes: Intege
   return { bytes: { shape: [rows, 1, width], values: bytes }, scales: { shape: [rows], values: scales } };
 }
 
-/**
- * The weights of an encoder as float32, from a file of {@link encodeByteRows} or from any other safetensors file.
- * @param file named in errors.
- * @param options of {@link decodeSafetensors}.
- * @throws ModelFolderError
- */
+/** Reads a file of {@link encodeByteRows} or any other safetensors file. @throws ModelFolderError */
 export function decodeWeights(
   bytes: Uint8Array,
   file: string,
@@ -385,7 +360,7 @@ function withFloatRows({ tensors, integers }: Safetensors, file: string): Readon
   return weights;
 }
 
-/** Each row of bytes times its scale. Millions of weights wait for it when a training starts. */
+/** Millions of weights wait for it when a training starts. */
 function scaledRows(bytes: IntegerTensor['values'], scales: Float32Array): Float32Array {
   const floats = new Float32Array(bytes.length);
   const width = bytes.length / scales.length;

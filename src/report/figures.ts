@@ -7,15 +7,13 @@ import {
   type TrainingRecord,
 } from '../models/index.js';
 
-/** What reports and cards are written from, and how figures are shown. */
-
 /** The content of a model folder, and what the job's record adds. */
 export interface ReportInput extends ModelReport {
   readonly id?: string;
   readonly created?: string;
 }
 
-/** The classes of a model. @throws ModelFolderError if its family is unknown */
+/** @throws ModelFolderError if its family is unknown */
 export function classNames(config: ModelFolderConfig): ClassNames {
   return familyOfModel(config, CONFIG_FILE).classNames(config);
 }
@@ -39,7 +37,7 @@ export interface NamedFigure {
   readonly value: string;
 }
 
-/** The accuracy, F1 and top-k figures of a part, as far as it has them. */
+/** The figures that the part has. */
 export function scoresOf({ accuracy, f1, topk }: RecordedPart): NamedFigure[] {
   return [
     ...(accuracy === undefined ? [] : [{ name: 'accuracy', value: percent(accuracy) }]),
@@ -48,7 +46,7 @@ export function scoresOf({ accuracy, f1, topk }: RecordedPart): NamedFigure[] {
   ];
 }
 
-/** The encoder, the lexical expert and, last, their blend; empty if the training recorded no such figures. */
+/** Their blend last; empty if the training recorded no such figures. */
 export function partsOf({ parts }: TrainingRecord): { name: string; figures: RecordedPart }[] {
   if (parts === undefined) return [];
   return [

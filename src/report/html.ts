@@ -1,6 +1,4 @@
-/** HTML templates, tables, and the page that reports are written on. */
-
-/** A piece of HTML that can be put into a page as it is. */
+/** A piece of HTML that goes into a page as it is. */
 export class Html {
   constructor(readonly text: string) {}
 }
@@ -15,10 +13,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/**
- * A template whose values are escaped, unless they are {@link Html}. The texts of a dataset can therefore not become
- * markup, neither between tags nor in quoted attributes. Lists are joined; undefined adds nothing.
- */
+/** Escapes values unless they are {@link Html}, also in quoted attributes. Lists are joined; undefined adds nothing. */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   return new Html(strings.map((text, at) => text + inserted(values[at])).join(''));
 }
@@ -30,12 +25,12 @@ function inserted(value: Value): string {
   return String(value).replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }
 
-/** The heading of a column of numbers, or of a column of texts, which are aligned to the left. */
+/** Numbers; texts are aligned to the left. */
 type Column = string | { readonly text: string };
 
 interface TableOptions {
   readonly className?: string;
-  /** Whether the first cell of a row is its heading. Default true. */
+  /** The first cell of a row. Default true. */
   readonly hasRowHeadings?: boolean;
 }
 
@@ -64,10 +59,10 @@ export function tiles(figures: readonly { readonly name: string; readonly value:
   return html`<dl class="tiles">${drawn}</dl>`;
 }
 
-/** Allows the page its own style and nothing else: no scripts, no requests. */
+/** The page may use its own style and nothing else: no scripts, no requests. */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
-/** A self-contained page that loads nothing. @param content the content of its body. */
+/** Loads nothing. @param content of the body. */
 export function htmlPage(title: string, content: Html): string {
   const page = html`<!doctype html>
 <html lang="en">
@@ -86,7 +81,7 @@ ${content}
   return page.text;
 }
 
-/** The page's stylesheet: system fonts, the reader's light or dark mode, dark text on white in print. */
+/** System fonts, the reader's light or dark mode, dark text on white in print. */
 const style = new Html(`
 :root { color-scheme: light dark;
   --paper: #fff; --ink: #1d2330; --muted: #5d6675; --line: #dde1e7; --accent: #2f6f4f; --second: #b4541a; }

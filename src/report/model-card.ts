@@ -22,9 +22,7 @@ import {
   whole,
 } from './figures.js';
 
-/** The README.md of a model folder: a model card for the Hugging Face Hub. */
-
-/** The files of a model folder that describe its model, except training.json: the card and evaluation.json. */
+/** All but training.json. */
 export function reportFiles(report: ReportInput): Map<string, string> {
   const { evaluation } = report;
   const files = new Map([[CARD_FILE, modelCard(report)]]);
@@ -33,16 +31,13 @@ export function reportFiles(report: ReportInput): Map<string, string> {
   return files;
 }
 
-/** More labels than this are counted instead of listed. */
+/** More labels are counted instead. */
 const MAX_LISTED_LABELS = 100;
 
-/** The name of a model on the Hub, with or without a revision. Other names are folders. */
+/** A name on the Hub, with or without a revision; other names are folders. */
 const HUB_NAME = /^[\w.-]+\/[\w.-]+(?:@.*)?$/;
 
-/**
- * The card as Markdown with YAML front matter. Its licence is `other`, for the publisher to change.
- * @throws ModelFolderError if the model's family or its encoder is unknown
- */
+/** The licence is `other`, for the publisher to change. @throws ModelFolderError if family or encoder is unknown */
 export function modelCard(report: ReportInput): string {
   const { name } = report.training.model_config;
   const sections = [
@@ -194,10 +189,7 @@ function limits({ config, evaluation }: ReportInput): string {
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/**
- * The ISO 639-1 code of a language; undefined if it has none.
- * @param language its English name, as in Unicode's CLDR, or the code itself.
- */
+/** ISO 639-1; undefined if it has none. @param language its English name, as in Unicode's CLDR, or the code itself. */
 export function languageCode(language: string): string | undefined {
   const wanted = language.trim().toLowerCase();
   const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' });
@@ -208,7 +200,7 @@ export function languageCode(language: string): string | undefined {
   });
 }
 
-/** Escapes the special characters of Markdown and HTML, and puts the text on one line. */
+/** Puts the text on one line, too. */
 export const escapeMarkdown = (text: string): string =>
   text.replace(/\s+/g, ' ').replace(/[\\`*_[\]<>|~#&!$]/g, (mark) => `\\${mark}`);
 

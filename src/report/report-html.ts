@@ -1,4 +1,6 @@
 import { scaleLinear } from 'd3-scale';
+import { line } from 'd3-shape';
+import type { TrainingStats } from '../contract/index.js';
 import type {
   Calibration,
   ClassFigures,
@@ -8,21 +10,6 @@ import type {
   TrainingRecord,
   WeighedWord,
 } from '../models/index.js';
-import {
-  type Area,
-  bottomAxis,
-  type Chart,
-  colours,
-  curve,
-  dot,
-  drawnLine,
-  drawnText,
-  figure,
-  learningCurves,
-  leftAxis,
-  type Point,
-  rounded,
-} from './charts.js';
 import {
   asWords,
   classNames,
@@ -38,13 +25,256 @@ import {
 } from './figures.js';
 import { Html, html, htmlPage, table, tiles } from './html.js';
 
+/** Lengths are in the drawing's units; y grows downwards. */
+
+interface Chart {
+  /** A narrow page scales it down. */
+  readonly width: number;
+  readonly height: number;
+  readonly drawing: readonly Html[];
+  /** A description for readers who can't see it. */
+  readonly alternative: string;
+  readonly caption: string;
+}
+
+/** Colours of the page's stylesheet, which has a light and a dark mode. */
+const colours = {
+  ink: 'var(--ink)',
+  muted: 'var(--muted)',
+  line: 'var(--line)',
+  accent: 'var(--accent)',
+  second: 'var(--second)',
+} as const;
+
+function figure({ width, height, drawing, alternative, caption }: Chart): Html {
+  return html`<figure style="max-width: ${width}px">
+<div role="img" aria-label="${alternative}"><svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">
+${drawing}
+</svg></div>
+<figcaption>${caption}</figcaption>
+</figure>`;
+}
+
+type Point = readonly [x: number, y: number];
+
+interface DrawnText {
+  readonly text: string;
+  readonly x: number;
+  readonly y: number;
+  /** The part of the text at x. Default `middle`. */
+  readonly anchor?: 'start' | 'middle' | 'end';
+  /** Default: the page's muted colour. */
+  readonly colour?: string;
+  readonly fontSize?: number;
+  /** Whether the text runs upwards. Default false. */
+  readonly upwards?: boolean;
+}
+
+/** The text's vertical middle is at y. */
+function drawnText({ text, anchor = 'middle', ...look }: DrawnText): Html {
+  const { colour = colours.muted, fontSize = 12, upwards = false } = look;
+  const [x, y] = [rounded(look.x), rounded(look.y)];
+  const turn = upwards ? html` transform="rotate(-90 ${x} ${y})"` : undefined;
+  return html`<text x="${x}" y="${y}"${turn} text-anchor="${anchor}" dominant-baseline="central" fill="${colour}" font-size="${fontSize}">${text}</text>`;
+}
+
+interface Stroke {
+  readonly colour: string;
+  readonly width?: number;
+  readonly isDashed?: boolean;
+}
+
+function drawnPath(path: string, { colour, width = 1, isDashed = false }: Stroke): Html {
+  const dashes = isDashed ? html` stroke-dasharray="4 4"` : undefined;
+  return html`<path d="${path}" fill="none" stroke="${colour}" stroke-width="${width}"${dashes}/>`;
+}
+
+function drawnLine([x1, y1]: Point, [x2, y2]: Point, stroke: Stroke): Html {
+  return drawnPath(`M${rounded(x1)} ${rounded(y1)}L${rounded(x2)} ${rounded(y2)}`, stroke);
+}
+
+function dot([x, y]: Point, radius: number, colour: string): Html {
+  return html`<circle cx="${rounded(x)}" cy="${rounded(y)}" r="${rounded(radius)}" fill="${colour}"/>`;
+}
+
+/** Smaller differences are invisible. */
+const rounded = (length: number): number => Math.round(100 * length) / 100;
+
+const straight = line<Point>(
+  ([x]) => x,
+  ([, y]) => y,
+).digits(2);
+
+function curve(points: readonly Point[], colour: string): Html {
+  return drawnPath(straight(points) ?? '', { colour, width: 2 });
+}
+
+interface Area {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+interface Tick {
+  readonly at: number;
+  readonly text: string;
+}
+
+const LINE = { colour: colours.line };
+const TICK_LENGTH = 5;
+
+function bottomAxis({ left, right, bottom }: Area, ticks: readonly Tick[], name: string): readonly Html[] {
+  return [
+    drawnLine([left, bottom], [right, bottom], LINE),
+    ...ticks.map(({ at }) => drawnLine([at, bottom], [at, bottom + TICK_LENGTH], LINE)),
+    ...ticks.map(({ at, text }) => drawnText({ text, x: at, y: bottom + 14 })),
+    drawnText({ text: name, x: (left + right) / 2, y: bottom + 32 }),
+  ];
+}
+
+/** Draws a line across the area at each tick. */
+function leftAxis({ left, right, top, bottom }: Area, ticks: readonly Tick[], name?: string): readonly Html[] {
+  const named = name === undefined ? [] : [{ text: name, x: left - 44, y: (top + bottom) / 2 }];
+  return [
+    ...ticks.map(({ at }) => drawnLine([left - TICK_LENGTH, at], [right, at], LINE)),
+    ...ticks.map(({ at, text }) => drawnText({ text, x: left - 8, y: at, anchor: 'end' })),
+    ...named.map((text) => drawnText({ ...text, upwards: true })),
+  ];
+}
+
+/** Undefined if no epoch was completed. */
+function learningCurves(stats: TrainingStats): Html | undefined {
+  const { loss } = stats.metrics.training;
+  if (loss.length === 0) return undefined;
+  const validation = validationSeries(stats);
+  const best = bestEpoch(stats);
+  return html`<section>
+<h2>Learning curves</h2>
+<div class="charts">
+${figure(lossChart(loss))}
+${validation.length === 0 ? undefined : figure(validationChart(validation, best))}
+</div>
+${epochTable(stats, validation, best)}
+</section>`;
+}
+
+interface Series {
+  readonly name: string;
+  readonly values: readonly number[];
+}
+
+function validationSeries({ metrics: { validation } }: TrainingStats): Series[] {
+  const topk = validation.topk ?? [];
+  return [
+    { name: 'accuracy', values: validation.accuracy ?? [] },
+    { name: 'F1', values: validation.f1 ?? [] },
+    { name: 'top 1', values: topk.map((shares) => shares[1]) },
+    { name: 'top 5', values: topk.map((shares) => shares[5]) },
+    { name: 'top 20', values: topk.map((shares) => shares[20]) },
+  ].filter(({ values }) => values.length > 0);
+}
+
+/** The first epoch is 1; undefined without a main metric. */
+function bestEpoch({ main_eval_metric, metrics: { validation } }: TrainingStats): number | undefined {
+  const values = main_eval_metric === undefined ? undefined : validation[main_eval_metric];
+  return values === undefined || values.length === 0 ? undefined : 1 + values.indexOf(Math.max(...values));
+}
+
+function lossChart(loss: readonly number[]): Chart {
+  return {
+    ...curves([{ name: 'training loss', values: loss }], undefined),
+    caption: 'Training loss, the mean over each epoch.',
+    alternative: `Training loss goes from ${decimal(loss[0] ?? 0)} after epoch 1 to ${decimal(loss.at(-1) ?? 0)} after epoch ${loss.length}.`,
+  };
+}
+
+function validationChart(series: readonly Series[], best: number | undefined): Chart {
+  const said = series.map(({ name, values }) => `${name} ends at ${decimal(values.at(-1) ?? 0)}`).join(', ');
+  const kept = best === undefined ? '' : ` Epoch ${best} was kept.`;
+  return {
+    ...curves(series, best),
+    caption: `The encoder alone on the dev rows after each epoch.${kept}`,
+    alternative: `On the dev rows, ${said}.${kept}`,
+  };
+}
+
+const PALETTE = [colours.accent, colours.second, colours.muted];
+const colourOf = (at: number): string => PALETTE[at % PALETTE.length] ?? colours.ink;
+const WIDTH = 440;
+const CURVES: Area = { left: 48, right: WIDTH - 24, top: 40, bottom: 216 };
+/** With more epochs, only some get a label. */
+const MAX_EPOCH_LABELS = 12;
+
+function curves(series: readonly Series[], best: number | undefined): Pick<Chart, 'width' | 'height' | 'drawing'> {
+  const epochs = series[0]?.values.map((_, at) => at + 1) ?? [];
+  const values = series.flatMap((each) => each.values);
+  // Half an epoch of space on both sides.
+  const x = scaleLinear([0.5, epochs.length + 0.5], [CURVES.left, CURVES.right]);
+  const y = scaleLinear([Math.min(...values), Math.max(...values)], [CURVES.bottom, CURVES.top]).nice(5);
+  const every = Math.ceil(epochs.length / MAX_EPOCH_LABELS);
+  const labelled = epochs.filter((epoch) => (epoch - 1) % every === 0);
+  const format = y.tickFormat(5);
+  return {
+    width: WIDTH,
+    height: 260,
+    drawing: [
+      ...leftAxis(
+        CURVES,
+        y.ticks(5).map((value) => ({ at: y(value), text: format(value) })),
+      ),
+      ...bottomAxis(
+        CURVES,
+        labelled.map((epoch) => ({ at: x(epoch), text: String(epoch) })),
+        'epoch',
+      ),
+      ...(best === undefined ? [] : bestMark(x(best), best)),
+      ...series.flatMap(({ values }, at) => {
+        const points = values.map((value, index): Point => [x(index + 1), y(value)]);
+        return [curve(points, colourOf(at)), ...points.map((point) => dot(point, 2.5, colourOf(at)))];
+      }),
+      ...seriesLegend(series.map(({ name }) => name)),
+    ],
+  };
+}
+
+function bestMark(x: number, best: number): Html[] {
+  return [
+    drawnLine([x, CURVES.bottom], [x, CURVES.top], { colour: colours.muted, isDashed: true }),
+    drawnText({ text: `best: ${best}`, x, y: CURVES.top - 9, colour: colours.ink }),
+  ];
+}
+
+/** One row above the plot. */
+function seriesLegend(names: readonly string[]): Html[] {
+  const step = Math.min(120, WIDTH / Math.max(1, names.length));
+  const left = (WIDTH - step * names.length) / 2;
+  return names.flatMap((text, at) => [
+    dot([left + at * step + 8, 10], 4, colourOf(at)),
+    drawnText({ text, x: left + at * step + 18, y: 10, anchor: 'start', colour: colours.ink }),
+  ]);
+}
+
+function epochTable(
+  { metrics: { training } }: TrainingStats,
+  validation: readonly Series[],
+  best: number | undefined,
+): Html {
+  const rows = training.loss.map((loss, at) => [
+    `${at + 1}${at + 1 === best ? ' (best)' : ''}`,
+    decimal(loss),
+    ...validation.map(({ values }) => decimal(values[at] ?? Number.NaN)),
+  ]);
+  const columns = ['Epoch', 'Training loss', ...validation.map(({ name }) => `Dev ${name}`)];
+  return html`<details><summary>As a table</summary>${table(columns, rows)}</details>`;
+}
+
 /** A heat map of more labels would be unreadable; the table of pairs still works. */
 const MAX_MAPPED_LABELS = 100;
-/** Up to this number of labels, each cell shows its count. */
+/** Up to this number, each cell shows its count. */
 const MAX_COUNTED_LABELS = 20;
 const MAX_PAIRS = 20;
 
-/** The confusion matrix as a heat map, and the most frequent confusions. */
 function confusionMatrix({ confusion }: { readonly confusion?: Confusion }): Html | undefined {
   if (confusion === undefined) return undefined;
   const { labels } = confusion;
@@ -59,11 +289,11 @@ interface ConfusedPair {
   readonly actual: string;
   readonly predicted: string;
   readonly count: number;
-  /** Share of the rows of the actual label. */
+  /** The share of the rows of the actual label. */
   readonly share: number;
 }
 
-/** Pairs of different labels, the most frequent confusion first. */
+/** Pairs of different labels, the most frequent first. */
 function confusedPairs({ labels, counts }: Confusion): ConfusedPair[] {
   const pairs = counts.flatMap((row, actual) => {
     const total = sum(row);
@@ -79,10 +309,10 @@ function confusedPairs({ labels, counts }: Confusion): ConfusedPair[] {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Space between the plot and the edges of the drawing without names. */
+/** Space around the plot, without names. */
 const PADDING = 10;
 
-/** Actual labels from top to bottom, predicted ones from left to right. The shade of a cell is its share of the row. */
+/** Rows are actual labels, columns predicted ones; the shade is the share of the row. */
 function heatMap({ labels, counts }: Confusion): Chart {
   const counted = labels.length <= MAX_COUNTED_LABELS;
   const side = Math.min(680, Math.max(200, 52 * labels.length));
@@ -151,7 +381,7 @@ const shortened = (label: string): string => {
   return `${characters.slice(0, MAX_NAME_CHARACTERS - 1).join('')}…`;
 };
 
-/** The approximate length of the longest name; a wide letter takes two thirds of the font size. */
+/** The length of the longest name, roughly; a wide letter takes two thirds of the font size. */
 const namesLength = (names: readonly string[], fontSize: number): number =>
   (2 / 3) * fontSize * Math.max(...names.map(({ length }) => length));
 
@@ -163,7 +393,7 @@ function pairTable(pairs: readonly ConfusedPair[]): Html {
 ${listed.length === pairs.length ? undefined : html`<p class="note">${listed.length} of ${whole(pairs.length)} kinds of confusion.</p>`}`;
 }
 
-/** A reliability diagram (Guo et al. 2017): how often the model is right, by its confidence. */
+/** A reliability diagram (Guo et al. 2017). */
 function calibrationPlot({ calibration }: ModelEvaluation): Html | undefined {
   if (calibration === undefined) return undefined;
   const rows = calibration.bins.map((bin) => [percent(bin.confidence), percent(bin.accuracy), whole(bin.rows)]);
@@ -176,25 +406,23 @@ ${figure(reliabilityDiagram(calibration))}
 </section>`;
 }
 
-const WIDTH = 440;
-const HEIGHT = 340;
-const AREA: Area = { left: 60, right: WIDTH - 24, top: 16, bottom: HEIGHT - 48 };
+const RELIABILITY: Area = { left: 60, right: WIDTH - 24, top: 16, bottom: 292 };
 
 function reliabilityDiagram({ bins, error }: Calibration): Chart {
   const most = Math.max(1, ...bins.map(({ rows }) => rows));
-  const x = scaleLinear([0, 1], [AREA.left, AREA.right]);
-  const y = scaleLinear([0, 1], [AREA.bottom, AREA.top]);
+  const x = scaleLinear([0, 1], [RELIABILITY.left, RELIABILITY.right]);
+  const y = scaleLinear([0, 1], [RELIABILITY.bottom, RELIABILITY.top]);
   const ticks = (scale: typeof x) => scale.ticks(5).map((value) => ({ at: scale(value), text: String(value) }));
   const points = bins.map(({ confidence, accuracy }): Point => [x(confidence), y(accuracy)]);
   return {
     width: WIDTH,
-    height: HEIGHT,
+    height: 340,
     caption:
       'On the dashed line, confidence equals accuracy. Below it the model is overconfident, above it underconfident. Large dots are many decisions.',
     alternative: `Reliability diagram with an expected calibration error of ${decimal(error)}.`,
     drawing: [
-      ...leftAxis(AREA, ticks(y), 'how often right'),
-      ...bottomAxis(AREA, ticks(x), 'how sure'),
+      ...leftAxis(RELIABILITY, ticks(y), 'how often right'),
+      ...bottomAxis(RELIABILITY, ticks(x), 'how sure'),
       drawnLine([x(0), y(0)], [x(1), y(1)], { colour: colours.muted, isDashed: true }),
       curve(points, colours.accent),
       ...bins.map(({ rows }, at) => dot(points[at] ?? [0, 0], radiusOf(rows / most), colours.accent)),
@@ -204,8 +432,6 @@ function reliabilityDiagram({ bins, error }: Calibration): Chart {
 
 /** Beyond the smallest dot, the area is roughly in proportion to the share. */
 const radiusOf = (share: number): number => 2.5 + 6.5 * Math.sqrt(share);
-
-/** The HTML reports of a model and of an evaluation. Sections whose figures are missing are left out. */
 
 export async function reportHtml(report: ReportInput): Promise<string> {
   const { training, evaluation } = report;
@@ -227,17 +453,17 @@ ${configuration(training)}
 
 interface EvaluationPage {
   readonly title: string;
-  /** What was evaluated, such as "1,000 rows". */
+  /** "1,000 rows". */
   readonly note: string;
   readonly tiles: readonly NamedFigure[];
-  /** All figures with their 95 % intervals, as text. */
+  /** 95 %. */
   readonly intervals: readonly { readonly name: string; readonly value: string; readonly interval: string }[];
   readonly classes?: readonly ClassFigures[];
   readonly confusion?: Confusion;
   readonly mistakes: readonly Mistake[];
 }
 
-/** A self-contained HTML page about a model's answers to rows that the user brought. */
+/** About rows that the user brought. */
 export function evaluationHtml(page: EvaluationPage): string {
   const rows = page.intervals.map(({ name, value, interval }) => [name, value, interval]);
   return htmlPage(
@@ -285,7 +511,7 @@ ${tiles(figures)}
 </header>`;
 }
 
-/** The dev figures of encoder, lexical expert and blend; undefined if the training recorded none. */
+/** Undefined if the training recorded none. */
 function parts(training: TrainingRecord): Html | undefined {
   const measured = partsOf(training);
   const [first] = measured;
@@ -305,10 +531,10 @@ ${table(['Part', ...columns, ...(isCalibrated ? ['calibration error'] : [])], ro
 </section>`;
 }
 
-/** More classes than this are folded away, the best ones first. */
+/** More classes are folded away, the best ones first. */
 const MAX_UNFOLDED = 30;
 
-/** Precision, recall, F1 and support of each label or entity type, the worst F1 first. */
+/** The worst F1 first. */
 function classTable({ classes = [] }: Pick<EvaluationPage, 'classes'>): Html | undefined {
   if (classes.length === 0) return undefined;
   const rows = [...classes]
@@ -331,7 +557,7 @@ Support: how often it occurs in these rows.</p>
 </section>`;
 }
 
-/** The most confident mistakes. Often the label in the dataset is wrong. */
+/** Often the label in the dataset is wrong. */
 function mistakes({ mistakes: listed }: Pick<ModelEvaluation | EvaluationPage, 'mistakes'>): Html {
   if (listed.length === 0) return html`<section><h2>Mistakes</h2><p>None on these rows.</p></section>`;
   const hasWords = listed.some(({ words }) => words !== undefined);
@@ -345,19 +571,18 @@ function mistakes({ mistakes: listed }: Pick<ModelEvaluation | EvaluationPage, '
   return html`<section>
 <h2>The most confident mistakes</h2>
 ${table(columns, rows, { className: 'texts', hasRowHeadings: false })}
-<p class="note">${counted(listed.length, 'mistake')}. Where the model is confident but wrong, check the label first.${hasWords ? legend : undefined}</p>
+<p class="note">${counted(listed.length, 'mistake')}. Where the model is confident but wrong, check the label first.${hasWords ? markNote : undefined}</p>
 </section>`;
 }
 
-const legend = html` In the first texts, words are marked that speak <mark class="for" style="--strength: 45%">for</mark> the prediction
+const markNote = html` In the first texts, words are marked that speak <mark class="for" style="--strength: 45%">for</mark> the prediction
 or <mark class="against" style="--strength: 45%">against</mark> it; the fainter the mark, the smaller the effect.`;
 
-/** Weights below this share of the heaviest are left uncoloured. */
+/** Words with a smaller share of the heaviest weight stay uncoloured. */
 const MIN_SHARE = 0.15;
-/** The heaviest word has this much colour, in percent, so that it can still be read. */
+/** Percent of colour, so that the heaviest word can still be read. */
 const MAX_COLOUR = 45;
 
-/** A text whose words are coloured by their weight, relative to the heaviest word. */
 function coloured(text: string, words: readonly WeighedWord[] = []): Html {
   const heaviest = words.reduce((most, { weight }) => Math.max(most, Math.abs(weight)), 0);
   let end = 0;
@@ -376,7 +601,6 @@ function coloured(text: string, words: readonly WeighedWord[] = []): Html {
   return new Html(`${pieces.map((piece) => piece.text).join('')}${html`${text.slice(end)}`.text}`);
 }
 
-/** Problems in the dataset and the training that did not stop it. */
 function warnings({ warnings: noticed }: TrainingRecord): Html | undefined {
   if (noticed.length === 0) return undefined;
   const items = noticed.map(({ message, examples }) => {
@@ -386,7 +610,6 @@ function warnings({ warnings: noticed }: TrainingRecord): Html | undefined {
   return html`<section><h2>Warnings</h2><ul>${items}</ul></section>`;
 }
 
-/** The hyperparameters, with defaults, and the versions of the software. */
 function configuration({ hyperparameters, training_config, seed, versions }: TrainingRecord): Html {
   const given = Object.keys(training_config).map(asWords);
   return html`<section>

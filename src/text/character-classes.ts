@@ -1,36 +1,31 @@
-/**
- * Character classes of BERT's text normalisation, as fixed tables. They are those of the Rust `tokenizers`
- * package (Unicode 8, from its crate unicode_categories), not of this runtime: a vocabulary must split a text
- * in the same way on every Node version. A test compares every code point with the Rust package.
- */
+/** Fixed tables of the Rust `tokenizers` package (Unicode 8): a vocabulary must split alike on every Node version. */
 
 interface CodePointSet {
   has(codePoint: number): boolean;
 }
 
-/** Controls, format characters, private use and U+FFFD: deleted by `clean_text`. Tab and line ends are spaces. */
+/** `clean_text` deletes them; tab and line ends are spaces. */
 export const deletedCharacters = codePointSet(`
   0-8 b-c e-1f 7f-9f ad 600-605 61c 6dd 70f 180e 200b-200f 202a-202e 2060-2064 2066-206f e000-f8ff feff
   fff9-fffb fffd 110bd 1bca0-1bca3 1d173-1d17a e0001 e0020-e007f f0000-ffffd 100000-10fffd
 `);
 
-/** White_Space of Unicode, which ends a word. */
 export const whitespace = codePointSet(`
   9-d 20 85 a0 1680 2000-200a 2028-2029 202f 205f 3000
 `);
 
-/** Whether a character is white space; most are ASCII and need no look-up. */
+/** Most characters are ASCII and need no look-up. */
 export function isWhitespace(character: string): boolean {
   if (character < '\u0080') return character === ' ' || (character >= '\t' && character <= '\r');
   return whitespace.has(character.codePointAt(0) ?? 0);
 }
 
-/** Ideographs that `handle_chinese_chars` makes words of their own. */
+/** `handle_chinese_chars` makes them words of their own. */
 export const ideographs = codePointSet(`
   3400-4dbf 4e00-9fff f900-faff 20000-2a6df 2a700-2b81f 2b920-2ceaf 2f800-2fa1f
 `);
 
-/** ASCII punctuation and symbols, and Unicode punctuation: each a word of its own. */
+/** Every character here is a word of its own. */
 export const punctuation = codePointSet(`
   21-2f 3a-40 5b-60 7b-7e a1 a7 ab b6-b7 bb bf 37e 387 55a-55f 589-58a 5be 5c0 5c3 5c6 5f3-5f4 609-60a
   60c-60d 61b 61e-61f 66a-66d 6d4 700-70d 7f7-7f9 830-83e 85e 964-965 970 af0 df4 e4f e5a-e5b f04-f12 f14
@@ -47,7 +42,7 @@ export const punctuation = codePointSet(`
   12470-12474 16a6e-16a6f 16af5 16b37-16b3b 16b44 1bc9f 1da87-1da8b
 `);
 
-/** Nonspacing marks, which `strip_accents` removes after canonical decomposition. */
+/** `strip_accents` removes them after canonical decomposition. */
 export const nonspacingMarks = codePointSet(`
   300-36f 483-487 591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 64b-65f 670 6d6-6dc 6df-6e4 6e7-6e8 6ea-6ed 711
   730-74a 7a6-7b0 7eb-7f3 816-819 81b-823 825-827 829-82d 859-85b 8e3-902 93a 93c 941-948 94d 951-957
@@ -73,7 +68,7 @@ export const nonspacingMarks = codePointSet(`
   1e8d0-1e8d6 e0100-e01ef
 `);
 
-/** Marks of all kinds, which `StripAccents` removes (Unicode 9). */
+/** `StripAccents` removes them (Unicode 9). */
 export const combiningMarks = codePointSet(`
   300-36f 483-489 591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 64b-65f 670 6d6-6dc 6df-6e4 6e7-6e8 6ea-6ed 711
   730-74a 7a6-7b0 7eb-7f3 816-819 81b-823 825-827 829-82d 859-85b 8d4-8e1 8e3-903 93a-93c 93e-94f 951-957
@@ -100,13 +95,13 @@ export const combiningMarks = codePointSet(`
   1e944-1e94a e0100-e01ef
 `);
 
-/** Characters newer than the reference's decomposition data: kept whole, even if this runtime decomposes them. */
+/** Newer than the reference's decomposition data: kept whole. */
 export const undecomposed = codePointSet(`
   32ff a7f1-a7f4 ab69 105c9 105e4 10781-10785 10787-107b0 107b2-107ba 11383 11385 1138e 11391 113c5
   113c7-113c8 11938 16121-16128 16d68-16d6a 1ccd6-1ccf9 1e030-1e06d 1f16c 1fbf0-1fbf9
 `);
 
-/** Marks newer than the reference's combining classes: they keep their places among other marks. */
+/** Newer than the reference's combining classes: they keep their places. */
 export const unorderedMarks = codePointSet(`
   7fd 897-89f 8ca-8d3 9fe c3c d3b-d3c eba 1715 1abf-1add 1ae0-1aeb 1df6-1dfa a82c 10d24-10d27 10d69-10d6d
   10eab-10eac 10efa-10efb 10efd-10eff 10f46-10f50 10f82-10f85 11070 1133b 113c5 113c7-113c8 113ce-113d0
@@ -115,7 +110,7 @@ export const unorderedMarks = codePointSet(`
   1e6ee-1e6ef 1e6f5
 `);
 
-/** Parses hexadecimal code points and ranges, ascending and separated by white space. */
+/** Hexadecimal, ascending, separated by white space. */
 export function codePointSet(ranges: string): CodePointSet {
   const bounds = ranges
     .trim()

@@ -1,9 +1,7 @@
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 import { findSpecialTokens, type SpecialTokenNames } from './tokenizer-json.js';
 
-/** Adds special tokens to texts, `[CLS] A [SEP]` and `[CLS] A [SEP] B [SEP]`, and truncates without losing them. */
-
-/** One place of a template: a token to add, or one of the texts (0 the first, 1 the second). */
+/** A token to add, or a text (0 the first, 1 the second). */
 export type TemplatePart =
   | { readonly kind: 'special'; readonly id: number; readonly typeId: number }
   | { readonly kind: 'text'; readonly text: 0 | 1; readonly typeId: number };
@@ -13,18 +11,14 @@ export interface SpecialTokenTemplates {
   readonly pair: readonly TemplatePart[];
 }
 
-/** The pieces of one text. `offsets` is null if they are unknown. */
+/** `offsets` is null if they are unknown. */
 export type TextPieces = Pick<PieceBuffer, 'ids' | 'length'> & { readonly offsets: Int32Array | null };
 
-/** Entries of one shared buffer: 32 KiB, which even a single small array keeps in memory as long as it is used. */
+/** 32 KiB, which a single small array keeps in memory. */
 const POOL_LENGTH = 1 << 13;
-/** Longer arrays get a buffer of their own. */
 const MAX_SHARED_LENGTH = POOL_LENGTH >> 3;
 
-/**
- * Hands out zeroed arrays, small ones as views of a shared buffer, as Node's Buffer.allocUnsafe does. A typed array of
- * its own costs about 1 µs, so the four of an encoding would take longer than tokenizing a short text.
- */
+/** Small arrays share a buffer: one of its own costs 1 µs, and four of them more than tokenizing a short text. */
 class ArrayPool {
   #shared = new Int32Array(POOL_LENGTH);
   #used = 0;
@@ -43,10 +37,7 @@ class ArrayPool {
 
 const pool = new ArrayPool();
 
-/**
- * Puts the pieces of one text, or two, into a template.
- * @throws RangeError if `maxLength` has no room for the template's own tokens.
- */
+/** @throws RangeError if `maxLength` has no room for the template's own tokens. */
 export function assemble(
   template: readonly TemplatePart[],
   texts: readonly [TextPieces, TextPieces?],
@@ -87,12 +78,12 @@ export function assemble(
   return { ids, typeIds, sequenceIds, offsets, truncated: lengths[0] + lengths[1] - kept[0] - kept[1] };
 }
 
-/** A loop: `set(subarray())` costs an allocation, which for a short text takes longer than the copy. */
+/** A loop: `set(subarray())` costs an allocation. */
 function copy(from: Int32Array, count: number, to: Int32Array, at: number): void {
   for (let i = 0; i < count; i++) to[at + i] = from[i] ?? 0;
 }
 
-/** How many pieces of each text stay: the longer one is cut first, as with Hugging Face's `longest_first`. */
+/** The longer text is cut first, as with Hugging Face's `longest_first`. */
 function keptLengths([first, second]: readonly [number, number], room: number): readonly [number, number] {
   if (first + second <= room) return [first, second];
   const shorter = Math.min(first, second);
@@ -101,14 +92,7 @@ function keptLengths([first, second]: readonly [number, number], room: number): 
   return first > second ? [room - shorter, shorter] : [shorter, room - shorter];
 }
 
-/**
- * Cuts an encoding of one text into overlapping windows that each fit the model, so that nothing of a long
- * text is lost. Every window has the special tokens around it, and offsets into the whole text.
- * @param encoding of a single text, without `maxLength`.
- * @param maxLength the most tokens of a window, including special ones.
- * @param overlap how many pieces neighbouring windows share at least.
- * @throws RangeError if the special tokens and the overlap leave a window no room.
- */
+/** @param encoding of a whole single text. @param overlap in pieces, at least. @throws RangeError without room. */
 export function encodingWindows(encoding: Encoding, maxLength: number, overlap: number): Encoding[] {
   const { length } = encoding.ids;
   if (length <= maxLength) return [encoding];
@@ -125,7 +109,6 @@ export function encodingWindows(encoding: Encoding, maxLength: number, overlap: 
 }
 
 interface Cut {
-  /** Where the text begins and ends in the encoding, and the window in it. */
   readonly first: number;
   readonly start: number;
   readonly stop: number;
@@ -142,7 +125,6 @@ function windowOf({ ids, typeIds, sequenceIds, offsets }: Encoding, cut: Cut): E
   };
 }
 
-/** What comes before the text, the window, and what comes after the text. */
 function cutOut(values: Int32Array, { first, start, stop, end }: Cut, width: number): Int32Array {
   return Int32Array.of(
     ...values.subarray(0, width * first),
@@ -153,12 +135,7 @@ function cutOut(values: Int32Array, { first, start, stop, end }: Cut, width: num
 
 const capital = /[\p{Lu}\p{Lt}]/u;
 
-/**
- * Tells an encoder about capitals that its tokenizer folds to lower case: token type 1 for each piece with a
- * capital letter in the text, 0 for all others. In `Paris` that is the first piece, in `NATO` every piece. If
- * the tokenizer gives no offsets, the types stay as they are.
- * @param encoding of this text alone, without a second one.
- */
+/** Token type 1 for pieces with a capital: the first of `Paris`, all of `NATO`. Needs offsets and a single text. */
 export function markCapitals(text: string, encoding: Encoding): Encoding {
   const { offsets, sequenceIds } = encoding;
   if (offsets === null) return encoding;
@@ -169,11 +146,11 @@ export function markCapitals(text: string, encoding: Encoding): Encoding {
   };
 }
 
-/** A longer buffer is released after use, so that one huge text doesn't take up memory for good. */
+/** Longer buffers are released after use. */
 const MAX_KEPT_PIECES = 1 << 16;
 const INITIAL_PIECES = 1 << 9;
 
-/** The pieces of one text while they are being found: ids and [start, end) offsets in UTF-16 code units. */
+/** Offsets are [start, end) in UTF-16 code units. */
 export class PieceBuffer {
   length = 0;
   ids = new Int32Array(INITIAL_PIECES);
@@ -203,22 +180,19 @@ export class PieceBuffer {
 }
 
 interface PieceTokenizerOptions {
-  /** Piece to id. */
   readonly vocabulary: ReadonlyMap<string, number>;
-  /** Tokens in front of the vocabulary: of two with one id, this is the one that the id names. */
+  /** Of two tokens with one id, this is the one that the id names. */
   readonly addedTokens: readonly { readonly id: number; readonly content: string }[];
   readonly names: SpecialTokenNames;
   readonly templates: SpecialTokenTemplates;
-  /** Puts the pieces of a text into an empty buffer. */
+  /** The buffer is empty at first. */
   readonly findPieces: (text: string, pieces: PieceBuffer) => void;
 }
 
-/** Finds the pieces of texts, and puts special tokens around them. */
 export class PieceTokenizer implements Tokenizer {
   readonly vocabularySize: number;
   readonly specialTokens: SpecialTokenIds;
   readonly #options: PieceTokenizerOptions;
-  /** By id; made when first asked for. */
   #tokens: ReadonlyMap<number, string> | undefined;
   readonly #first = new PieceBuffer();
   readonly #second = new PieceBuffer();

@@ -1,5 +1,4 @@
 export { encodingWindows, markCapitals } from './encoding.js';
-export { englishTokenizer } from './english-tokenizer.js';
 export { loadTokenizer } from './load-tokenizer.js';
 export {
   defaultWindowOverlap,
@@ -11,5 +10,5 @@ export {
   type WindowOutputs,
 } from './text-reader.js';
 export type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
-export { type BertTokenizerJson, tokenizerConfig, vocabularyTokenizer } from './tokenizer-json.js';
+export { type BertTokenizerJson, englishTokenizer, tokenizerConfig, vocabularyTokenizer } from './tokenizer-json.js';
 export { trainWordPiece, wordPieceSteps } from './word-piece-trainer.js';

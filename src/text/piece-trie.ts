@@ -1,47 +1,41 @@
 const ROOT = 0;
-/** No node, as only the root, which is no node's child, has this number; and no piece. */
+/** No piece, and no node but the root, which is no node's child. */
 const NONE = 0;
 
-/** The table of edges has four fields for each edge. */
+/** Fields of each edge in the table. */
 const FIELDS = 4;
 const PARENT = 0;
 const UNIT = 1;
-/** Below 0: the pieces that go on from here aren't in the table yet; −1 − their index in `#waiting`. */
+/** Below 0: −1 − index in `#waiting` of pieces that aren't in the table yet. */
 const CHILD = 2;
-/** One more than the id of the piece that ends at the child. */
+/** The id of the piece that ends at the child, plus one. */
 const PIECE = 3;
 
-/** The hash's multipliers for nodes and for code units: odd, without a pattern in their bits. */
+/** Odd, without a pattern in their bits. */
 const NODE_FACTOR = 0x9e3779b1;
 const UNIT_FACTOR = 0x85ebca6b;
 
 interface Branch {
   readonly pieces: readonly string[];
-  /** How many units they share. */
   readonly depth: number;
 }
 
-/**
- * The pieces of a vocabulary as a trie of UTF-16 code units, all edges in one hash table (open addressing): the longest
- * piece at a place is found with one look-up per code unit, without making a string. Edges enter the table when a word
- * first comes to where they start, so that a model that was loaded just now needn't wait for all of them.
- */
+/** Edges are UTF-16 code units in a hash table (open addressing), added when a word first comes to their start. */
 export class PieceTrie {
   /** Id of the piece that {@link longest} found. */
   id = -1;
 
   readonly #vocabulary: ReadonlyMap<string, number>;
   readonly #continuingPrefix: string;
-  /** The node of the prefix; undefined until a word is continued. */
+  /** Undefined until a word is continued. */
   #continuingRoot: number | undefined;
   readonly #waiting: (Branch | undefined)[] = [];
   #table: Int32Array;
-  /** How far a hash is shifted to give the number of an edge. */
   #shift: number;
   #edges = 0;
   #nodes = 1;
 
-  /** @param continuingPrefix what pieces inside a word start with in the vocabulary: `##`. */
+  /** @param continuingPrefix `##`. */
   constructor(vocabulary: ReadonlyMap<string, number>, continuingPrefix: string) {
     const bits = Math.ceil(Math.log2(2 * vocabulary.size + 2));
     this.#table = new Int32Array(FIELDS << bits);
@@ -51,10 +45,7 @@ export class PieceTrie {
     this.#addBranches(ROOT, vocabulary.keys(), 0);
   }
 
-  /**
-   * Finds the longest piece at `start` of a word; if `start` isn't 0, among the pieces that continue a word.
-   * @returns where it ends, with its id in `id`; `start` if there is none.
-   */
+  /** Sets `id`; if `start` isn't 0, pieces continue a word. @returns the piece's end; `start` if there is none. */
   longest(units: Uint16Array, start: number, length: number): number {
     let node = start === 0 ? ROOT : this.#continuing();
     let end = start;
@@ -75,7 +66,7 @@ export class PieceTrie {
     return end;
   }
 
-  /** Calls `found` with the id and the end of every piece that starts at `start` of a text, the shortest first. */
+  /** Shortest first. */
   forEachPiece(units: Uint16Array, start: number, found: (id: number, end: number) => void): void {
     let node = ROOT;
     for (let position = start; position < units.length; position++) {
@@ -93,7 +84,6 @@ export class PieceTrie {
     return (this.#table[edge + CHILD] ?? NONE) < 0 ? this.#grow(edge) : edge;
   }
 
-  /** Index of the edge in the table, or of the empty slot where it belongs. */
   #find(node: number, unit: number): number {
     const table = this.#table;
     const hash = Math.imul(node, NODE_FACTOR) ^ Math.imul(unit, UNIT_FACTOR);
@@ -105,7 +95,7 @@ export class PieceTrie {
     return edge;
   }
 
-  /** Adds the edges that go on from a node, with the pieces behind each waiting there. */
+  /** The pieces behind each edge wait there. */
   #addBranches(node: number, pieces: Iterable<string>, depth: number): void {
     for (const [unit, branch] of byUnit(pieces, depth)) {
       this.#waiting.push({ pieces: branch, depth: depth + 1 });
@@ -134,7 +124,7 @@ export class PieceTrie {
     }
   }
 
-  /** Makes the node that an edge leads to, with its edges. @returns where the edge itself is now. */
+  /** @returns where the edge itself is now. */
   #grow(edge: number): number {
     const index = -1 - (this.#table[edge + CHILD] ?? 0);
     const { pieces, depth } = this.#waiting[index] ?? { pieces: [], depth: 0 };
@@ -154,7 +144,6 @@ export class PieceTrie {
     return this.#continuingRoot;
   }
 
-  /** The node that a text leads to. */
   #nodeOf(text: string): number {
     let node = ROOT;
     for (let at = 0; at < text.length; at++) {
@@ -167,7 +156,6 @@ export class PieceTrie {
   }
 }
 
-/** The pieces that are longer than `depth`, by their unit there. */
 function byUnit(pieces: Iterable<string>, depth: number): ReadonlyMap<number, string[]> {
   const branches = new Map<number, string[]>();
   for (const piece of pieces) {

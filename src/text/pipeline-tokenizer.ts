@@ -1,16 +1,36 @@
-import { isWhitespace } from './character-classes.js';
+import {
+  fields,
+  flag,
+  type JsonShape,
+  listOf,
+  nullable,
+  object,
+  oneOf,
+  requireShape,
+  type Shaped,
+  shortText,
+  text,
+} from '../system/index.js';
+import { isWhitespace, punctuation } from './character-classes.js';
 import { type PieceBuffer, PieceTokenizer } from './encoding.js';
 import { readPostProcessor, type SpaceTrimming } from './post-processors.js';
-import { AlignedText, anyOf, matchesOf } from './steps/aligned-text.js';
+import {
+  AlignedText,
+  anyOf,
+  charactersThat,
+  compiledPattern,
+  mapped,
+  matchesOf,
+  patternShape,
+  prepended,
+  Rewriting,
+  type Span,
+} from './steps/aligned-text.js';
 import { makeNormalizer, type Normalizer } from './steps/normalizers.js';
 import { makePieceModel, type PieceModel } from './steps/piece-models.js';
-import { BYTE_SPACE, makePreTokenizer, type PreTokenizer } from './steps/pre-tokenizers.js';
 import type { Tokenizer } from './tokenizer.js';
-import type { AddedToken, AnyTokenizerJson, SpecialTokenNames } from './tokenizer-json.js';
+import { type AddedToken, type AnyTokenizerJson, type SpecialTokenNames, UnknownPartError } from './tokenizer-json.js';
 
-/** Tokens that are recognised as a whole wherever they are written out in a text. */
-
-/** A part of a text, and the id of the added token that it is, if it is one. */
 interface TokenOrText {
   readonly text: AlignedText;
   readonly id?: number;
@@ -19,10 +39,9 @@ interface TokenOrText {
 /** Splits a text at added tokens; what remains is not yet normalised. */
 class AddedTokens {
   readonly #tokens: ReadonlyMap<string, AddedToken>;
-  /** The longest token at the leftmost place; undefined if there are none. */
   readonly #pattern: RegExp | undefined;
 
-  /** @param normalize given for tokens that are looked for in normalised texts. */
+  /** @param normalize for tokens that are looked for in normalised texts. */
   constructor(tokens: readonly AddedToken[], normalize: Normalizer = (text) => text) {
     const written = tokens.map((token) => [normalize(AlignedText.of(token.content)).text(), token] as const);
     this.#tokens = new Map(written.filter(([content]) => content !== ''));
@@ -59,7 +78,7 @@ function isWithinWord({ characters }: AlignedText, { from, to }: { from: number;
   return wordCharacter.test(characters[from - 1] ?? '') || wordCharacter.test(characters[to] ?? '');
 }
 
-/** A tokenizer of steps: added tokens, normaliser, pre-tokenizer, model. The ids and places of the Rust package. */
+/** Added tokens, normaliser, pre-tokenizer, model: the ids and places of the Rust package. */
 
 interface Steps {
   /** Looked for in the text as it is, and in the normalised text. */
@@ -140,7 +159,7 @@ function outerSpaces(characters: readonly string[], from: number, to: number): O
 
 const isOuterSpace = (character: string): boolean => character === BYTE_SPACE || isWhitespace(character);
 
-/** The span of a piece without its spaces, except one that was put before the text. */
+/** Without spaces, except one that was put before the text. */
 function trimmed(
   start: number,
   end: number,
@@ -153,11 +172,7 @@ function trimmed(
   return [from, end >= trailing ? Math.max(end - trailing, from) : end];
 }
 
-/**
- * @param file named in errors.
- * @throws UnknownPartError for a part that we don't compute as the Rust package does.
- * @throws ModelFolderError for wrong fields.
- */
+/** @throws UnknownPartError for a part that we don't compute as the Rust package does. @throws ModelFolderError */
 export function createPipelineTokenizer(json: AnyTokenizerJson, names: SpecialTokenNames, file: string): Tokenizer {
   const { added_tokens: addedTokens = [] } = json;
   const isNormalized = ({ normalized }: AddedToken) => normalized === true;
@@ -174,4 +189,213 @@ export function createPipelineTokenizer(json: AnyTokenizerJson, names: SpecialTo
   });
   const findPieces = (text: string, pieces: PieceBuffer) => pipeline.findPieces(text, pieces);
   return new PieceTokenizer({ vocabulary: model.vocabulary, addedTokens, names, templates, findPieces });
+}
+
+/** Parts without characters are left out. */
+type PreTokenizer = (text: AlignedText) => readonly AlignedText[];
+
+const behaviors = oneOf('Removed', 'Isolated', 'MergedWithPrevious', 'MergedWithNext', 'Contiguous');
+const byteLevelShape = fields({}, { add_prefix_space: flag, use_regex: flag });
+const metaspaceShape = fields(
+  {},
+  {
+    replacement: nullable(shortText(1)),
+    prepend_scheme: oneOf('always', 'first', 'never'),
+    /** In older files; false means `never`. */
+    add_prefix_space: nullable(flag),
+    split: nullable(flag),
+  },
+);
+const splitShape = fields({ pattern: patternShape, behavior: behaviors }, { invert: flag });
+
+type Maker = (part: unknown, file: string) => PreTokenizer;
+
+function of<Fields>(shape: JsonShape<Fields>, make: (fields: Fields, file: string) => PreTokenizer): Maker {
+  return (part, file) => make(requireShape(shape, part, file, 'pre_tokenizer'), file);
+}
+
+const splittingAt =
+  (accepts: (character: string) => boolean, behavior: SplitBehavior): PreTokenizer =>
+  (source) =>
+    splitAt(source, charactersThat(source, accepts), behavior);
+
+const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
+  ['BertPreTokenizer', () => bertWords],
+  ['WhitespaceSplit', () => splittingAt(isWhitespace, 'Removed')],
+  ['Whitespace', () => (source) => splitAt(source, matchesOf(source, WORDS), 'Removed', true)],
+  ['ByteLevel', of(byteLevelShape, byteLevel)],
+  ['Metaspace', of(metaspaceShape, metaspace)],
+  [
+    'Punctuation',
+    of(fields({}, { behavior: behaviors }), ({ behavior = 'Isolated' }) => splittingAt(isPunctuation, behavior)),
+  ],
+  [
+    'Digits',
+    of(fields({}, { individual_digits: flag }), ({ individual_digits }) =>
+      splittingAt(isNumeric, individual_digits === true ? 'Isolated' : 'Contiguous'),
+    ),
+  ],
+  [
+    'Split',
+    of(splitShape, ({ pattern, behavior, invert = false }) => {
+      const compiled = compiledPattern(pattern);
+      return (source) => splitAt(source, matchesOf(source, compiled), behavior, invert);
+    }),
+  ],
+  [
+    'Sequence',
+    of(fields({ pretokenizers: listOf(object) }, {}), ({ pretokenizers }, file) => {
+      const steps = pretokenizers.map((step) => makePreTokenizer(step, file));
+      return (source) => steps.reduce<readonly AlignedText[]>((words, step) => words.flatMap(step), [source]);
+    }),
+  ],
+]);
+
+/** @throws UnknownPartError for an unknown type. @throws ModelFolderError for wrong fields. */
+function makePreTokenizer(part: unknown, file: string): PreTokenizer {
+  if (part === null || part === undefined) return (source) => [source];
+  const { type } = requireShape(fields({ type: text }, {}), part, file, 'pre_tokenizer');
+  const make = makers.get(type);
+  if (make === undefined) throw new UnknownPartError(`the pre-tokenizer ${type}`);
+  return make(part, file);
+}
+
+/** Letters, marks, digits and connectors, or runs of what is neither those nor white space. */
+const WORDS =
+  /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+/gu;
+
+const codeOf = (character: string): number => character.codePointAt(0) ?? 0;
+const isPunctuation = (character: string): boolean => punctuation.has(codeOf(character));
+const isNumeric = (character: string): boolean => /^\p{N}$/u.test(character);
+
+function bertWords(source: AlignedText): AlignedText[] {
+  return splitAt(source, charactersThat(source, isWhitespace), 'Removed').flatMap((word) =>
+    splitAt(word, charactersThat(word, isPunctuation), 'Isolated'),
+  );
+}
+
+function byteLevel({ add_prefix_space = true, use_regex = true }: Shaped<typeof byteLevelShape>): PreTokenizer {
+  return (source) => {
+    const whole = add_prefix_space && source.characters[0] !== ' ' ? prepended(source, ' ') : source;
+    const words = use_regex ? splitAt(whole, matchesOf(whole, GPT2_WORDS), 'Isolated') : [whole];
+    return words.map(asBytes);
+  };
+}
+
+function metaspace({
+  replacement,
+  prepend_scheme = 'always',
+  add_prefix_space,
+  split,
+}: Shaped<typeof metaspaceShape>): PreTokenizer {
+  const mark = replacement ?? '▁';
+  const scheme = add_prefix_space === false ? 'never' : prepend_scheme;
+  return (source) => {
+    const marked = source.characters.includes(' ')
+      ? mapped(source, (character) => (character === ' ' ? mark : character))
+      : source;
+    const needsMark = scheme === 'always' || (scheme === 'first' && source.origin === 0);
+    const whole = needsMark && marked.characters[0] !== mark ? prepended(marked, mark) : marked;
+    if (split === false) return [whole];
+    return splitAt(
+      whole,
+      charactersThat(whole, (character) => character === mark),
+      'MergedWithNext',
+    );
+  };
+}
+
+type SplitBehavior = 'Removed' | 'Isolated' | 'MergedWithPrevious' | 'MergedWithNext' | 'Contiguous';
+
+interface Part extends Span {
+  readonly matches: boolean;
+}
+
+/** Places are in order and don't overlap. @param invert to split at what lies between them. */
+function splitAt(text: AlignedText, places: readonly Span[], behavior: SplitBehavior, invert = false): AlignedText[] {
+  const parts = behaved(allParts(text.length, places, invert), behavior);
+  if (parts.length === 1 && parts[0]?.from === 0 && parts[0].to === text.length) return [text];
+  return parts.map(({ from, to }) => text.slice(from, to));
+}
+
+function allParts(length: number, places: readonly Span[], invert: boolean): Part[] {
+  const parts: Part[] = [];
+  let done = 0;
+  for (const { from, to } of places) {
+    if (done < from) parts.push({ from: done, to: from, matches: invert });
+    parts.push({ from, to, matches: !invert });
+    done = to;
+  }
+  if (done < length) parts.push({ from: done, to: length, matches: invert });
+  return parts;
+}
+
+function behaved(parts: readonly Part[], behavior: SplitBehavior): readonly Span[] {
+  switch (behavior) {
+    case 'Isolated':
+      return parts;
+    case 'Removed':
+      return parts.filter(({ matches }) => !matches);
+    case 'Contiguous':
+      return joined(parts, (part, last) => part.matches === last.matches);
+    case 'MergedWithPrevious':
+      return joined(parts, (part, last) => part.matches && !last.matches);
+    case 'MergedWithNext':
+      // From the last part to the first, as a match belongs to what comes after it.
+      return joined(parts.toReversed(), (part, last) => part.matches && !last.matches).toReversed();
+  }
+}
+
+function joined(parts: readonly Part[], joins: (part: Part, last: Part) => boolean): Span[] {
+  const groups: Span[] = [];
+  let last: Part | undefined;
+  for (const part of parts) {
+    const group = groups.at(-1);
+    if (group !== undefined && last !== undefined && joins(part, last)) {
+      groups[groups.length - 1] = { from: Math.min(group.from, part.from), to: Math.max(group.to, part.to) };
+    } else {
+      groups.push({ from: part.from, to: part.to });
+    }
+    last = part;
+  }
+  return groups;
+}
+
+/** Printable Latin-1 stays as it is, the other 68 bytes are U+0100 and up, in order. */
+const characterOfByte: readonly string[] = (() => {
+  const characters: string[] = [];
+  let next = 256;
+  for (let byte = 0; byte < 256; byte++) {
+    characters.push(String.fromCharCode(isPrintable(byte) ? byte : next));
+    if (!isPrintable(byte)) next += 1;
+  }
+  return characters;
+})();
+
+function isPrintable(byte: number): boolean {
+  return (byte >= 33 && byte <= 126) || (byte >= 161 && byte !== 173);
+}
+
+/** A space as a character of bytes. */
+const BYTE_SPACE = 'Ġ';
+
+/** GPT-2's pattern, with Unicode's white space instead of JavaScript's `\s`. */
+const GPT2_WORDS =
+  /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
+
+const encoder = new TextEncoder();
+
+function asBytes(text: AlignedText): AlignedText {
+  const rewriting = new Rewriting(text);
+  for (const character of text.characters) {
+    if (character < '\u0080') {
+      rewriting.replace(characterOfByte[character.charCodeAt(0)] ?? character);
+      continue;
+    }
+    for (const [index, byte] of encoder.encode(character).entries()) {
+      if (index === 0) rewriting.replace(characterOfByte[byte] ?? '');
+      else rewriting.insert(characterOfByte[byte] ?? '');
+    }
+  }
+  return rewriting.result();
 }

@@ -9,11 +9,8 @@ import {
   UnknownPartError,
 } from './tokenizer-json.js';
 
-/** The post-processors of tokenizer.json: which special tokens stand around a text, and whose spans lose their spaces. */
-
-/** What is done to the pieces of a text before special tokens are put around them. */
 export interface SpaceTrimming {
-  /** Whether a space was put before the text, which its first piece then has too. */
+  /** Whether a space was put before the text. */
   readonly addsPrefixSpace: boolean;
 }
 
@@ -37,7 +34,7 @@ function fieldsOf<Fields>(shape: JsonShape<Fields>, part: unknown, file: string)
   return requireShape(shape, part, file, 'post_processor');
 }
 
-/** @throws UnknownPartError, and ModelFolderError for wrong fields. @param file named in errors. */
+/** @throws UnknownPartError @throws ModelFolderError for wrong fields */
 export function readPostProcessor(part: unknown, file: string): PostProcessing {
   const steps = stepsOf(part, file).map((step) => readStep(step, file));
   const templates = steps.flatMap((step) => step.templates ?? []);
@@ -79,10 +76,7 @@ function robertaTemplates(cls: number, sep: number): SpecialTokenTemplates {
   return { single, pair: [...single, separator, { ...SECOND, typeId: 0 }, separator] };
 }
 
-/**
- * The templates of a `BertProcessing` or `TemplateProcessing`; null: none.
- * @throws ModelFolderError if a token of the template has no ids.
- */
+/** Null: none. @throws ModelFolderError if a token of the template has no ids. */
 export function readTemplates(part: unknown, file: string): SpecialTokenTemplates {
   if (part === null || part === undefined) return PLAIN;
   if (fieldsOf(typeShape, part, file).type === 'BertProcessing') {

@@ -3,33 +3,31 @@ import { runToEnd, type Steps } from '../system/index.js';
 import { encodingWindows, markCapitals } from './encoding.js';
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 
-/** A text, or a window of one, as an encoder reads it. */
 export interface TextWindow {
-  /** The index of the text. */
   readonly row: number;
   readonly encoding: Encoding;
 }
 
-/** How texts are read, with the names of the `orchard` section of a model folder's config.json. */
+/** The fields have the names of the `orchard` section of a model folder's config.json. */
 export interface ReadingFields {
-  /** Maximum number of tokens in a window, special tokens included. */
+  /** The size of a window, special tokens included. */
   readonly max_tokens: number;
-  /** Number of tokens that neighbouring windows of a long text share. Absent: long texts are truncated at `max_tokens`. */
+  /** Tokens that neighbouring windows share. Absent: long texts are truncated at `max_tokens`. */
   readonly window_overlap?: number;
   /** `capitals`: token type 1 marks each token with a capital letter. Absent: all token types are 0. */
   readonly token_types?: 'capitals';
-  /** `none`: the model has an output for every token, and reads long texts in windows by default. */
+  /** `none`: an output for every token; long texts are read in windows by default. */
   readonly pooling?: 'first' | 'mean' | 'none';
 }
 
-/** The default number of tokens that neighbouring windows share; short windows share a quarter. */
+/** Short windows share a quarter. */
 const WINDOW_OVERLAP = 64;
 
 export function defaultWindowOverlap(maxTokens: number): number {
   return Math.min(WINDOW_OVERLAP, Math.floor(maxTokens / 4));
 }
 
-/** Turns texts into the tokens that an encoder reads, in the same way for training, evaluation and inference. */
+/** Reads texts in the same way for training, evaluation and inference. */
 export class TextReader {
   readonly maxTokens: number;
   readonly #tokenizer: Tokenizer;
@@ -49,12 +47,11 @@ export class TextReader {
     return this.#tokenizer.specialTokens;
   }
 
-  /** The windows of all texts, text by text. A text has several windows only if it is long. */
+  /** Text by text; a long text has several windows. */
   read(texts: readonly string[]): TextWindow[] {
     return runToEnd(this.reading(texts));
   }
 
-  /** Like {@link TextReader.read}, step by step. */
   *reading(texts: readonly string[]): Steps<TextWindow[]> {
     const windows: TextWindow[] = [];
     for (const [row, text] of texts.entries()) {
@@ -64,7 +61,6 @@ export class TextReader {
     return windows;
   }
 
-  /** The windows of one text. @param row the index of the text. */
   windowsOf(text: string, row: number): TextWindow[] {
     return this.#windows(text).map((encoding) => ({ row, encoding }));
   }
@@ -87,16 +83,15 @@ function requireOffsets({ withoutOffsets }: Tokenizer): void {
   throw new ModelFolderError('tokenizer.json', `${reason}: ${advice}`);
 }
 
-/** A model's outputs for one text, window by window. */
 export type TextOutputs = readonly WindowOutputs[];
 
 export interface WindowOutputs {
   readonly encoding: Encoding;
-  /** [outputs], or [tokens, outputs] if the head has outputs for each token. */
+  /** [outputs], or [tokens, outputs]. */
   readonly outputs: Float32Array;
 }
 
-/** Groups the outputs of windows by text. @param texts number of texts. */
+/** @param texts number of texts. */
 export function outputsByText(
   texts: number,
   windows: readonly TextWindow[],

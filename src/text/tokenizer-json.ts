@@ -16,32 +16,30 @@ import {
   text,
   whole,
 } from '../system/index.js';
+import pieces from './english-vocabulary.json' with { type: 'json' };
 import type { SpecialTokenIds } from './tokenizer.js';
 
-/** The parts of Hugging Face's tokenizer.json and tokenizer_config.json that we read and write. */
-
-/** 16 million: sixteen times the largest vocabulary of the Hub. */
+/** Sixteen times the largest vocabulary of the Hub. */
 const MAX_ID = 2 ** 24 - 1;
-/** The id of a piece. */
 export const idShape = whole(0, MAX_ID);
 const id = idShape;
-/** Token types; encoders have tables of one to four. */
+/** Encoders have tables of one to four. */
 const typeId = whole(0, 255);
 
-/** UTF-16 code units of an added token. */
+/** UTF-16 code units. */
 const MAX_ADDED_TOKEN = 512;
 const MAX_ADDED_TOKENS = 16_384;
 const addedContent: JsonShape<string> = (value, problem): value is string =>
   filledText(value, problem) && shortText(MAX_ADDED_TOKEN)(value, problem);
 
-/** Flags that are absent are false. */
+/** Absent flags are false. */
 const addedTokenShape = fields(
   { id, content: addedContent },
   {
     single_word: flag,
     lstrip: flag,
     rstrip: flag,
-    /** Whether it is looked for in the normalised text instead of the text as it is. */
+    /** Looked for in the normalised text. */
     normalized: flag,
     special: flag,
   },
@@ -51,7 +49,6 @@ export type AddedToken = Shaped<typeof addedTokenShape>;
 
 const typed = nullable(fields({ type: text }, {}));
 
-/** What every tokenizer.json has, whatever its model. */
 export const anyTokenizerJsonShape = fields(
   {
     model: fields({}, { type: text, continuing_subword_prefix: nullable(text), end_of_word_suffix: nullable(text) }),
@@ -71,10 +68,10 @@ const textPieceShape = fields({ Sequence: fields({ id: oneOf('A', 'B'), type_id:
 const templatePieceShape = either(specialPieceShape, textPieceShape);
 export type TemplatePiece = Shaped<typeof templatePieceShape>;
 
-/** Of a template, and tokens of each of its pieces. */
+/** This also limits the tokens of each piece. */
 const MAX_TEMPLATE_PIECES = 32;
 
-/** A template with each of these texts once: a text that is repeated would take as much memory as a file says. */
+/** Each text may occur once: a repeated one would take as much memory as a file says. */
 function templateShape(...texts: readonly ('A' | 'B')[]): JsonShape<TemplatePiece[]> {
   const pieces = listOf(templatePieceShape, MAX_TEMPLATE_PIECES);
   return (value, problem): value is TemplatePiece[] => {
@@ -102,7 +99,7 @@ export const templateProcessingShape = fields(
 export const tokenAndId = pairOf(text, id);
 export const bertProcessingShape = fields({ type: oneOf('BertProcessing'), sep: tokenAndId, cls: tokenAndId }, {});
 
-/** A BERT-style tokenizer.json, as {@link trainWordPiece} writes it. */
+/** What {@link trainWordPiece} writes. */
 export interface BertTokenizerJson {
   readonly [field: string]: unknown;
   readonly added_tokens: readonly Required<AddedToken>[];
@@ -110,7 +107,7 @@ export interface BertTokenizerJson {
     readonly type: 'BertNormalizer';
     readonly clean_text: boolean;
     readonly handle_chinese_chars: boolean;
-    /** Null: the same as `lowercase`. */
+    /** Null: as `lowercase`. */
     readonly strip_accents: boolean | null;
     readonly lowercase: boolean;
   };
@@ -121,14 +118,13 @@ export interface BertTokenizerJson {
     readonly unk_token: string;
     readonly continuing_subword_prefix: string;
     readonly max_input_chars_per_word: number;
-    /** Piece to id. */
     readonly vocab: Readonly<Record<string, number>>;
   };
 }
 
 const namedTokenShape = nullable(either(text, fields({ content: text }, {})));
 
-/** The fields of a tokenizer_config.json that name the special tokens. */
+/** Names of special tokens in tokenizer_config.json. */
 export const specialTokenNamesShape = fields(
   {},
   {
@@ -141,7 +137,7 @@ export const specialTokenNamesShape = fields(
 );
 export type SpecialTokenNames = Shaped<typeof specialTokenNamesShape>;
 
-/** Ids of the special tokens in vocabularies that we train. */
+/** Their ids in vocabularies that we train. */
 export const TRAINED_SPECIAL_TOKENS = {
   '[PAD]': 0,
   '[UNK]': 1,
@@ -150,7 +146,7 @@ export const TRAINED_SPECIAL_TOKENS = {
   '[MASK]': 4,
 } as const;
 
-/** The field of tokenizer_config.json that names each token, and its usual names if the field is absent. */
+/** The field of tokenizer_config.json, and the names without it. */
 const ROLES = {
   pad: { field: 'pad_token', names: ['[PAD]', '<pad>'] },
   unknown: { field: 'unk_token', names: ['[UNK]', '<unk>'] },
@@ -159,10 +155,7 @@ const ROLES = {
   mask: { field: 'mask_token', names: ['[MASK]', '<mask>'] },
 } as const;
 
-/**
- * Looks up the five tokens by the names that `config` gives, else by the usual ones.
- * @throws ModelFolderError unless all exist.
- */
+/** @throws ModelFolderError unless all five exist under the names of `config`, else the usual ones. */
 export function findSpecialTokens(
   idOf: (token: string) => number | undefined,
   config: SpecialTokenNames,
@@ -188,31 +181,31 @@ export function findSpecialTokens(
   throw new ModelFolderError('tokenizer.json', `its vocabulary ${reason}`);
 }
 
-/** A part of a tokenizer.json that we don't compute as the Rust package does. */
+/** What we don't compute as the Rust package does. */
 export class UnknownPartError extends Error {
   override readonly name = 'UnknownPartError';
   constructor(
-    /** For people, as in "… can't be followed": `the normalizer "Foo"`. */
+    /** For messages: `the normalizer "Foo"`. */
     readonly part: string,
   ) {
     super(`unknown: ${part}`);
   }
 }
 
-/** Marks a piece that continues a word. */
+/** Marks a piece inside a word. */
 export const CONTINUING_PREFIX = '##';
-/** The default of most code points of a word that is split. */
+/** Code points. */
 export const MAX_CHARACTERS_PER_WORD = 100;
 
 interface WordPieceJsonOptions {
   readonly lowercase: boolean;
-  /** Null: the same as `lowercase`. */
+  /** Null: as `lowercase`. */
   readonly stripAccents: boolean | null;
-  /** Whether each Chinese character is a word. Default true. */
+  /** Default true. */
   readonly splitChineseCharacters?: boolean;
 }
 
-/** A BERT-style tokenizer.json over these pieces, in the order of their ids, including the five special tokens. */
+/** @param pieces in the order of their ids, with the five special tokens. */
 export function wordPieceTokenizerJson(
   pieces: readonly string[],
   { lowercase, stripAccents, splitChineseCharacters = true }: WordPieceJsonOptions,
@@ -268,11 +261,7 @@ function postProcessor(idOf: (token: string) => number): BertTokenizerJson['post
   };
 }
 
-/**
- * The tokenizer_config.json that transformers and transformers.js read to load the tokenizer as a BertTokenizer. The
- * normaliser's options are repeated: Python's BertTokenizerFast lets this file override tokenizer.json.
- * @param modelMaxLength the most tokens that the model reads, including special tokens.
- */
+/** Repeats the normaliser's options, as Python's BertTokenizerFast lets this file override tokenizer.json. */
 export function tokenizerConfig({ normalizer }: Pick<BertTokenizerJson, 'normalizer'>, modelMaxLength: number) {
   return {
     tokenizer_class: 'BertTokenizer',
@@ -288,33 +277,22 @@ export function tokenizerConfig({ normalizer }: Pick<BertTokenizerJson, 'normali
   };
 }
 
-/**
- * European languages in Latin and Greek script, in which a word without its accents is still recognised as
- * the same word, as uncased BERT assumes.
- */
+/** Languages in Latin and Greek script: words without accents are still recognised, as uncased BERT assumes. */
 const LANGUAGES_READABLE_WITHOUT_ACCENTS = new Set(
   `albanian basque catalan croatian czech danish dutch english estonian finnish french galician german
     greek hungarian icelandic irish italian latvian lithuanian norwegian polish portuguese romanian
     slovak slovenian spanish swedish welsh`.split(/\s+/),
 );
 
-/**
- * Whether a lower-case vocabulary of the language may strip accents, as BERT does. In other languages marks are part of
- * letters: decomposing and removing them turns Japanese が into か, Russian й into и, Hindi vowels into nothing, Korean
- * syllables into separate letters. (Tohoku University's Japanese BERT models keep them too.)
- */
+/** In other languages, marks are part of letters: without them, Japanese が becomes か and Russian й becomes и. */
 export function keepsMeaningWithoutAccents(language: string): boolean {
   return LANGUAGES_READABLE_WITHOUT_ACCENTS.has(language.trim().toLowerCase());
 }
 
-/** What the BertTokenizer of transformers reads of tokenizer_config.json, and its defaults. */
+/** The BertTokenizer of transformers reads these. */
 const optionsShape = fields({}, { do_lower_case: flag, strip_accents: nullable(flag), tokenize_chinese_chars: flag });
 
-/**
- * The tokenizer.json of a BERT's vocab.txt: one piece per line, with the line's number (from 0) as its id.
- * @param config the parsed tokenizer_config.json, or {}.
- * @throws ModelFolderError
- */
+/** @param vocabulary one piece per line; ids are line numbers from 0. @throws ModelFolderError */
 export function vocabularyTokenizer(vocabulary: string, config: unknown): BertTokenizerJson {
   const options = requireShape(optionsShape, config, 'tokenizer_config.json');
   const pieces = vocabulary.replace(/\r?\n$/, '').split(/\r?\n/);
@@ -328,4 +306,9 @@ export function vocabularyTokenizer(vocabulary: string, config: unknown): BertTo
     stripAccents: options.strip_accents ?? null,
     splitChineseCharacters: options.tokenize_chinese_chars ?? true,
   });
+}
+
+/** Lower-case WordPiece, 16,000 pieces; see models/recipes/english-vocabulary.ts. */
+export function englishTokenizer(): BertTokenizerJson {
+  return wordPieceTokenizerJson(pieces, { lowercase: true, stripAccents: null });
 }

@@ -1,16 +1,9 @@
-/** The interface between text and token ids, implemented by WordPieceTokenizer, PipelineTokenizer and JsonTokenizer. */
-
-/**
- * One text, or a pair of texts, as the model reads it. Arrays have one entry per token unless stated
- * otherwise. They may be views of a buffer that other encodings share: read or copy them, but never write to
- * them or transfer their buffer.
- */
+/** Arrays have an entry per token and may share a buffer: never write to them or transfer their buffer. */
 export interface Encoding {
-  /** Vocabulary ids, including those of the added special tokens. */
   readonly ids: Int32Array;
-  /** Token types (segment ids): 0 and, for the second text of a pair, 1. */
+  /** Segment ids: 0 and, for the second text of a pair, 1. */
   readonly typeIds: Int32Array;
-  /** Which text a token comes from: 0 the first, 1 the second of a pair, -1 none (added by the tokenizer). */
+  /** 0 or 1 for the first or second text, -1 for tokens that the tokenizer adds. */
   readonly sequenceIds: Int32Array;
   /**
    * Two entries per token: start and end (exclusive) in UTF-16 code units of the text that `sequenceIds`
@@ -20,21 +13,16 @@ export interface Encoding {
    * Null if they are unknown: {@link Tokenizer.withoutOffsets}.
    */
   readonly offsets: Int32Array | null;
-  /** How many pieces `maxLength` cut off, of both texts together. */
+  /** Pieces that `maxLength` cut off, of both texts. */
   readonly truncated: number;
 }
 
 export interface EncodeOptions {
-  /**
-   * The most tokens that the encoding may have, including added special tokens, which are always kept. Of a
-   * pair, the longer text is cut first, at its end. Default: no limit.
-   */
+  /** In tokens, added ones included, which always stay. The longer text of a pair is cut first. Default: no limit. */
   readonly maxLength?: number;
-  /** A second text, read after the first. */
   readonly pair?: string;
 }
 
-/** Ids of the five tokens that have a meaning of their own in BERT. */
 export interface SpecialTokenIds {
   readonly pad: number;
   readonly unknown: number;
@@ -43,15 +31,15 @@ export interface SpecialTokenIds {
   readonly mask: number;
 }
 
-/** Turns text into token ids. Synchronous; not to be shared between threads. */
+/** Synchronous; not to be shared between threads. */
 export interface Tokenizer {
-  /** The highest id plus one: how many rows a table of token embeddings needs. */
+  /** The highest id plus one. */
   readonly vocabularySize: number;
   readonly specialTokens: SpecialTokenIds;
   /** The part of its file for which the places of pieces aren't known; absent if all encodings have offsets. */
   readonly withoutOffsets?: string;
-  /** @throws RangeError if `maxLength` has no room for the special tokens, which are always added. */
+  /** @throws RangeError if `maxLength` has no room for the special tokens. */
   encode(text: string, options?: EncodeOptions): Encoding;
-  /** The vocabulary's entry for an id, with `##` and the like; undefined if there is none. */
+  /** The vocabulary's entry, with `##` and the like. */
   token(id: number): string | undefined;
 }

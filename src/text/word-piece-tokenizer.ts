@@ -12,23 +12,17 @@ import { anyOf } from './steps/aligned-text.js';
 import type { Tokenizer } from './tokenizer.js';
 import type { AddedToken, SpecialTokenNames } from './tokenizer-json.js';
 
-/** BERT's normalisation and word splitting in one pass, which keeps each character's place in the text. */
-
-/** The options of a BertNormalizer. */
 export interface BertNormalization {
   /** Delete control characters and U+FFFD. */
   readonly cleanText: boolean;
-  /** Make every Han ideograph a word of its own. */
+  /** Make every ideograph a word. */
   readonly handleChineseCharacters: boolean;
   /** Decompose (NFD) and remove nonspacing marks. */
   readonly stripAccents: boolean;
   readonly lowercase: boolean;
 }
 
-/**
- * What a character does to the word being read, by its code unit. UNSEEN ones are classified when they are
- * first met; NEEDS_LOOKUP ones aren't a character alone, or don't stay one.
- */
+/** UNSEEN code units are classified when first met; NEEDS_LOOKUP ones aren't, or don't stay, one character. */
 const UNSEEN = 0;
 const JOINS = 1;
 const ENDS = 2;
@@ -42,29 +36,25 @@ interface Character {
 }
 
 const INITIAL_UNITS = 64;
-/** The room for a longer word is released at the next text, so that one huge word doesn't take up memory for good. */
+/** Longer buffers are released at the next text. */
 const MAX_KEPT_UNITS = 1 << 14;
 
-/** Lone surrogates are read as this, as the conversion to UTF-8 does. */
+/** Replaces a lone surrogate, as the conversion to UTF-8 does. */
 const REPLACEMENT = 0xfffd;
 
-/**
- * Reads the words of a text one after another: `read(text)`, then `next()` until it returns false. The word
- * is in the fields, which the next one overwrites.
- */
+/** `read(text)`, then `next()` until it returns false; each overwrites the word in the fields. */
 export class WordReader {
-  /** The word's normalised UTF-16 code units; the first `length` of them are in use. */
+  /** Normalised UTF-16 code units; the first `length` are in use. */
   units = new Uint16Array(INITIAL_UNITS);
-  /** For each of `units`, where the character it came from starts and ends in the text, in code units. */
+  /** Where the character of each unit starts and ends in the text, in code units. */
   starts = new Int32Array(INITIAL_UNITS);
   ends = new Int32Array(INITIAL_UNITS);
   length = 0;
 
   readonly #normalization: BertNormalization;
-  /** Role and form of every code unit that is a character alone and stays one; filled in when first met. */
+  /** For each code unit that is a character alone and stays one. */
   readonly #roles = new Uint8Array(0x10000);
   readonly #forms = new Uint16Array(0x10000);
-  /** The characters that don't fit into these tables. */
   readonly #characters = new Map<number, Character>();
   #text = '';
   #position = 0;
@@ -75,7 +65,6 @@ export class WordReader {
     this.#roles.fill(NEEDS_LOOKUP, 0xd800, 0xe000);
   }
 
-  /** Starts reading `text`, or its part [start, end). */
   read(text: string, start = 0, end = text.length): void {
     if (this.units.length > MAX_KEPT_UNITS) this.#resize(INITIAL_UNITS);
     this.#text = text;
@@ -83,7 +72,7 @@ export class WordReader {
     this.#end = end;
   }
 
-  /** @returns whether there was another word. */
+  /** False after the last word. */
   next(): boolean {
     const text = this.#text;
     const end = this.#end;
@@ -165,7 +154,7 @@ export class WordReader {
   }
 }
 
-/** Takes one character through BertNormalizer and BertPreTokenizer, in this order. */
+/** BertNormalizer, then BertPreTokenizer. */
 function normalizeCharacter(codePoint: number, normalization: BertNormalization): Character {
   const readAs = codePoint >= 0xd800 && codePoint <= 0xdfff ? REPLACEMENT : codePoint;
   if (normalization.cleanText && deletedCharacters.has(readAs)) return { role: VANISHES, form: '' };
@@ -182,10 +171,7 @@ function normalizeCharacter(codePoint: number, normalization: BertNormalization)
   return { role: alone ? STANDS_ALONE : JOINS, form };
 }
 
-/**
- * Decomposes a single character. The reference also brings the marks of several characters into
- * canonical order, which makes a difference only if two marks that aren't removed stand in another order.
- */
+/** The reference also brings marks into canonical order, which matters only for marks that aren't removed. */
 function stripAccents(character: string, codePoint: number): string {
   const decomposed = undecomposed.has(codePoint) ? character : character.normalize('NFD');
   return Array.from(decomposed)
@@ -193,7 +179,7 @@ function stripAccents(character: string, codePoint: number): string {
     .join('');
 }
 
-/** BERT's own tokenizer: a single pass over the text, exact offsets, the same ids as the Rust `tokenizers` package. */
+/** A single pass, exact offsets, the ids of the Rust `tokenizers` package. */
 
 interface WordPieceTokenizerOptions extends WordPieceOptions {
   readonly normalization: BertNormalization;
@@ -235,23 +221,21 @@ export function createWordPieceTokenizer(options: WordPieceTokenizerOptions): To
   return new PieceTokenizer({ ...options, findPieces });
 }
 
-/** Unicode's white space, not that of `\s`, which includes U+FEFF and excludes U+0085. */
+/** Unicode's white space; `\s` includes U+FEFF and excludes U+0085. */
 function isSpace(text: string, at: number): boolean {
   return whitespace.has(text.charCodeAt(at));
 }
 
 export interface WordPieceOptions {
-  /** Piece to id. */
   readonly vocabulary: ReadonlyMap<string, number>;
-  /** Id of the token for a word that can't be split. */
+  /** The token for a word that can't be split. */
   readonly unknownId: number;
-  /** What pieces inside a word start with in the vocabulary: `##`. */
+  /** What pieces inside a word start with: `##`. */
   readonly continuingPrefix: string;
-  /** A word of more characters (code points) is unknown as a whole. */
+  /** Code points; a longer word is unknown as a whole. */
   readonly maxCharactersPerWord: number;
 }
 
-/** A word as WordReader gives it. */
 type Word = Pick<WordReader, 'units' | 'starts' | 'ends' | 'length'>;
 
 export class WordPieceVocabulary {
@@ -265,7 +249,7 @@ export class WordPieceVocabulary {
     this.#maxCharactersPerWord = maxCharactersPerWord;
   }
 
-  /** Adds the pieces of a word, or only the unknown token if a part of the word is not a piece. */
+  /** Only the unknown token if a part of the word is not a piece. */
   split(word: Word, pieces: PieceBuffer): void {
     const { units, starts, ends, length } = word;
     const trie = this.#trie;

@@ -9,32 +9,25 @@ import {
 } from './tokenizer-json.js';
 import { WordReader } from './word-piece-tokenizer.js';
 
-/** Learns a WordPiece vocabulary from texts, as Hugging Face's WordPieceTrainer does. */
+/** Learns a WordPiece vocabulary as Hugging Face's WordPieceTrainer does. */
 
 interface WordPieceTrainingOptions {
-  /** The most entries that the vocabulary may have, including special tokens. */
+  /** Special tokens included. */
   readonly vocabularySize: number;
   readonly lowercase: boolean;
-  /** Name of the texts' language in English, as in `training_config.language`. Default `english`. */
+  /** The language's English name. Default `english`. */
   readonly language?: string;
-  /** A pair of pieces is merged only if it occurs this often. Default 2. */
+  /** How often a pair must occur to be merged. Default 2. */
   readonly minFrequency?: number;
-  /** How many of the most frequent characters get pieces of their own. Default 6,000. */
+  /** The most frequent characters that get pieces. Default 6,000. */
   readonly limitAlphabet?: number;
 }
 
-/**
- * Trains a BERT-style tokenizer. The same texts give the same vocabulary, whatever their order.
- *
- * Characters become the first pieces and the most frequent pair of neighbours is merged until the vocabulary
- * is full. The alphabet gets at most half of the vocabulary, so that `vocabularySize` is never exceeded.
- * @throws RangeError if `vocabularySize` has no room for more than the special tokens.
- */
+/** Independent of the texts' order; at most half is alphabet. @throws RangeError if only special tokens have room. */
 export function trainWordPiece(texts: Iterable<string>, options: WordPieceTrainingOptions): BertTokenizerJson {
   return runToEnd(wordPieceSteps(texts, options));
 }
 
-/** As {@link trainWordPiece}, step by step. */
 export function* wordPieceSteps(texts: Iterable<string>, options: WordPieceTrainingOptions): Steps<BertTokenizerJson> {
   const { vocabularySize, lowercase, language = 'english', minFrequency = 2, limitAlphabet = 6000 } = options;
   const specialTokens = Object.keys(TRAINED_SPECIAL_TOKENS);
@@ -64,7 +57,7 @@ function* countWords(texts: Iterable<string>, lowercase: boolean, stripAccents: 
   return counts;
 }
 
-/** The `limit` most frequent characters (among equals, the lower code points), in the order of code points. */
+/** In the order of code points; among equals, lower code points are kept. */
 function* mostFrequentCharacters(words: ReadonlyMap<string, number>, limit: number): Steps<string[]> {
   const counts = new Map<string, number>();
   for (const [word, count] of words) {
@@ -78,15 +71,12 @@ function* mostFrequentCharacters(words: ReadonlyMap<string, number>, limit: numb
     .sort(byCodePoints);
 }
 
-/** The order of code points, which differs from that of UTF-16 above U+D7FF. */
+/** Differs from the order of UTF-16 above U+D7FF. */
 function byCodePoints(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/**
- * Words as piece ids, one per character; characters outside the alphabet are left out. Adds to `pieces` the
- * characters that occur inside words, with their prefix.
- */
+/** One piece per character; those outside the alphabet are left out. Adds characters inside words to `pieces`. */
 function* segment(words: ReadonlyMap<string, number>, pieces: string[]): Steps<SegmentedWords> {
   const idOf = new Map(pieces.map((piece, id) => [piece, id]));
   const inside = new Set<string>();
@@ -110,22 +100,21 @@ function* segment(words: ReadonlyMap<string, number>, pieces: string[]): Steps<S
   return { symbols, counts: sorted.map(([, count]) => count) };
 }
 
-/** A possible merge of two neighbouring symbols, with the words in which to do it. */
 interface Merge {
   readonly left: number;
   readonly right: number;
-  /** How often the pair occurred when it was last counted. */
+  /** When last counted. */
   readonly count: number;
   readonly words: readonly number[];
 }
 
-/** The most frequent merge first, among equals the one with the lowest symbol ids. */
+/** Among equals, the lowest symbol ids. */
 function comesBefore(a: Merge, b: Merge): boolean {
   if (a.count !== b.count) return a.count > b.count;
   return a.left !== b.left ? a.left < b.left : a.right < b.right;
 }
 
-/** The words to learn from; `symbols[i]` are the piece ids of word i, `counts[i]` how often it occurs. */
+/** `symbols[i]` are the piece ids of word i, `counts[i]` how often it occurs. */
 interface SegmentedWords {
   readonly symbols: number[][];
   readonly counts: readonly number[];
@@ -137,13 +126,10 @@ interface MergingOptions {
   readonly continuingPrefix: string;
 }
 
-/** Two symbol ids as one number: ids stay far below 2²⁶. */
+/** Ids stay far below 2²⁶. */
 const PAIR_BASE = 2 ** 26;
 
-/**
- * Adds merged pieces to `pieces` (id = index) until there are `vocabularySize`, or no pair occurs `minFrequency` times.
- * Changes the words' symbols. Steps and tie-breaking are those of Hugging Face's BpeTrainer.
- */
+/** Adds merged pieces (id = index) and changes the words; order and ties as in Hugging Face's BpeTrainer. */
 function* mergePairs(pieces: string[], words: SegmentedWords, options: MergingOptions): Steps<void> {
   const { vocabularySize, minFrequency, continuingPrefix } = options;
   const idOf = new Map(pieces.map((piece, id) => [piece, id]));
@@ -179,10 +165,9 @@ function* mergePairs(pieces: string[], words: SegmentedWords, options: MergingOp
   }
 }
 
-/** How often each pair of neighbours occurs, kept up to date while words are merged. */
 class PairCounts {
   readonly #counts = new Map<number, number>();
-  /** The words in which a pair has newly occurred since the last `takeNew`. */
+  /** The words with new occurrences of a pair since the last `takeNew`. */
   #new = new Map<number, number[]>();
   readonly #words: SegmentedWords;
 
@@ -203,7 +188,6 @@ class PairCounts {
     return this.#counts.get(left * PAIR_BASE + right) ?? 0;
   }
 
-  /** The pairs that have newly occurred since the last call. */
   takeNew(): Merge[] {
     const merges: Merge[] = [];
     for (const [pair, words] of this.#new) {
@@ -216,7 +200,7 @@ class PairCounts {
     return merges;
   }
 
-  /** Replaces the pair in one word, left to right. The pair's own count stays, as in the reference. */
+  /** Left to right. The pair's own count stays, as in the reference. */
   mergeIn(word: number, { left, right }: Pick<Merge, 'left' | 'right'>, merged: number): void {
     const symbols = this.#words.symbols[word] ?? [];
     let kept = 0;

@@ -33,7 +33,7 @@ const names: LayerNames = {
 const layerName = (group: number, inner: number): string =>
   `encoder.albert_layer_groups.${group}.albert_layers.${inner}`;
 
-/** The names of the layers in the order in which they compute; layers of a group share their weights. */
+/** The layers in the order in which they compute; those of a group share their weights. */
 function layersOf({ num_hidden_layers, num_hidden_groups, inner_group_num }: Config): string[] {
   return Array.from({ length: num_hidden_layers }, (_, layer) => {
     const group = Math.floor(layer / (num_hidden_layers / num_hidden_groups));

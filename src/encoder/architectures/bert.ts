@@ -13,12 +13,13 @@ import {
   innerHead,
   plainHead,
   reasonAgainstHeads,
+  robertaHead,
   type Stack,
   stack,
   stackParameters,
 } from '../parts.js';
 
-/** What BERT's config.json has, and most others took over, in the order in which it is written. */
+/** The fields of BERT's config.json in the order in which they are written. */
 export const bertFields = {
   vocab_size: field.vocabulary,
   hidden_size: field.width,
@@ -37,7 +38,6 @@ export const bertFields = {
   position_embedding_type: z.literal('absolute').default('absolute'),
 };
 
-/** With or without token types. */
 type BertLike = z.infer<z.ZodObject<typeof bertFields>> & {
   readonly model_type: string;
   readonly type_vocab_size?: number;
@@ -49,7 +49,6 @@ export const reasonAgainstBertHeads = ({
 }: Pick<BertLike, 'hidden_size' | 'num_attention_heads'>): string | undefined =>
   reasonAgainstHeads('hidden_size', hidden_size, 'num_attention_heads', num_attention_heads);
 
-/** The fields that nearly all architectures have under these names. */
 type Geometry = Pick<
   BertLike,
   | 'vocab_size'
@@ -62,7 +61,7 @@ type Geometry = Pick<
   | 'initializer_range'
 >;
 
-/** Those of an encoder without token types whose positions count from 0. @param headDropout of its heads. */
+/** For an encoder without token types whose positions count from 0. */
 export function traitsOf(config: Geometry, headDropout: number): EncoderTraits {
   return {
     vocabularySize: config.vocab_size,
@@ -85,7 +84,6 @@ export const bertWidths = (config: BertLike) => ({
   deviation: config.initializer_range,
 });
 
-/** What its layers compute, apart from the biases of the scores. */
 export const bertLayerOptions = (config: BertLike) => ({
   heads: config.num_attention_heads,
   width: config.hidden_size,
@@ -95,7 +93,6 @@ export const bertLayerOptions = (config: BertLike) => ({
   epsilon: config.layer_norm_eps,
 });
 
-/** The layers of an encoder, between its embeddings and its heads. */
 interface Layers<Config> {
   parameters(config: Config): readonly ParameterSpec[];
   /** Shapes: hidden [tokens*batch, width] → the same, or [batch, width] for `first`. */
@@ -124,23 +121,21 @@ const bertLayers: Layers<BertLike> = {
     }),
 };
 
-/** What an encoder has in common with BERT goes without saying; these are the differences. */
 interface BertVariant<Config extends BertLike>
   extends Pick<ArchitectureDefinition<Config>, 'name' | 'classes' | 'prefix' | 'schema'> {
   /** Position of the first token, after those that belong to padding. Default 0. */
   firstPosition?(config: Config): number;
-  /** The linear layer from embeddings of another width to hidden states. Default: none. */
+  /** A layer from embeddings of another width to hidden states. Default: none. */
   projection?(config: Config): { readonly name: string; readonly inputs: number } | undefined;
   /** Default: BERT's, under BERT's names. */
   readonly layers?: Layers<Config>;
-  /** How many layers compute. Default: `num_hidden_layers`. */
   layerCount?(config: Config): number;
   readonly textHead: InnerHead;
-  /** Dropout of both heads. Default: `classifier_dropout`, or else that of the hidden states. */
+  /** Default: `classifier_dropout`, or else that of the hidden states. */
   headDropout?(config: Config): number;
 }
 
-/** An encoder with BERT's embeddings, BERT's fields in its config.json, and a linear layer per token as token head. */
+/** An encoder with BERT's embeddings and fields, and a linear layer per token as token head. */
 export function bertLike<Config extends BertLike>({
   firstPosition = () => 0,
   projection = () => undefined,
@@ -202,18 +197,45 @@ export function bertLike<Config extends BertLike>({
   });
 }
 
-const schema = z.object({
-  model_type: z.literal('bert'),
-  ...bertFields,
-  type_vocab_size: field.types.default(2),
-});
-
 /** BERT (Devlin et al. 2019): LayerNorm after each block, token types, GELU by the error function, a pooler. */
 export const bert = bertLike({
   name: 'BERT',
   classes: { bert: 'Bert' },
   prefix: 'bert.',
-  schema,
+  schema: z.object({ model_type: z.literal('bert'), ...bertFields, type_vocab_size: field.types.default(2) }),
   // The pooler belongs to BertModel, so its name has the prefix.
   textHead: { inner: 'bert.pooler.dense', classifier: 'classifier', activation: 'tanh', dropsInput: false },
+});
+
+/** RoBERTa (Liu et al. 2019), XLM-R (Conneau et al. 2020), CamemBERT (Martin et al. 2020). */
+export const roberta = bertLike({
+  name: 'RoBERTa',
+  classes: { roberta: 'Roberta', 'xlm-roberta': 'XLMRoberta', camembert: 'Camembert' },
+  prefix: 'roberta.',
+  schema: z.object({
+    model_type: z.enum(['roberta', 'xlm-roberta', 'camembert']),
+    ...bertFields,
+    pad_token_id: field.tokenId.default(1),
+    type_vocab_size: field.types.default(2),
+  }),
+  // The rows before belong to padding and to no token.
+  firstPosition: ({ pad_token_id }) => pad_token_id + 1,
+  textHead: robertaHead,
+});
+
+/** The discriminator of ELECTRA (Clark et al. 2020); the small one projects its embeddings to a greater width. */
+export const electra = bertLike({
+  name: 'ELECTRA',
+  classes: { electra: 'Electra' },
+  prefix: 'electra.',
+  schema: z.object({
+    model_type: z.literal('electra'),
+    ...bertFields,
+    embedding_size: field.width.default(128),
+    type_vocab_size: field.types.default(2),
+  }),
+  projection: ({ embedding_size: inputs, hidden_size }) =>
+    inputs === hidden_size ? undefined : { name: 'embeddings_project', inputs },
+  // RoBERTa's head with another activation, as the authors have it.
+  textHead: { ...robertaHead, activation: 'gelu' },
 });

@@ -85,10 +85,7 @@ function reasonAgainst(config: DebertaConfig): string | undefined {
   return reasonAgainstBertHeads(config);
 }
 
-/**
- * DeBERTa's second version and third (He et al. 2021a, 2021b) exactly as Hugging Face's DebertaV2Model computes it:
- * attention between contents and relative positions. Its convolution, which only v2's largest have, is refused.
- */
+/** DeBERTa v2 and v3 (He et al. 2021a, 2021b) as transformers has them; the largest v2's convolution is refused. */
 export const debertaV2 = architecture<DebertaConfig>({
   name: 'DeBERTa',
   classes: { 'deberta-v2': 'DebertaV2' },
@@ -170,14 +167,13 @@ function layerParameters(config: DebertaConfig, layer: string): ParameterSpec[] 
   ];
 }
 
-/** The linear layer that projects positions for a term; without `share_att_key`, it is one of its own. */
+/** Without `share_att_key`, each term has a projection of its own. */
 const projectionOf = (term: PositionTerm, { share_att_key }: DebertaConfig): string =>
   `${share_att_key ? '' : 'pos_'}${term === 'c2p' ? 'key' : 'query'}_proj`;
 
 const ownProjections = (config: DebertaConfig): string[] =>
   config.relative_attention && !config.share_att_key ? termsOf(config).map((term) => projectionOf(term, config)) : [];
 
-/** Each once, whatever config.json repeats. */
 const termsOf = ({ pos_att_type }: DebertaConfig): PositionTerm[] => [...new Set(pos_att_type)];
 
 function embed(builder: EncoderBuilder, config: DebertaConfig, inputs: EncoderInputs): Tensor {
@@ -196,7 +192,6 @@ function embed(builder: EncoderBuilder, config: DebertaConfig, inputs: EncoderIn
   return builder.dropout(normed, config.hidden_dropout_prob);
 }
 
-/** A term's positions, for all layers: the table, and what reads it by distance. */
 interface TermPositions {
   readonly term: PositionTerm;
   readonly table: Tensor;
@@ -254,13 +249,13 @@ function debertaLayer(
 
 /** How relative positions become rows of the table (He et al. 2021, equation 3; v2 with logarithmic buckets). */
 export interface RelativePositions {
-  /** Distances below half of it have a row each; above, rows grow logarithmically wider. 0: no buckets. */
+  /** Distances below half of it have a row each; above, rows grow logarithmically wider. 0: none. */
   readonly buckets: number;
   /** Distance from which on all share a row. */
   readonly largest: number;
 }
 
-/** Half the rows of the table: distance 0 has this row. */
+/** The row of distance 0: half the rows of the table. */
 function spanOf({ buckets, largest }: RelativePositions): number {
   return buckets > 0 ? buckets : largest;
 }
@@ -282,17 +277,12 @@ function bucketOf({ buckets, largest }: RelativePositions, distance: number): nu
 
 const log32 = (x: number): number => Math.fround(Math.log(Math.fround(x)));
 
-/** Content-to-position and position-to-content: which parts the scores have besides content-to-content. */
+/** Content-to-position and position-to-content. */
 type PositionTerm = 'c2p' | 'p2c';
 
-/** The rows of the distances between the tokens of a batch, for one of the terms. */
 type DistanceRows = (x: Tensor) => Tensor;
 
-/**
- * What reads a table's rows by the distance of two tokens: [rows, width] → [2*tokens, width]. The distance is that of a
- * query from a key: of column c, n − c for c2p, c − n for p2c, n being the number of tokens.
- * @param longest most tokens of a sequence.
- */
+/** [rows, width] → [2*tokens, width]: of n tokens, column c has distance n − c for c2p and c − n for p2c. */
 function distanceRows(
   { graph, form }: EncoderBuilder,
   inputs: EncoderInputs,
@@ -318,7 +308,7 @@ function distanceRows(
 
 interface PositionScores {
   readonly term: PositionTerm;
-  /** Projections of the positions by distance, [2*tokens, width]: keys for c2p, queries for p2c. */
+  /** [2*tokens, width]: keys for c2p, queries for p2c. */
   readonly projected: Tensor;
 }
 
@@ -327,11 +317,7 @@ interface DisentangledAttention extends Omit<SelfAttention, 'biases'> {
   readonly positions: readonly PositionScores[];
 }
 
-/**
- * Attention whose scores are sums of products of contents and of positions (He et al. 2021, equation 4). Scores by
- * distance are brought to their places by `relativeToAbsolute`; as all texts share the positions, one product per head
- * serves the whole batch. Shapes: hidden [tokens*batch, width] → the same.
- */
+/** He et al. 2021, equation 4. Shapes: hidden [tokens*batch, width] → the same. */
 function disentangledAttention(
   builder: EncoderBuilder,
   inputs: EncoderInputs,

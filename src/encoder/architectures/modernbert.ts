@@ -6,7 +6,6 @@ import { inPart, layerNormParameters, linearParameters, type ParameterSpec, weig
 import { activate, field, type SelfAttention } from '../parts.js';
 import { reasonAgainstBertHeads, traitsOf } from './bert.js';
 
-/** Which tokens a layer's tokens attend to: all, or those in a window. */
 const kindField = z.enum(['full_attention', 'sliding_attention']);
 type LayerKind = z.infer<typeof kindField>;
 
@@ -37,13 +36,12 @@ const schema = z.object({
     .positive()
     .max(2 ** 20)
     .default(128),
-  // How transformers before 5 wrote which layers have a window and how fast the angles grow, and how it does since.
+  // The names before and since transformers 5.
   global_attn_every_n_layers: z.int().positive().optional(),
   global_rope_theta: z.number().positive().optional(),
   local_rope_theta: z.number().positive().nullable().optional(),
   layer_types: z.array(kindField).optional(),
   rope_parameters: z.object({ full_attention: ropeField, sliding_attention: ropeField }).optional(),
-  // The head over the first token is the only one that is computed here.
   classifier_pooling: z
     .enum(['cls', 'mean'])
     .default('cls')
@@ -83,10 +81,7 @@ function reasonAgainst(config: ModernBertConfig): string | undefined {
   return reasonAgainstBertHeads(config);
 }
 
-/**
- * ModernBERT (Warner et al. 2024) exactly as Hugging Face's ModernBertModel computes it: rotary positions, windows of
- * attention in most layers, GEGLU, LayerNorm before each block.
- */
+/** ModernBERT (Warner et al. 2024) exactly as ModernBertModel of transformers computes it. */
 export const modernBert = architecture<ModernBertConfig>({
   name: 'ModernBERT',
   classes: { modernbert: 'ModernBert' },
@@ -133,7 +128,6 @@ export const modernBert = architecture<ModernBertConfig>({
   tokenHead: { classifier: 'classifier', inner: headParameters, transform: head },
 });
 
-/** How the layers of one kind see the other tokens. */
 interface View {
   readonly rotation: Rotation;
   readonly bias: Tensor;
@@ -216,25 +210,20 @@ function head(builder: EncoderBuilder, config: ModernBertConfig, x: Tensor): Ten
   return builder.dropout(builder.layerNorm(activated, HEAD_NORM, config.norm_eps), config.classifier_dropout);
 }
 
-/** Cosines and sines of the angles by which a head's numbers are turned, [tokens, 1, 1, half a head] each. */
+/** [tokens, 1, 1, half a head] each. */
 interface Rotation {
   readonly cos: Tensor;
   readonly sin: Tensor;
 }
 
 interface Angles {
-  /** Numbers of a head, even. */
   readonly width: number;
   /** How slowly the last pairs of a head's numbers are turned. */
   readonly theta: number;
-  /** Most tokens of a sequence. */
   readonly longest: number;
 }
 
-/**
- * The angles of rotary positions (Su et al. 2021, equation 15): position / theta^(2i / width) for pair i, in float32 as
- * transformers computes them. Their cosines and sines are tables, since GPUs compute cosines of large angles coarsely.
- */
+/** Su et al. 2021, equation 15, in float32. Tables, since GPUs compute cosines of large angles coarsely. */
 function rotation({ graph }: EncoderBuilder, inputs: EncoderInputs, { width, theta, longest }: Angles): Rotation {
   const half = width / 2;
   const frequencies = Array.from({ length: half }, (_, pair) =>
@@ -250,10 +239,7 @@ function rotation({ graph }: EncoderBuilder, inputs: EncoderInputs, { width, the
   return { cos: rowsOf(Math.cos), sin: rowsOf(Math.sin) };
 }
 
-/**
- * The attention bias with a window: each token attends to those at most `reach` tokens before or after it.
- * @returns [batch, 1, tokens, tokens].
- */
+/** Each token attends to those at most `reach` tokens before or after it. [batch, 1, tokens, tokens]. */
 function windowBias({ graph }: EncoderBuilder, inputs: EncoderInputs, reach: number): Tensor {
   const positions = graph.cast(inputs.positions(), 'float32');
   const away = graph.subtract(graph.reshape(positions, ['tokens', 1]), graph.reshape(positions, [1, 'tokens']));
@@ -262,17 +248,13 @@ function windowBias({ graph }: EncoderBuilder, inputs: EncoderInputs, reach: num
 }
 
 interface RotaryAttention extends Pick<SelfAttention, 'heads' | 'width' | 'dropout'> {
-  /** Name of the linear layer that gives queries, keys and values side by side. */
   readonly name: string;
   readonly rotation: Rotation;
-  /** Added to the scores, broadcast to [batch, heads, tokens, tokens]. */
+  /** Broadcast to [batch, heads, tokens, tokens]. */
   readonly bias: Tensor;
 }
 
-/**
- * Attention whose queries and keys are turned by angles that grow with their positions, so that a score depends on
- * their distance. Shapes: hidden [tokens*batch, width] → the same.
- */
+/** Shapes: hidden [tokens*batch, width] → the same. */
 function rotaryAttention(
   builder: EncoderBuilder,
   hidden: Tensor,
@@ -294,11 +276,10 @@ function rotaryAttention(
   return graph.reshape(graph.transpose(context, [2, 0, 1, 3]), ['tokens*batch', width]);
 }
 
-/** Axes of [tokens, batch, heads, width of a head]. */
 const HEADS = 2;
 const WITHIN_HEAD = 3;
 
-/** Number i of a head's first half and of its second make up a pair, which is turned by angle i. */
+/** Number i of a head's first half and number i of its second make up a pair, which is turned by angle i. */
 function turned({ graph }: EncoderBuilder, x: Tensor, { cos, sin }: Rotation): Tensor {
   const width = Number(x.shape[WITHIN_HEAD]);
   const first = graph.slice(x, WITHIN_HEAD, 0, width / 2);
@@ -309,18 +290,15 @@ function turned({ graph }: EncoderBuilder, x: Tensor, { cos, sin }: Rotation): T
 }
 
 interface GatedFeedForward {
-  /** Names of the two linear layers; the inner one gives two halves of `innerWidth` numbers each. */
+  /** The inner layer gives two halves of `innerWidth` numbers each. */
   readonly inner: string;
   readonly outer: string;
   readonly innerWidth: number;
-  /** Probability of dropout before the outer layer. */
+  /** Before the outer layer. */
   readonly dropout: number;
 }
 
-/**
- * W₂·(GELU(a) ⊙ b) with a and b the halves of W₁x (Shazeer 2020, GEGLU); where gradients are needed, with the factors
- * of {@link Graph.gaussianGate} folded into the two layers. Shapes: x [rows, width] → [rows, width].
- */
+/** GEGLU (Shazeer 2020): W₂·(GELU(a) ⊙ b), a and b the halves of W₁x. Shapes: x [rows, width] → [rows, width]. */
 function gatedFeedForward(
   builder: EncoderBuilder,
   x: Tensor,

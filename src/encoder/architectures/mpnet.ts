@@ -5,9 +5,8 @@ import { inPart, weight } from '../parameter.js';
 import { bertLayerNames, type LayerNames, robertaHead, type Stack, stack, stackParameters } from '../parts.js';
 import { bertFields, bertLayerOptions, bertLike, bertWidths } from './bert.js';
 
-/** Buckets of distances: half for tokens before, half for tokens after, as transformers computes them. */
 const BUCKETS = 32;
-/** Distances from which on all are in the last bucket. */
+/** All distances from here on are in the last bucket. */
 const MAX_DISTANCE = 128;
 
 const { classifier_dropout, ...fields } = bertFields;
@@ -33,10 +32,7 @@ const BIAS = 'encoder.relative_attention_bias.weight';
 
 const stackOf = ({ num_hidden_layers }: Config): Stack => ({ layers: num_hidden_layers, stem: 'encoder.layer', names });
 
-/**
- * MPNet (Song et al. 2020): BERT's layers without token types, and a bias of the attention scores for each head by how far
- * apart two tokens are, the same in every layer.
- */
+/** MPNet (Song et al. 2020): BERT without token types, with a bias of each head's scores by the tokens' distance. */
 export const mpnet = bertLike<Config>({
   name: 'MPNet',
   classes: { mpnet: 'MPNet' },
@@ -61,11 +57,7 @@ export const mpnet = bertLike<Config>({
   textHead: robertaHead,
 });
 
-/**
- * The bias of each pair of an asked token and another: [heads, tokens, tokens], or [heads, 1, tokens] for the first token.
- * A table has the bucket of every distance that can be; the buckets' rows are picked by multiplying with a matrix of
- * zeros and ones, whose gradient is dense.
- */
+/** [heads, asked tokens, tokens]. Rows are picked by a product with zeros and ones, whose gradient is dense. */
 function distanceBias(builder: EncoderBuilder, config: Config, inputs: EncoderInputs, asked: 'all' | 'first'): Tensor {
   const { graph } = builder;
   const farthest = config.max_position_embeddings;
@@ -83,10 +75,7 @@ function distanceBias(builder: EncoderBuilder, config: Config, inputs: EncoderIn
   return graph.transpose(shaped, [2, 0, 1]);
 }
 
-/**
- * The bucket of a distance: exact up to 7 tokens, then wider and wider (as in T5, Raffel et al. 2020).
- * @param distance of a token from the asked one, in tokens; negative before it.
- */
+/** Exact up to 7, then wider and wider (as in T5, Raffel et al. 2020). @param distance negative to tokens before. */
 export function bucketOf(distance: number): number {
   const half = BUCKETS / 2;
   const exact = half / 2;

@@ -6,7 +6,6 @@ import { HashTable, largestIds } from '../hash-table.js';
 import type { TagTransitions } from './tag-lattice.js';
 import { type HashedFeatures, MAX_FEATURES_A_WORD, MAX_KEPT_WORDS, WordFeatureHasher } from './word-features.js';
 
-/** Weights of features as they come out of training. */
 interface FeatureWeights {
   /** [features] */
   readonly hashes: Int32Array;
@@ -15,11 +14,10 @@ interface FeatureWeights {
   readonly width: number;
 }
 
-/** A linear-chain conditional random field over features of words; its weights are bytes, in memory as in the file. */
+/** A linear-chain CRF; its weights are bytes, in memory as in the file. */
 export class CrfExpert {
   readonly #features: HashTable;
   readonly #hasher = new WordFeatureHasher();
-  /** A bag for each of some words. */
   readonly #table: ByteTable;
   readonly #stored: ByteWeights;
 
@@ -33,7 +31,7 @@ export class CrfExpert {
     this.#features = HashTable.of(stored.hashes);
   }
 
-  /** @param maxBytes rough limit of the file: features are left out, those whose largest weight is smallest first. */
+  /** @param maxBytes rough limit of the file: features whose largest weight is smallest are left out. */
   static fromWeights(features: FeatureWeights, transitions: TagTransitions, maxBytes: number): CrfExpert {
     const { hashes, weights, width } = features;
     const tags = transitions.start.length;
@@ -52,12 +50,12 @@ export class CrfExpert {
     return this.transitions.start.length;
   }
 
-  /** The score of each tag for each word. [words, tags] */
+  /** [words, tags] */
   emissions(words: readonly string[]): Float32Array {
     return runToEnd(this.emissionsInSteps(words));
   }
 
-  /** The same in steps of some milliseconds, between which other sentences may be scored. [words, tags] */
+  /** Takes steps of some milliseconds. [words, tags] */
   *emissionsInSteps(words: readonly string[]): Generator<undefined, Float32Array> {
     const { tags } = this;
     const emissions = new Float32Array(words.length * tags);
@@ -77,7 +75,6 @@ export class CrfExpert {
     return emissions;
   }
 
-  /** The features of `count` words, with what each byte of their weights counts. */
   #fillBags({ hashes, starts }: HashedFeatures, count: number): void {
     const { bags, values } = this.#table;
     const { scales } = this.#stored;
@@ -119,12 +116,11 @@ export class CrfExpert {
   }
 }
 
-/** The version of what is hashed; a change of the features in word-features.ts raises it. */
+/** Raise it when the features in word-features.ts change. */
 const FEATURES_VERSION = '1';
 
-/** How many words the kernel sums at once; a text with more takes several calls. */
+/** A text with more words takes several calls of the kernel. */
 const WORDS_AT_ONCE = 64;
-/** How many words of a long text are scored in a step. */
 const WORDS_A_STEP = 16 * WORDS_AT_ONCE;
 
 /** A hash, a scale in float16 and a byte for each tag. */

@@ -1,33 +1,26 @@
-/** Log-scores of one tag after another; −Infinity where it may not follow. */
+/** Log-scores; −Infinity where one tag may not follow another. */
 export interface TagTransitions {
   /** Of each tag at the first word. [tags] */
   readonly start: Float32Array;
-  /** Of each tag after each, the earlier one first. [tags, tags] */
+  /** The earlier tag first. [tags, tags] */
   readonly between: Float32Array;
 }
 
-/**
- * All paths of tags through a sentence, each as probable as the exponential of its sum of emissions and
- * transitions: the forward-backward algorithm in log space (Rabiner 1989, III; Lafferty et al. 2001). The
- * transitions must leave at least one path open; otherwise every probability is NaN.
- */
+/** Forward-backward in log space (Rabiner 1989; Lafferty et al. 2001). If no path is open, every probability is NaN. */
 export class TagLattice {
-  /** Logarithm of the sum over all paths; 0 for a sentence without words. */
+  /** 0 for a sentence without words. */
   readonly logPartition: number;
   readonly #tags: number;
   readonly #words: number;
   readonly #matrix: LogMatrix;
-  /** Log of the sum over the paths from the start to each tag, its own emission included. [words, tags] */
+  /** Over the paths from the start to each tag, its own emission included. [words, tags] */
   readonly #forward: Float64Array;
-  /** Log of the sum over the paths from each tag to the end, its own emission included; computed on first use. */
+  /** Over the paths from each tag to the end, its own emission included. [words, tags] */
   #onward: Float64Array | undefined;
   readonly #emissions: Float32Array;
   readonly #transitions: TagTransitions;
 
-  /**
-   * @param emissions [words, tags], finite.
-   * @param matrix of the transitions between tags: made once where many sentences have the same ones.
-   */
+  /** @param emissions [words, tags], finite. */
   constructor(
     emissions: Float32Array,
     transitions: TagTransitions,
@@ -43,7 +36,7 @@ export class TagLattice {
     this.logPartition = this.#words === 0 ? 0 : logSumExp(last);
   }
 
-  /** Posterior probability of each tag at each word. [words, tags] */
+  /** [words, tags] */
   marginals(): Float32Array {
     const onward = this.#sumOnward();
     return this.#emissions.map((emission, at) =>
@@ -51,7 +44,7 @@ export class TagLattice {
     );
   }
 
-  /** How often each tag follows each, the earlier one first, in the mean over all paths. [tags, tags] */
+  /** The mean over all paths, the earlier tag first. [tags, tags] */
   expectedTransitions(): Float64Array {
     const tags = this.#tags;
     const onward = this.#sumOnward();
@@ -69,11 +62,7 @@ export class TagLattice {
     return counts;
   }
 
-  /**
-   * The probability that the words from `from` on have exactly these tags and that the word after them, if
-   * any, has none of the tags `notAfter`.
-   * @param tags at least one, and no more than there are words from `from` on.
-   */
+  /** The probability of exactly these tags from `from` on, with none of `notAfter` after them. */
   spanProbability(from: number, tags: readonly number[], notAfter: readonly number[] = []): number {
     const [first = 0] = tags;
     let log = this.#forward[from * this.#tags + first] ?? 0;
@@ -87,7 +76,7 @@ export class TagLattice {
     return Math.exp(log + rest - this.logPartition);
   }
 
-  /** Log of the sum over the paths from `word` to the end that follow the tag `previous`. */
+  /** Over the paths from `word` to the end that follow `previous`. */
   #logOfRest(previous: number, word: number, notAfter: readonly number[]): number {
     if (word >= this.#words) return 0;
     const onward = this.#sumOnward().subarray(word * this.#tags, (word + 1) * this.#tags);
@@ -126,7 +115,7 @@ export class TagLattice {
   }
 }
 
-/** ln Σ exp(logs[i]), without overflow; −Infinity if there are none. */
+/** Without overflow; −Infinity if there are none. */
 function logSumExp(logs: ArrayLike<number>): number {
   let largest = Number.NEGATIVE_INFINITY;
   for (let at = 0; at < logs.length; at += 1) largest = Math.max(largest, logs[at] ?? 0);
@@ -139,13 +128,12 @@ function logSumExp(logs: ArrayLike<number>): number {
 /** Sums below this have lost precision. */
 const SMALLEST_SUM = 1e-290;
 
-/** One row of an array of logarithms [any, size], which a product reads or writes. */
 interface LogRow {
   readonly logs: Float64Array;
   readonly at: number;
 }
 
-/** A square matrix, given by the logarithms of its entries, that multiplies vectors given by theirs. */
+/** A square matrix and vectors, given by the logarithms of their entries. */
 export class LogMatrix {
   readonly #entries: Float64Array;
   readonly #factors: Float64Array;
@@ -170,7 +158,6 @@ export class LogMatrix {
     this.#multiply(input, output, 1, this.#size);
   }
 
-  /** Sums over the index whose stride is `inner`, for each value of the index whose stride is `outer`. */
   #multiply(input: LogRow, output: LogRow, inner: number, outer: number): void {
     const size = this.#size;
     const factors = this.#factors;
@@ -194,17 +181,11 @@ export class LogMatrix {
   }
 }
 
-/**
- * The path of tags with the highest sum of emissions and transitions (Viterbi 1967); among equals, the one
- * with the lower id at the last word where they differ.
- * @param emissions [words, tags], finite.
- * @param transitions must leave at least one path open, or the result is meaningless.
- * @returns a tag id for each word.
- */
+/** Viterbi 1967; of equal paths, the lower id at the last difference. @param emissions [words, tags], finite. */
 export function viterbi(emissions: Float32Array, { start, between }: TagTransitions): Int32Array {
   const tags = start.length;
   const words = emissions.length / tags;
-  /** The tag before each tag at each word on the best path to it. [words, tags] */
+  /** The tag before each tag on the best path to it. [words, tags] */
   const previous = new Int32Array(emissions.length);
   let scores = new Float64Array(tags);
   let next = new Float64Array(tags);

@@ -7,29 +7,24 @@ import { TagLattice, type TagTransitions } from './tag-lattice.js';
 import { MAX_FEATURES_A_WORD, WordFeatureHasher } from './word-features.js';
 
 export interface CrfTrainingOptions {
-  /** How many tags there are; their ids are below this number. */
   readonly tags: number;
-  /** 32-bit integer: decides the order of the sentences and which features are left out when. */
   readonly seed: number;
   readonly signal: AbortSignal;
-  /** Passes over the sentences. Default: 8, or up to 40 if sentences are few. */
+  /** Default: 8, or up to 40 if sentences are few. */
   readonly passes?: number;
-  /** Strength of the L2 regularisation. Default 0.5. */
+  /** L2. Default 0.5. */
   readonly regularization?: number;
-  /** Rough limit of the file in bytes: the features that matter least are left out. Default 8 million. */
+  /** Default 8 million: the features that matter least are left out. */
   readonly maxBytes?: number;
 }
 
 const MIN_PASSES = 8;
 const MAX_PASSES = 40;
-/** How many sentences to learn from over all passes, as far as the limits of passes allow. */
+/** Over all passes. */
 const STEPS = 30_000;
 const MAX_WEIGHTS = 2 ** 24;
 
-/**
- * Trains a linear-chain conditional random field (Lafferty et al. 2001). The same arguments give bit-identical weights.
- * @throws AbortedError soon after the signal fires.
- */
+/** Lafferty et al. 2001. The same arguments give bit-identical weights. @throws AbortedError */
 export async function trainCrfExpert(
   sentences: readonly TaggedWords[],
   options: CrfTrainingOptions,
@@ -50,10 +45,10 @@ export async function trainCrfExpert(
   return CrfExpert.fromWeights(weights, training.transitions, maxBytes);
 }
 
-/** Bytes for each feature of each word: its id, and its place in the table while features are chosen. */
+/** Its id, and its place in the table while features are chosen. */
 const BYTES_A_FEATURE = 24;
 
-/** Bytes of memory that {@link trainCrfExpert} takes at most, roughly. */
+/** A rough upper bound. */
 export function crfExpertBytes(sentences: readonly TaggedWords[], tags: number): number {
   const words = sentences.reduce((sum, sentence) => sum + sentence.words.length, 0);
   const longest = sentences.reduce((most, sentence) => Math.max(most, sentence.words.length), 0);
@@ -67,7 +62,7 @@ function defaultPasses(sentences: number): number {
   return Math.min(MAX_PASSES, Math.max(MIN_PASSES, Math.ceil(STEPS / Math.max(1, sentences))));
 }
 
-/** A sentence that isn't empty, and where its words start among those of all sentences. */
+/** Not empty. */
 interface PlacedSentence extends TaggedWords {
   readonly firstWord: number;
 }
@@ -82,10 +77,9 @@ function withFirstWords(sentences: readonly TaggedWords[]): PlacedSentence[] {
   return placed;
 }
 
-/** How many words must have a feature: those of a single word say little and make up most of the table. */
+/** Features of a single word say little and make up most of the table. */
 const MIN_WORDS = 2;
 
-/** The features that the most words have, numbered; at most `maxFeatures`. */
 function* chooseFeatures(
   sentences: readonly TaggedWords[],
   hasher: WordFeatureHasher,
@@ -120,7 +114,6 @@ function leastCount(counts: Int32Array, limit: number): number {
   return least;
 }
 
-/** The feature ids of every word, in the order of the sentences: one bag per word. */
 function* collectBags(
   sentences: readonly TaggedWords[],
   hasher: WordFeatureHasher,
@@ -151,11 +144,7 @@ function* collectBags(
 
 const COINS = 32;
 
-/**
- * Leaves out each id with probability ½.
- * @param kept where the others go; its ids and starts must have room for all.
- * @returns views of `kept`.
- */
+/** Leaves out each id with probability ½. @param kept needs room for all. @returns views of `kept`. */
 function dropHalf({ ids, starts }: IdBags, kept: IdBags, random: Random): IdBags {
   let coins = 0;
   let unused = 0;
@@ -181,55 +170,43 @@ function dropHalf({ ids, starts }: IdBags, kept: IdBags, random: Random): IdBags
   return { ids: kept.ids, starts: kept.starts.subarray(0, starts.length) };
 }
 
-/** Words and the tag id of each. */
 export interface TaggedWords {
   readonly words: readonly string[];
   readonly tags: readonly number[];
 }
 
-/**
- * The initial value of every sum of squared gradients: below 1, so that rare features learn in a few steps,
- * and not 0, with which every first step would be equally large, whatever its gradient.
- */
+/** Below 1, so that rare features learn in a few steps; not 0, which would make every first step equally large. */
 const FIRST_SQUARE = 0.1;
 
 const RATE = 0.2;
-/** Gradients of emissions below this (of 1 at most) are ignored: most words are certain after a pass or two. */
+/** Most words are certain after a pass or two. */
 const IGNORED_GRADIENT = 1e-3;
 
 const WEIGHTS_A_STEP = 2 ** 16;
 
 interface CrfTrainingInput {
   readonly sentences: readonly TaggedWords[];
-  /** One bag for each of their words. */
   readonly bags: IdBags;
   readonly features: number;
   readonly tags: number;
   readonly random: Random;
 }
 
-/**
- * Trains the weights with AdaGrad (Duchi et al. 2011), one step per sentence, on the negative log-likelihood. Each
- * feature is left out half of the time, so that affixes and context learn to do without the word itself (Sutton et al.
- * 2006, "Reducing weight undertraining in structured discriminative learning"). After each pass the weights are shrunk.
- */
+/** AdaGrad (Duchi et al. 2011), a step per sentence; features drop out half of the time (Sutton et al. 2006). */
 class CrfTraining {
   readonly transitions: TagTransitions;
-  /** Tags padded to whole vectors: the columns of all tables. */
+  /** Tags padded to whole vectors. */
   readonly width: number;
   readonly #start: AdaGradArrays;
   readonly #between: AdaGradArrays;
-  /** One bag of feature ids for each word of each sentence. */
   readonly #bags: IdBags;
-  /** Room for the bags of the longest sentence. */
   readonly #keptBags: IdBags;
-  /** Weights and squares [features, width]; gradients [words, width] have room for the longest sentence. */
+  /** Weights and squares [features, width]; gradients [words, width] of the longest sentence. */
   readonly #arrays: AdaGradArrays;
   readonly #kernels: Kernels;
   readonly #tags: number;
   readonly #random: Random;
 
-  /** Puts features and weights into one arena, with the kernels over it. */
   constructor({ sentences, bags, features, tags, random }: CrfTrainingInput) {
     this.#tags = tags;
     this.#random = random;
@@ -255,7 +232,6 @@ class CrfTraining {
     this.transitions = { start: this.#start.table, between: this.#between.table };
   }
 
-  /** Of the features. [features, width] */
   get weights(): Float32Array {
     return this.#arrays.table;
   }
@@ -267,11 +243,7 @@ class CrfTraining {
     }
   }
 
-  /**
-   * Takes a step on one sentence.
-   * @param firstWord where its words start among the bags.
-   * @param tags one for each of its words, and at least one.
-   */
+  /** @param tags one for each word of the sentence, and at least one. */
   #learn(firstWord: number, tags: readonly number[]): void {
     const arrays = this.#arrays;
     const starts = this.#bags.starts.subarray(firstWord, firstWord + tags.length + 1);
@@ -288,7 +260,7 @@ class CrfTraining {
     step(this.#between, loss.transitions.between);
   }
 
-  /** Pulls all weights towards 0: the proximal step of `strength` / 2 · Σ weight², each weight at its own rate. */
+  /** The proximal step of `strength` / 2 · Σ weight², each weight at its own rate. */
   *shrinking(strength: number): Steps<void> {
     for (const { table, squares } of [this.#arrays, this.#start, this.#between]) {
       for (let at = 0; at < table.length; at += 1) {
@@ -327,7 +299,6 @@ function zeroArrays(length: number): AdaGradArrays {
   };
 }
 
-/** The same step as the kernel's, for arrays outside the arena. */
 function step({ table, squares }: AdaGradArrays, gradients: Float32Array): void {
   for (const [at, gradient] of gradients.entries()) {
     const square = (squares[at] ?? 0) + gradient * gradient;
@@ -337,19 +308,14 @@ function step({ table, squares }: AdaGradArrays, gradients: Float32Array): void 
 }
 
 interface SentenceLoss {
-  /** −ln of the probability of the tags, in nats. */
+  /** In nats. */
   readonly loss: number;
   /** The derivatives by the emissions [words, tags] and by the transitions. */
   readonly emissions: Float32Array;
   readonly transitions: TagTransitions;
 }
 
-/**
- * Negative conditional log-likelihood and its gradient, which is the expected minus the observed counts
- * (Lafferty et al. 2001; Sha & Pereira 2003, eq. 3).
- * @param emissions [words, tags]
- * @param tags one for each word, and at least one.
- */
+/** Lafferty et al. 2001; Sha & Pereira 2003, eq. 3. @param emissions [words, tags] @param tags at least one. */
 export function sentenceLoss(
   emissions: Float32Array,
   transitions: TagTransitions,

@@ -2,9 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { runToEnd } from '../../system/index.js';
 import { combineHash, rememberedByCodePoint } from '../hash-table.js';
 
-/**
- * What a character counts as in a word's shape; letters that are neither upper nor lower case are classed by script.
- */
+/** Letters that are neither upper nor lower case are classed by script. */
 const CharacterClass = {
   upper: 1,
   lower: 2,
@@ -37,7 +35,7 @@ const characterClass = rememberedByCodePoint(
   (character) => patterns.find(([pattern]) => pattern.test(character))?.[1] ?? CharacterClass.other,
 );
 
-/** The column of each trait in a word's row; a trait is a 32-bit hash, or 0 if the word has none. */
+/** Columns of 32-bit hashes; 0 if the word has none. */
 const Trait = {
   word: 0,
   lower: 1,
@@ -58,14 +56,13 @@ const TRAITS = 13;
 const LONGEST_AFFIX = 4;
 const SEED = 0x2f0b4c47;
 
-/** What a word is without its sentence: its letters, affixes and shape, the same in every sentence. */
 interface WordTraits {
   /** Hashes by {@link Trait}. [TRAITS] */
   readonly traits: Int32Array;
   readonly capitalised: boolean;
 }
 
-/** Affixes are those of the lower-cased word, counted in code points; a short word is its own affix. */
+/** Affixes are those of the lower-cased word, in code points; a short word is its own affix. */
 function wordTraits(word: string): WordTraits {
   const traits = new Int32Array(TRAITS);
   const lower = codePointsOf(word.toLowerCase());
@@ -98,39 +95,31 @@ function hashAll(values: readonly number[]): number {
   return values.reduce(combineHash, SEED);
 }
 
-/** Traits that a word has by its place in the sentence, in the columns after {@link Trait}. */
+/** The columns after {@link Trait}. */
 const Context = {
-  /** First and last word of the run of capitalised words that it belongs to. */
+  /** The run of capitalised words that the word belongs to. */
   runFirst: TRAITS,
   runLast: TRAITS + 1,
-  /** The words before and after that run. */
   runBefore: TRAITS + 2,
   runAfter: TRAITS + 3,
-  /** How many words of the run precede and follow it. */
   runPlace: TRAITS + 4,
-  /** How many words precede and follow it in the sentence, each counted up to 3. */
+  /** Each counted up to 3. */
   place: TRAITS + 5,
   sentenceLength: TRAITS + 6,
   sentenceFirst: TRAITS + 7,
   sentenceLast: TRAITS + 8,
 } as const;
-/** Columns of a word's row of traits. */
 const COLUMNS = TRAITS + 9;
 const REACH = 2;
 
-/** A trait, and the word that has it: 0 for the word itself, −1 for the one before it. */
+/** 0 is the word itself, −1 the one before it. */
 type Part = readonly [column: number, offset: number];
 
-/** One feature for each offset. */
 const single = (column: number, offsets: readonly number[] = [0]): Part[][] =>
   offsets.map((offset) => [[column, offset]]);
-/** One feature made of several traits. */
 const joint = (...parts: Part[]): Part[][] => [parts];
 
-/**
- * Each template gives a word one feature, the hash of its parts, or none if a part is missing. The position
- * in this list is part of the hash: a change of order needs a new version in crf-expert.ts.
- */
+/** The position in this list is part of the hash: a change of order needs a new version in crf-expert.ts. */
 const templates: readonly (readonly Part[])[] = [
   single(Trait.word),
   single(Trait.lower, [-2, -1, 0, 1, 2]),
@@ -177,44 +166,41 @@ const templates: readonly (readonly Part[])[] = [
 
 export const MAX_FEATURES_A_WORD = templates.length;
 
-/** The parts of all templates, one template after the other: where their traits are, from a word's row on. */
+/** Positions relative to a word's row. */
 const partPlaces = Int32Array.from(templates.flat(), ([column, offset]) => offset * COLUMNS + column);
 const partEnds = Int32Array.from(templates, (_, index) => templates.slice(0, index + 1).flat().length);
 
 const BOUNDARY = 0x6b43a9b5;
 const NO_WORD: WordTraits = { traits: new Int32Array(TRAITS).fill(BOUNDARY), capitalised: false };
-/** How many words' traits are cached, in some 10 MB. */
+/** This takes some 10 MB. */
 const REMEMBERED_WORDS = 20_000;
-/** Longer sentences have a table of their own, so that one huge text doesn't take up memory for good. */
+/** Longer sentences have a table of their own. */
 export const MAX_KEPT_WORDS = 4096;
-/** Words whose traits are looked up in a step, of some milliseconds. */
+/** A step of some milliseconds. */
 const WORDS_A_STEP = 1000;
 
-/** The traits of a sentence's words, a row each; the table of a short sentence is overwritten by the next one. */
+/** A row each; the table of a short sentence is overwritten by the next one. */
 interface SentenceTraits {
   readonly table: Int32Array;
 }
 
-/** The features of a sentence's words as 32-bit hashes. */
 export interface HashedFeatures {
   /** What comes after the last start is left over from earlier sentences. */
   readonly hashes: Int32Array;
-  /** Where each word's features start; one more entry at the end. [words + 1] */
+  /** One more at the end. [words + 1] */
   readonly starts: Int32Array;
 }
 
-/** Hashes the features of words in their sentence; reuses its buffers and caches the traits of words. */
 export class WordFeatureHasher {
   readonly #remembered = new LRUCache<string, WordTraits>({ max: REMEMBERED_WORDS });
   #table = new Int32Array(0);
   #hashes = new Int32Array(0);
 
-  /** The features of all words. The hashes are overwritten by the next call. */
+  /** Overwritten by the next call. */
   hash(words: readonly string[]): HashedFeatures {
     return this.hashesOf(runToEnd(this.read(words)), 0, words.length);
   }
 
-  /** The features of `count` words from `first` on. The hashes are overwritten by the next call. */
   hashesOf({ table }: SentenceTraits, first: number, count: number): HashedFeatures {
     if (this.#hashes.length < count * MAX_FEATURES_A_WORD) {
       this.#hashes = new Int32Array(2 * count * MAX_FEATURES_A_WORD);
@@ -228,7 +214,7 @@ export class WordFeatureHasher {
     return { hashes: this.#hashes, starts };
   }
 
-  /** The traits of a sentence, in a single step unless it is longer than {@link MAX_KEPT_WORDS}. */
+  /** Takes a single step unless the sentence is longer than {@link MAX_KEPT_WORDS}. */
   *read(words: readonly string[]): Generator<undefined, SentenceTraits> {
     const isLong = words.length > MAX_KEPT_WORDS;
     const all: WordTraits[] = [];
@@ -248,7 +234,7 @@ export class WordFeatureHasher {
     return this.#table.fill(0, 0, size);
   }
 
-  /** @returns the new end of the hashes. */
+  /** @returns the new end. */
   #hashWord(table: Int32Array, row: number, first: number): number {
     const hashes = this.#hashes;
     let end = first;
@@ -278,7 +264,7 @@ export class WordFeatureHasher {
   }
 }
 
-/** One row of traits for each word, between rows for what is outside the sentence. */
+/** Adds rows for what is outside the sentence. */
 function fillTable(table: Int32Array, words: readonly WordTraits[]): void {
   for (let row = 0; row < words.length + 2 * REACH; row += 1) {
     copyTraits(table, (words[row - REACH] ?? NO_WORD).traits, row * COLUMNS);
@@ -287,7 +273,7 @@ function fillTable(table: Int32Array, words: readonly WordTraits[]): void {
   fillRuns(table, words);
 }
 
-/** As `set`, which is slow for so few. */
+/** `set` is slow for so few. */
 function copyTraits(table: Int32Array, traits: Int32Array, row: number): void {
   for (let trait = 0; trait < TRAITS; trait += 1) table[row + trait] = traits[trait] ?? 0;
 }

@@ -1,22 +1,16 @@
 import { fields, type Shaped, shortText } from '../../system/index.js';
 import { UnknownPartError } from '../tokenizer-json.js';
 
-/** A text while it is normalised and split: its characters, and where each of them comes from. */
-
-/** What a lone surrogate is read as, as the conversion to UTF-8 does. */
+/** Replaces a lone surrogate, as the conversion to UTF-8 does. */
 const REPLACEMENT = '\ufffd';
 
-/**
- * Characters (code points) with the places in the source that they come from, counted in characters. Places are kept as
- * the Rust `tokenizers` package keeps them: a character that replaces others has the place of the first of them, one
- * that is put in that of the character before it.
- */
+/** Code points with their places in the source, as the Rust `tokenizers` package keeps them. */
 export class AlignedText {
   constructor(
     readonly characters: readonly string[],
     readonly starts: readonly number[],
     readonly ends: readonly number[],
-    /** Where the part of the source begins that this was made of. */
+    /** Where the part of the source begins. */
     readonly origin: number,
   ) {}
 
@@ -51,13 +45,11 @@ function isLoneSurrogate(character: string): boolean {
   return character.length === 1 && (character.charCodeAt(0) & 0xf800) === 0xd800;
 }
 
-/** Makes a text of another, from its first character to its last. */
 export class Rewriting {
   readonly #source: AlignedText;
   readonly #characters: string[] = [];
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
-  /** Characters of the source that are done. */
   #done = 0;
   #lastWasPutIn = false;
 
@@ -72,7 +64,6 @@ export class Rewriting {
     this.#lastWasPutIn = false;
   }
 
-  /** Puts in a character that comes from nothing in the source. */
   insert(character: string): void {
     this.#push(character, this.#done - 1);
     this.#lastWasPutIn = true;
@@ -82,7 +73,7 @@ export class Rewriting {
     this.#done += count;
   }
 
-  /** Leaves them out, but a character that was just put in then takes their place. */
+  /** Leaves them out; a character that was just put in takes their place. */
   mergeIntoLast(count: number): void {
     if (this.#lastWasPutIn) {
       const last = this.#characters.length - 1;
@@ -93,7 +84,6 @@ export class Rewriting {
     this.#done += count;
   }
 
-  /** The next `count` characters stay. */
   keep(count: number): void {
     const { characters } = this.#source;
     const end = Math.min(characters.length, this.#done + count);
@@ -134,7 +124,7 @@ export function mapped(text: AlignedText, map: (character: string) => string): A
   return rewriting.result();
 }
 
-/** Puts characters before the first one, with its place; an empty text stays empty. */
+/** The prefix has the place of the first character; an empty text stays empty. */
 export function prepended(text: AlignedText, prefix: string): AlignedText {
   const [first] = text.characters;
   if (first === undefined) return text;
@@ -149,30 +139,24 @@ export function prepended(text: AlignedText, prefix: string): AlignedText {
   return rewriting.result();
 }
 
-/** The patterns of tokenizer.json, and where they match. */
-
 /** UTF-16 code units; o200k's pattern has 500. */
 export const MAX_PATTERN = 4096;
 
 /** `{ "String": "…" }` or `{ "Regex": "…" }`. */
 export const patternShape = fields({}, { String: shortText(MAX_PATTERN), Regex: shortText(MAX_PATTERN) }, 'refused');
 
-/** Characters from `from` up to `to`. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/**
- * A character or kind of character and how often it is repeated: ` {2,}`, `\s+`. What a longer pattern matches can
- * depend on the engine, and an untrusted one may take forever.
- */
+/** ` {2,}`, `\s+`: what longer patterns match depends on the engine, and an untrusted one may take forever. */
 const SIMPLE_PATTERN = /^(?<one>[^\\^$.|?*+()[\]{}]|\\s|\\n|\\r|\\t)(?<times>\+|\{\d{1,3}(?:,\d{0,3})?\})?$/u;
 
-/** White space of Unicode, which isn't that of JavaScript's `\s`. */
+/** Unicode's, which isn't JavaScript's `\s`. */
 const WHITE_SPACE = '\\p{White_Space}';
 
-/** @throws UnknownPartError for one whose matches aren't sure to be those of the Rust package. */
+/** @throws UnknownPartError for one whose matches may differ from the Rust package's. */
 export function compiledPattern({ String: plain, Regex: regex }: Shaped<typeof patternShape>): RegExp {
   if (plain !== undefined && plain !== '') return new RegExp(escaped(plain), 'gu');
   const { one, times = '' } = SIMPLE_PATTERN.exec(regex ?? '')?.groups ?? {};
@@ -184,13 +168,13 @@ function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-/** Finds the longest of some texts at the leftmost place; undefined if there are none. */
+/** The longest at the leftmost place; undefined without texts. */
 export function anyOf(texts: Iterable<string>, flags: 'g' | 'gu'): RegExp | undefined {
   const longestFirst = [...texts].sort((a, b) => b.length - a.length);
   return longestFirst.length === 0 ? undefined : new RegExp(longestFirst.map(escaped).join('|'), flags);
 }
 
-/** Where a pattern matches, from left to right; empty matches are left out. */
+/** Left to right, without empty matches. */
 export function matchesOf(text: AlignedText, pattern: RegExp): Span[] {
   const joined = text.text();
   const spans: Span[] = [];
@@ -202,7 +186,7 @@ export function matchesOf(text: AlignedText, pattern: RegExp): Span[] {
   return spans;
 }
 
-/** Finds the character that begins at a code unit; units must be asked for in ascending order. */
+/** Units must be asked for in ascending order. */
 function places({ characters, length }: AlignedText, joined: string): (unit: number) => number {
   if (joined.length === length) return (unit) => unit;
   let index = 0;
@@ -213,7 +197,6 @@ function places({ characters, length }: AlignedText, joined: string): (unit: num
   };
 }
 
-/** Where single characters fit a description. */
 export function charactersThat(text: AlignedText, accepts: (character: string) => boolean): Span[] {
   const spans: Span[] = [];
   const { characters, length } = text;

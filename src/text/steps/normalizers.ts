@@ -34,12 +34,12 @@ import {
   Rewriting,
 } from './aligned-text.js';
 
-/** SentencePiece's table of what characters become, `precompiled_charsmap`, applied as the Rust `tokenizers` package does. */
+/** SentencePiece's `precompiled_charsmap`, applied as the Rust `tokenizers` package does. */
 
-/** A longer group of characters is looked up character by character: as in the Rust package, in bytes of UTF-8. */
+/** A longer group is looked up character by character, as in the Rust package. */
 const MAX_GROUP_BYTES = 5;
 
-/** What a character becomes at most, in bytes of UTF-8; Unicode's longest compatible form has 33. */
+/** The longest compatible form of Unicode has 33 bytes in UTF-8. */
 export const MAX_FORM_BYTES = 64;
 
 const PLAIN = 1;
@@ -47,7 +47,7 @@ const REWRITTEN = 2;
 
 const NUL = 0;
 
-/** The bits of a unit of the Darts double array (Yata 2008): label, distance to the children, whether a value ends here. */
+/** Units of the Darts double array (Yata 2008): label, distance to the children, whether a value ends here. */
 const VALUE_BITS = 0x7fffffff;
 const HAS_VALUE = 1 << 8;
 const LABEL_BITS = 0x800000ff | 0;
@@ -55,15 +55,15 @@ const IS_FAR = 1 << 9;
 
 class CharacterMap {
   readonly #units: Int32Array;
-  /** What characters become, in UTF-8, each ended by a NUL. */
+  /** UTF-8, each ended by a NUL. */
   readonly #forms: Buffer;
-  /** By group of characters; undefined: it stays. */
+  /** By group of characters; undefined if it stays. */
   readonly #known = new Map<string, string | undefined>();
-  /** What is known of each ASCII character: 0 nothing yet, {@link PLAIN} or {@link REWRITTEN}. */
+  /** By ASCII character: 0 unknown, {@link PLAIN} or {@link REWRITTEN}. */
   readonly #plain = new Uint8Array(0x80);
   #groups: Intl.Segmenter | undefined;
 
-  /** @param base64 as tokenizer.json has it. @param file named in errors. @throws ModelFolderError */
+  /** @throws ModelFolderError */
   constructor(base64: string, file: string) {
     const bytes = Buffer.from(base64, 'base64');
     const size = bytes.length >= 4 ? bytes.readUInt32LE(0) : 0;
@@ -78,7 +78,7 @@ class CharacterMap {
     }
   }
 
-  /** A group of characters that readers see as one is looked up as a whole, then its characters one by one. */
+  /** First a whole grapheme cluster, then its characters. */
   apply(text: AlignedText): AlignedText {
     if (text.characters.every((character) => this.#isPlain(character))) return text;
     const rewriting = new Rewriting(text);
@@ -101,7 +101,6 @@ class CharacterMap {
     return rewriting.result();
   }
 
-  /** Whether a character is ASCII and stays. */
   #isPlain(character: string): boolean {
     if (character >= '\u0080' || character === '\r') return false;
     this.#plain[character.charCodeAt(0)] ||= this.#form(character) === undefined ? PLAIN : REWRITTEN;
@@ -165,7 +164,7 @@ function longestForm(forms: Buffer): number {
   return longest;
 }
 
-/** Whether two such characters side by side are never one group: ASCII, kana, ideographs and Korean syllables. */
+/** ASCII, kana, ideographs and Korean syllables: two of them are never one group. */
 function standsAlone(character: string): boolean {
   if (character < '\u0080') return character !== '\r' && character !== '\n';
   if (character < '\u3041') return false;
@@ -182,7 +181,7 @@ function childrenOf(node: number, unit: number): number {
   return node ^ ((unit >>> 10) << ((unit & IS_FAR) >>> 6));
 }
 
-/** @param count how many characters become `form`. @param isFirst nothing stands before them. */
+/** @param count characters that become `form`. @param isFirst nothing stands before them. */
 function rewrite(rewriting: Rewriting, count: number, form: string, isFirst: boolean): void {
   const characters = Array.from(form);
   const added = Math.max(0, characters.length - count);
@@ -196,18 +195,13 @@ function rewrite(rewriting: Rewriting, count: number, form: string, isFirst: boo
   else rewriting.mergeIntoLast(removed);
 }
 
-/**
- * The normalisation forms of Unicode (UAX #15) with the places of all characters. The runtime decomposes and composes
- * single characters; their order and what composes with what follow the Rust crate that `tokenizers` uses, so that the
- * places are equal, too.
- */
+/** UAX #15 with the places of all characters. Order and composition follow the Rust crate, so places are equal, too. */
 
 type CanonicalForm = 'NFC' | 'NFD' | 'NFKC' | 'NFKD';
 
-/** A character on its way to its form. */
 interface Part {
   readonly character: string;
-  /** Characters of the text that it replaces; 0 for one that a decomposition added. */
+  /** 0 for one that a decomposition added. */
   readonly replaces: number;
 }
 
@@ -227,7 +221,7 @@ const isAscii = (character: string): boolean => character < '\u0080';
 
 function decompose(characters: readonly string[], form: 'NFD' | 'NFKD'): Part[] {
   const parts: Part[] = [];
-  /** Where the marks begin that may still change their order. */
+  /** Where marks begin that may still change their order. */
   let marks = 0;
   for (const character of characters) {
     let replaces = 1;
@@ -249,7 +243,7 @@ function decomposition(character: string, form: 'NFD' | 'NFKD'): string {
   return character.normalize(form);
 }
 
-/** Brings the marks from `from` on into canonical order; equal ones keep theirs. */
+/** Equal marks keep their order. */
 function sortMarks(parts: Part[], from: number): void {
   if (parts.length - from < 2) return;
   const sorted = parts.splice(from).sort((a, b) => order(a.character, b.character));
@@ -261,7 +255,7 @@ function order(a: string, b: string): number {
   return comesAfter(b, a) ? -1 : 0;
 }
 
-/** Whether the combining class of one mark is higher than that of another. */
+/** Compares combining classes. */
 function comesAfter(a: string, b: string): boolean {
   return (a + b).normalize('NFD') !== a + b;
 }
@@ -273,7 +267,7 @@ const HIGHEST_CLASS = '\u0345';
 const starters = new Map<string, boolean>();
 const MAX_KNOWN_STARTERS = 1 << 14;
 
-/** Whether the combining class of a decomposed character is 0. */
+/** Whether its combining class is 0. */
 function isStarter(character: string): boolean {
   if (character < '\u0300') return true;
   const known = starters.get(character);
@@ -285,7 +279,7 @@ function isStarter(character: string): boolean {
   return !isMark;
 }
 
-/** Composes what can be (UAX #15, D117): a mark is kept from its starter by one of the same or a higher class. */
+/** UAX #15, D117: a mark of the same or a higher class keeps another from its starter. */
 function compose(parts: readonly Part[]): Part[] {
   const composed: Part[] = [];
   let starter: Part | undefined;
@@ -328,11 +322,9 @@ function joined(starter: Part, part: Part): Part | undefined {
   return { character, replaces: starter.replaces + part.replaces };
 }
 
-/** The normalisers of tokenizer.json as functions that keep track of places. */
-
 export type Normalizer = (text: AlignedText) => AlignedText;
 
-/** UTF-16 code units that a step puts into a text at once. */
+/** UTF-16 code units. */
 export const MAX_INSERTED = 64;
 type Maker = (part: unknown, file: string) => Normalizer;
 
@@ -381,7 +373,7 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ],
 ]);
 
-/** @throws UnknownPartError for a type that isn't in the table. @throws ModelFolderError for wrong fields. */
+/** @throws UnknownPartError for an unknown type. @throws ModelFolderError for wrong fields. */
 export function makeNormalizer(part: unknown, file: string): Normalizer {
   if (part === null || part === undefined) return (source) => source;
   const { type } = requireShape(fields({ type: text }, {}), part, file, 'normalizer');
@@ -390,7 +382,7 @@ export function makeNormalizer(part: unknown, file: string): Normalizer {
   return make(part, file);
 }
 
-/** Character by character: in a whole word JavaScript, unlike Rust, would make the last Σ a ς. */
+/** Character by character: JavaScript, unlike Rust, would make a last Σ a ς. */
 const lowercased: Normalizer = (source) =>
   mapped(source, (character) => (character < '\u0080' ? lowerAscii(character) : character.toLowerCase()));
 
@@ -481,7 +473,7 @@ function withSpacesAroundIdeographs(source: AlignedText): AlignedText {
   return mapped(source, (character) => (ideographs.has(codeOf(character)) ? ` ${character} ` : character));
 }
 
-/** Of SentencePiece's rules for translation: characters that vanish, and such that become spaces. */
+/** SentencePiece's rules for translation: characters that vanish, and those that become spaces. */
 const nmtDeleted = codePointSet('1-8 b e-1f 7f 8f 9f');
 const nmtSpaces = codePointSet('9-a c-d 1680 200b-200f 2028-2029 2581 feff fffd');
 

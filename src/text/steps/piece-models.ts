@@ -21,12 +21,10 @@ import { PriorityQueue } from '../priority-queue.js';
 import { CONTINUING_PREFIX, idShape, MAX_CHARACTERS_PER_WORD, UnknownPartError } from '../tokenizer-json.js';
 import { type WordPieceOptions, WordPieceVocabulary } from '../word-piece-tokenizer.js';
 
-/** The models of tokenizer.json: what splits a word into pieces. */
-
-/** A word's pieces, side by side. Several may share characters: bytes of one of them. */
+/** Several pieces may share a character: its bytes. */
 interface WordPieces {
   readonly ids: readonly number[];
-  /** Of each piece, the first of its characters, and the one after its last. */
+  /** Each piece's first character, and the one after its last. */
   readonly from: readonly number[];
   readonly to: readonly number[];
 }
@@ -34,17 +32,15 @@ interface WordPieces {
 export interface PieceModel {
   /** Piece to id. */
   readonly vocabulary: ReadonlyMap<string, number>;
-  /** Id of the piece for what isn't in the vocabulary; its text isn't the word's. Undefined: there is none. */
+  /** Undefined if there is none. */
   readonly unknownId: number | undefined;
-  /** Splits a word, given as its characters. */
   split(characters: readonly string[]): WordPieces;
 }
 
-/** Words that are kept, and how long they may be. */
 const MAX_KEPT = 1 << 13;
 const MAX_KEPT_CHARACTERS = 48;
 
-/** Splits each of the most recent words once. */
+/** Caches the most recent words. */
 class RememberedWords {
   readonly #words = new Map<string, WordPieces>();
   readonly #split: (characters: readonly string[]) => WordPieces;
@@ -65,32 +61,32 @@ class RememberedWords {
   }
 }
 
-/** Ids of the pieces for the bytes of a text; undefined if one has none. */
+/** Undefined if a byte has no piece. */
 function byteIds(vocabulary: ReadonlyMap<string, number>, text: string): number[] | undefined {
   const ids = Array.from(Buffer.from(text), (byte) => vocabulary.get(bytePiece(byte)));
   const known = ids.filter((id) => id !== undefined);
   return known.length === ids.length ? known : undefined;
 }
 
-/** A piece for one byte of UTF-8: `<0xE3>`. */
+/** `<0xE3>`. */
 function bytePiece(byte: number): string {
   return `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
 }
 
-/** Byte pair encoding (Sennrich et al. 2016): characters side by side are merged, the earliest learned pair first. */
+/** Sennrich et al. 2016. */
 
 interface BytePairOptions {
   readonly vocabulary: ReadonlyMap<string, number>;
   /** In the order in which they were learned. */
   readonly merges: readonly Merge[];
   readonly unknownId: number | undefined;
-  /** Whether unknown characters side by side are one piece. */
+  /** Unknown characters side by side are one piece. */
   readonly fusesUnknown: boolean;
-  /** Whether an unknown character becomes pieces for its bytes. */
+  /** An unknown character becomes pieces for its bytes. */
   readonly byteFallback: boolean;
-  /** Whether a word that is a piece itself is not split. */
+  /** A word that is a piece itself is not split. */
   readonly ignoresMerges: boolean;
-  /** What pieces inside a word start with, and what those at its end end with; '' for nothing. */
+  /** What pieces inside a word start with, and those at its end end with; '' for nothing. */
   readonly continuingPrefix: string;
   readonly wordSuffix: string;
 }
@@ -101,15 +97,14 @@ interface Merge {
   readonly merged: number;
 }
 
-/** More than any id, rank or length. */
 const FACTOR = 2 ** 24;
 
-/** Pieces while they are merged: side by side in a list that is linked both ways. */
+/** A list that is linked both ways. */
 interface Symbols {
   readonly ids: number[];
   readonly from: number[];
   readonly to: number[];
-  /** Index of the piece after each; the number of pieces at the end. */
+  /** The number of pieces at the end. */
   readonly next: number[];
   readonly previous: number[];
 }
@@ -118,7 +113,6 @@ class BytePairModel implements PieceModel {
   readonly vocabulary: ReadonlyMap<string, number>;
   readonly unknownId: number | undefined;
   readonly #options: BytePairOptions;
-  /** Rank by pair. */
   readonly #ranks = new Map<number, number>();
   readonly #words = new RememberedWords((characters) => this.#merge(characters));
 
@@ -163,7 +157,6 @@ class BytePairModel implements PieceModel {
     this.#enqueue(symbols, at, queue);
   }
 
-  /** Adds the pair that begins at a piece to what may be merged. */
   #enqueue(symbols: Symbols, at: number, queue: PriorityQueue<number>): void {
     const rank = this.#rankAt(symbols, at);
     if (rank !== undefined) queue.push(rank * FACTOR + at);
@@ -222,17 +215,17 @@ function remaining(symbols: Symbols): WordPieces {
   return { ids: those(symbols.ids), from: those(symbols.from), to: those(symbols.to) };
 }
 
-/** The most probable pieces of a word, by the probability of each alone (Kudo 2018), as SentencePiece finds them. */
+/** Maximises the product of the pieces' probabilities (Kudo 2018), as SentencePiece does. */
 
 interface UnigramOptions {
-  /** Pieces with the logarithms of their probabilities; the id is the place in the list. */
+  /** Pieces with logarithms of probabilities; the id is the place in the list. */
   readonly pieces: readonly (readonly [string, number])[];
   readonly unknownId: number;
-  /** Whether unknown text becomes pieces for its bytes. */
+  /** Unknown text becomes pieces for its bytes. */
   readonly byteFallback: boolean;
 }
 
-/** How much less probable an unknown character is than the least probable piece (SentencePiece's kUnkPenalty). */
+/** How far an unknown character is below the least probable piece (SentencePiece's kUnkPenalty). */
 const UNKNOWN_PENALTY = 10;
 
 class UnigramModel implements PieceModel {
@@ -272,7 +265,7 @@ class UnigramModel implements PieceModel {
     return pieces.reversed();
   }
 
-  /** For each place, the last piece of the most probable way to it: its id and its first character. */
+  /** The last piece of the most probable way to each place. */
   #bestPaths(characters: readonly string[]): { best: Int32Array; start: Int32Array } {
     const { length } = characters;
     const best = new Int32Array(length + 1);
@@ -300,7 +293,7 @@ class UnigramModel implements PieceModel {
     return { best, start };
   }
 
-  /** Unknown characters together may be a piece, though a less probable one than each alone. */
+  /** Less probable than each alone. */
   #addUnknown(characters: readonly string[], from: number, to: number, pieces: Pieces): void {
     const piece = characters.slice(from, to).join('');
     const id = this.vocabulary.get(piece);
@@ -310,7 +303,6 @@ class UnigramModel implements PieceModel {
   }
 }
 
-/** The UTF-16 code units of a word and, for each place between them, the character that begins there. */
 function unitsOf(characters: readonly string[]): { units: Uint16Array; characterAt: Int32Array } {
   const joined = characters.join('');
   const units = new Uint16Array(joined.length);
@@ -325,7 +317,7 @@ function unitsOf(characters: readonly string[]): { units: Uint16Array; character
   return { units, characterAt };
 }
 
-/** Pieces as they are found, from the last to the first. */
+/** Collects pieces from the last to the first. */
 class Pieces {
   readonly #ids: number[] = [];
   readonly #from: number[] = [];
@@ -342,12 +334,11 @@ class Pieces {
   }
 }
 
-/** Most UTF-16 code units of a piece: at each place of a text it is looked up so far. SentencePiece's have 16. */
+/** UTF-16 code units; SentencePiece's longest has 16. */
 const MAX_PIECE = 1024;
 const MAX_AFFIX = 64;
-/** Longest word that may be split: each place of it is looked up as far as a piece reaches. */
+/** Longer words aren't split. */
 const MAX_WORD_CHARACTERS = 1000;
-/** Characters of a piece that errors quote. */
 const MAX_QUOTED_CHARACTERS = 100;
 
 const affix = nullable(shortText(MAX_AFFIX));
@@ -376,15 +367,12 @@ const wordPieceShape = fields(
   },
 );
 const typeShape = fields({}, { type: text });
-/** Pieces with the logarithms of their probabilities. */
+/** Pieces with logarithms of probabilities. */
 export const listedPieces = listOf(pairOf(text, number()));
 const listedShape = fields({ vocab: listedPieces }, {});
 const mergedShape = fields({ merges: listOf(either(text, pairOf(text, text))) }, {});
 
-/**
- * @param file named in errors.
- * @throws UnknownPartError for another type. @throws ModelFolderError for wrong fields.
- */
+/** @throws UnknownPartError for another type. @throws ModelFolderError for wrong fields. */
 export function makePieceModel(part: unknown, file: string): PieceModel {
   const type = requireShape(typeShape, part, file, 'model').type ?? impliedType(part);
   if (type === 'Unigram') return unigram(part, file);
@@ -399,10 +387,10 @@ function impliedType(part: unknown): string {
   return shaped(mergedShape, part) ? 'BPE' : 'WordPiece';
 }
 
-/** Characters of all listed pieces, which become a tree: five times those of the largest list on the Hub. */
+/** Five times those of the largest list on the Hub. */
 const MAX_PIECES_CHARACTERS = 8_000_000;
 
-/** @throws ModelFolderError if the pieces are too long together. */
+/** @throws ModelFolderError */
 export function requirePiecesFit(pieces: readonly (readonly [string, number])[], file: string): void {
   const characters = pieces.reduce((sum, [piece]) => sum + piece.length, 0);
   if (characters <= MAX_PIECES_CHARACTERS) return;
@@ -462,13 +450,13 @@ function readMerges(
   });
 }
 
-/** As older files write them. */
+/** Older files write merges as one string. */
 function splitMerge(merge: string): [string, string] {
   const space = merge.indexOf(' ');
   return [merge.slice(0, space), merge.slice(space + 1)];
 }
 
-/** Reads a WordPiece model. @throws ModelFolderError */
+/** @throws ModelFolderError */
 export function readWordPieces(part: unknown, file: string): WordPieceOptions {
   const fields = requireShape(wordPieceShape, part, file, 'model');
   const vocabulary = readVocabulary(fields.vocab, file);
@@ -485,7 +473,7 @@ export function readWordPieces(part: unknown, file: string): WordPieceOptions {
   };
 }
 
-/** In a single pass: a first answer waits for it. @throws ModelFolderError for a piece whose id isn't one. */
+/** In a single pass, as a first answer waits for it. @throws ModelFolderError */
 function readVocabulary(vocab: Readonly<Record<string, unknown>>, file: string): ReadonlyMap<string, number> {
   const vocabulary = new Map<string, number>();
   const problem = { path: [], expected: '' };
@@ -526,7 +514,6 @@ class WordPieceModel implements PieceModel {
   }
 }
 
-/** Its code units, each with the character that it belongs to. */
 function wordOf(characters: readonly string[]) {
   const joined = characters.join('');
   const length = joined.length;

@@ -1,7 +1,0 @@
-import pieces from './english-vocabulary.json' with { type: 'json' };
-import { type BertTokenizerJson, wordPieceTokenizerJson } from './tokenizer-json.js';
-
-/** A lower-case WordPiece tokenizer of general English, 16,000 pieces; see models/recipes/english-vocabulary.ts. */
-export function englishTokenizer(): BertTokenizerJson {
-  return wordPieceTokenizerJson(pieces, { lowercase: true, stripAccents: null });
-}
