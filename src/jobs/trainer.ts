@@ -25,10 +25,16 @@ import { JobEvents, LastingTrouble, type TrainingEvent } from './job-events.js';
 import type { JobQueue } from './job-queue.js';
 import { type JobInformation, type JobRecord, toJobInformation, toModelRecord } from './job-record.js';
 import { JobRepository } from './job-repository.js';
-import { ModelUses } from './model-uses.js';
+import {
+  ModelUses,
+  removeUnused,
+  type UnusedModel,
+  type UnusedOptions,
+  unusedModels,
+  unusedSettings,
+} from './model-uses.js';
 import { readyModel } from './ready-models.js';
 import { internalsOf, type TrainerOptions, type TrainerSettings, trainerSettings } from './trainer-options.js';
-import { removeUnused, type UnusedModel, type UnusedOptions, unusedModels, unusedSettings } from './unused-models.js';
 
 export interface SignalOptions {
   readonly signal?: AbortSignal;

@@ -1,11 +1,15 @@
 import { resolve } from 'node:path';
 import { StorageError } from '../contract/index.js';
-import { checkCollection, checkKey, checkLimit, DEFAULT_LIMIT } from './arguments.js';
 import { FolderStore } from './folder-store.js';
 import { RecordFiles } from './record-files.js';
 import { Reserve } from './reserve.js';
 import {
+  checkCollection,
+  checkKey,
+  checkLimit,
+  DEFAULT_LIMIT,
   type JsonValue,
+  type KeyRange,
   type ListOptions,
   type Storage,
   type StoredRecord,
@@ -116,7 +120,7 @@ class FileStorage implements Storage {
   async #listing<T>(
     collection: string,
     { limit = DEFAULT_LIMIT, ...range }: ListOptions,
-    work: (range: Omit<ListOptions, 'limit'>, limit: number) => Promise<T>,
+    work: (range: KeyRange, limit: number) => Promise<T>,
   ): Promise<T> {
     checkCollection(collection);
     checkLimit(limit);

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { TemporaryDirectory } from '../system/index.js';
-import { checkCollection, checkKey, checkLimit, DEFAULT_LIMIT, isListed } from './arguments.js';
 import { FolderStore } from './folder-store.js';
 import {
+  checkCollection,
+  checkKey,
+  checkLimit,
+  DEFAULT_LIMIT,
+  isListed,
   type JsonValue,
   type ListOptions,
   type Storage,

@@ -18,10 +18,17 @@ import {
   unlinkWithEmptyParents,
   writeFlushed,
 } from '../system/index.js';
-import { isListed, type KeyRange } from './arguments.js';
 import { encodeFileName, escapeName, hashedName, unescapeName } from './file-name.js';
 import { KeyedQueue } from './keyed-queue.js';
-import { type JsonValue, type StoredRecord, type Version, VersionConflict, type Versioned } from './storage.js';
+import {
+  isListed,
+  type JsonValue,
+  type KeyRange,
+  type StoredRecord,
+  type Version,
+  VersionConflict,
+  type Versioned,
+} from './storage.js';
 
 /** The extension of a record's file. No directory's name has it, since a `.` in a key is escaped. */
 export const EXTENSION = '.json';

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { AbortedError, TrainingError, type TrainingStats } from '../contract/index.js';
+import * as z from 'zod';
+import { AbortedError, TrainingError, type TrainingStats, trainingStatsSchema } from '../contract/index.js';
 import type { CheckpointWeights, Encoder, ParameterSpec } from '../encoder/index.js';
 import {
   checkpointTensors,
@@ -19,11 +20,39 @@ import {
 import type { Scores, TrainingTask } from '../families/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import type { TextOutputs, TextWindow } from '../text/index.js';
-import type { TrainingState } from './checkpoint-state.js';
 import { type FrozenBackbone, learningOptions, trainedHead, wholeModel } from './frozen-backbone.js';
 import { type Hyperparameters, patienceFor, WARMUP_FRACTION } from './hyperparameters.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import { GOES_ON_LATER } from './training-run.js';
+
+/** State of a training between two steps: all that a checkpoint keeps besides the tensors. */
+const trainingStateSchema = z.strictObject({
+  /** Training is resumed only for the same request on the same rows. */
+  fingerprint: z.string(),
+  stats: trainingStatsSchema,
+  /** Optimizer steps taken. */
+  steps: z.int(),
+  /** How far the epoch in progress has come; absent between two epochs. */
+  epoch: z
+    .strictObject({
+      /** Batches trained on. */
+      batches: z.int(),
+      /** Sum of the losses of its examples so far, and their number. */
+      loss: z.number(),
+      examples: z.int(),
+      seconds: z.number(),
+    })
+    .exactOptional(),
+  /** Where the stream of dropout masks stands; `stream` names one that isn't the default. */
+  dropout: z.strictObject({
+    seed: z.number(),
+    position: z.number(),
+    stream: z.enum(['graph']).exactOptional(),
+  }),
+  /** Epoch (from 1) with the best value, and that value; absent before the first evaluation. */
+  best: z.strictObject({ epoch: z.int(), value: z.number() }).exactOptional(),
+});
+type TrainingState = z.infer<typeof trainingStateSchema>;
 
 export interface LoopInput {
   readonly task: TrainingTask;
@@ -222,7 +251,6 @@ class TrainingLoop {
     const { file, fingerprint } = this.#input.checkpoint;
     const checkpoint = await readCheckpoint(file);
     if (checkpoint === undefined) return false;
-    const { trainingStateSchema } = await import('./checkpoint-state.js'); // only a resumed run needs it
     const state = trainingStateSchema.safeParse(checkpoint.state).data;
     if (state === undefined || !isSameTraining(state.fingerprint, fingerprint)) return false;
     const { engine, learner } = this.#learning;
