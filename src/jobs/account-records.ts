@@ -28,7 +28,6 @@ export const COPIED = [...OF_A_JOB, JOB_REQUESTS, QUOTA, UPLOADS, JOBS] as const
 /** The records of an account as a whole, apart from its lease, which others may hold, and uploads, which have folders. */
 export const OF_AN_ACCOUNT = [JOB_REQUESTS, QUOTA] as const;
 
-/** Records listed at a time. */
 const LISTED_TOGETHER = 1000;
 /** Comes after every character of an id, so that the next account's keys come after it. */
 const AFTER_ALL = '/\uffff';
@@ -38,7 +37,6 @@ export function accountKey(app_id: string): string {
   return encodeURIComponent(app_id);
 }
 
-/** The account's name in a key. @returns undefined for a key of no account. */
 export function accountOf(key: string): string | undefined {
   try {
     const name = key.slice(0, Math.max(0, key.indexOf('/')));
@@ -49,7 +47,6 @@ export function accountOf(key: string): string | undefined {
   }
 }
 
-/** The id that a key of any collection ends in. */
 export function idIn(key: string): string {
   return key.slice(key.lastIndexOf('/') + 1);
 }

@@ -87,14 +87,12 @@ class EmbeddedWorker implements JobWorker {
     this.wake();
   }
 
-  /** Runs the waiting jobs, in the background. */
   wake(): void {
     this.#hasNews = true;
     if (this.#draining !== undefined || this.#isClosed) return;
     this.#draining = this.#drainWhileNews();
   }
 
-  /** Stops a job that has started: here, or once this worker gets it. */
   cancel(id: string): void {
     if (this.#run?.id === id) this.#run.stop('cancelled');
     else this.wake();
@@ -120,7 +118,6 @@ class EmbeddedWorker implements JobWorker {
     this.#draining = undefined; // at once, so that no news comes between
   }
 
-  /** Runs jobs until there is none, or one is left. */
   async #drain(): Promise<void> {
     this.#looking = this.#mayRunJobs();
     if (!(await this.#looking)) return;
@@ -189,7 +186,6 @@ class EmbeddedWorker implements JobWorker {
   }
 }
 
-/** A job in the hands of a handler. */
 class EmbeddedRun implements JobLease {
   readonly id: string;
   readonly #lease: AccountLease;

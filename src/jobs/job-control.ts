@@ -25,11 +25,9 @@ export class JobControl {
   readonly #started: Promise<void>;
   readonly #stopLooking: () => void;
   #worker: JobWorker | undefined;
-  /** Whether the queue may lack a job that has not ended. */
   #mayLackJobs = true;
   /** By {@link Clock.elapsed}. */
   #lookedForJobsAt: number;
-  /** Whether to look for deletions that killed processes left. */
   #mayLeaveFolders = true;
   #looking: Promise<void> | undefined;
   #isClosed = false;
@@ -44,7 +42,6 @@ export class JobControl {
     this.#started = this.#start();
   }
 
-  /** Queues a job that was just created. Never rejects. */
   async enqueue(id: string, created: StoredJob): Promise<void> {
     await this.#enqueue(id, created).catch(() => {
       this.#mayLackJobs = true;

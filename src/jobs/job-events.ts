@@ -17,7 +17,6 @@ export interface StateEvent {
 /** What `watch` gives: the states that a job enters, and the events of its run. */
 export type TrainingEvent = StateEvent | (TrainingRunEvent & { readonly id: string });
 
-/** Passes what happens to jobs on to their watchers. */
 export class JobEvents {
   readonly #jobs: JobRepository;
   readonly #clock: Clock;
@@ -35,7 +34,6 @@ export class JobEvents {
     if (storage !== undefined) onWrite(storage, this);
   }
 
-  /** A job was written. */
   written(id: string): void {
     if (id !== this.runningId && this.#watchers.has(id)) void this.#look(id);
   }
@@ -78,7 +76,6 @@ export class JobEvents {
     }
   }
 
-  /** Resolves when the job has ended. @throws as `watch` does. */
   async ended(id: string, signal?: AbortSignal): Promise<void> {
     for await (const _ of this.watch(id, signal));
   }
@@ -166,7 +163,6 @@ export class EventBuffer {
     this.#wake?.();
   }
 
-  /** Makes `next` reject at once. */
   abort(error: unknown): void {
     this.#pending = [];
     this.fail(error);

@@ -21,7 +21,6 @@ import { accountKey, JOB_INDEX, JOBS } from './account-records.js';
 import { createdMs, isWaiting, type JobRecord, keepDamaged, parseJob, type StoredJob, toJson } from './job-record.js';
 import { noteWrite } from './job-writes.js';
 
-/** How many ids are read at a time if all of a view are wanted. */
 const SCAN_LIMIT = 100;
 /** How many ids are read first of a view that probably has few. */
 const FEW = 4;
@@ -40,7 +39,6 @@ const statusViews: Readonly<Record<TrainingJobStatus, string>> = {
   CANCELLED: 'stop',
   DELETED: 'gone',
 };
-/** Jobs that have not ended. */
 export const OPEN_VIEW = 'open';
 /** DELETED jobs whose files may still be there. */
 export const LEFT_VIEW = 'left';
@@ -52,7 +50,6 @@ export type TaskOf = (type: ModelType) => ModelType;
 
 export type JobFilter = Pick<ListFilter, 'modelType' | 'trainingStatus'>;
 
-/** The views that a job belongs to. */
 export function viewsOf({ status, model_config, has_files }: JobRecord, taskOf: TaskOf): string[] {
   const view = statusViews[status];
   if (view === OPEN_VIEW) return [view];
@@ -97,7 +94,6 @@ export class JobIndex {
     this.#prefix = prefix;
   }
 
-  /** The markers of a job that is created together with them. */
   markers(id: string, views: readonly string[]): NewRecord[] {
     return views.map((view) => ({ collection: JOB_INDEX, key: this.#key(view, id), value: null }));
   }
@@ -106,7 +102,6 @@ export class JobIndex {
     await Promise.all(views.map((view) => this.#addMarker(this.#key(view, id), options)));
   }
 
-  /** Whether all these markers are there. */
   async has(id: string, views: readonly string[]): Promise<boolean> {
     const keys = views.map((view) => this.#key(view, id));
     const found = await Promise.all(keys.map((key) => this.#storage.read(JOB_INDEX, key)));
@@ -149,7 +144,6 @@ export class JobIndex {
     return { ids: ids.sort().reverse(), isLast: end === undefined };
   }
 
-  /** The ids of a view, oldest first, first a few and then many at a time. */
   async *oldest(view: string): AsyncGenerator<string[], void, undefined> {
     let after: string | undefined;
     for (let limit = FEW; ; limit = SCAN_LIMIT) {
@@ -184,7 +178,6 @@ export class JobIndex {
 }
 
 const DEFAULT_PAGE_LIMIT = 20;
-/** How many jobs are read at a time if all are wanted. */
 const READ_TOGETHER = 100;
 /** Each conflict means that another write succeeded, so this many in a row mean a broken storage. */
 const MAX_WRITE_ATTEMPTS = 100;
@@ -194,13 +187,6 @@ const URGENT: WriteOptions = { isUrgent: true };
 
 /** Far longer than the creation of a job takes. */
 const CREATION_MS = 10 * 60_000;
-
-interface UpdateOptions {
-  /** What a missing job is called in the error. Default `training job`. */
-  readonly resource?: 'model' | 'training job';
-  /** The job as it was a moment ago, which spares the first reading. */
-  readonly known?: StoredJob;
-}
 
 /**
  * The jobs of one account, as `jobs/<app_id>/<id>`. Ids sort by time, and so do keys. Lists and counts look
@@ -251,12 +237,13 @@ export class JobRepository {
   /**
    * Writes what `change` returns for the job, unless that is the job itself. After a concurrent write, reads the job
    * and calls `change` again.
+   * @param options what a missing job is called in the error; the job as it was a moment ago, to spare a reading.
    * @throws NotFoundError, and whatever `change` throws.
    */
   async update(
     id: string,
     change: (job: JobRecord) => JobRecord,
-    { resource = 'training job', known }: UpdateOptions = {},
+    { resource = 'training job', known }: { resource?: 'model' | 'training job'; known?: StoredJob } = {},
   ): Promise<JobRecord> {
     for (let attempt = 1; attempt <= MAX_WRITE_ATTEMPTS; attempt += 1) {
       const found = attempt === 1 && known !== undefined ? known : await this.#read(id);
@@ -278,18 +265,15 @@ export class JobRepository {
       if (jobs.length > limit) break;
     }
     const data = jobs.slice(0, limit);
-    const last = data.at(-1);
     const has_more = jobs.length > limit;
-    const next_cursor = has_more && last !== undefined ? last.id : null;
+    const next_cursor = has_more ? (data.at(-1)?.id ?? null) : null;
     return { data, pagination: { limit, has_more, next_cursor } };
   }
 
-  /** All jobs that a filter asks for, newest first. */
   all(filter: JobFilter): AsyncGenerator<JobRecord> {
     return this.#newest(filter, undefined, READ_TOGETHER);
   }
 
-  /** All jobs that have not ended, oldest first. */
   async unfinished(): Promise<JobRecord[]> {
     const jobs: JobRecord[] = [];
     for await (const job of this.#oldest(OPEN_VIEW)) jobs.push(job);
@@ -303,16 +287,13 @@ export class JobRepository {
     return jobs;
   }
 
-  /** The oldest job that has not ended. */
   async oldestUnfinished(): Promise<JobRecord | undefined> {
     for await (const job of this.#oldest(OPEN_VIEW)) return job;
     return undefined;
   }
 
-  /** How many jobs have yet to start. */
   async countWaiting(): Promise<number> {
-    const unfinished = await this.unfinished();
-    return unfinished.filter(({ status }) => isWaiting(status)).length;
+    return (await this.unfinished()).filter(({ status }) => isWaiting(status)).length;
   }
 
   /** Whether the index alone shows that fewer than `limit` jobs have yet to end. */
@@ -385,10 +366,7 @@ export class JobRepository {
     try {
       await keepDamaged(this.#storage, key, found, damage);
       await this.#index.add(id, viewsOf(job, this.#taskOf), URGENT);
-      return {
-        job,
-        version: await this.#storage.write(JOBS, key, toJson(job), version, URGENT),
-      };
+      return { job, version: await this.#storage.write(JOBS, key, toJson(job), version, URGENT) };
     } catch {
       return { job, version };
     }

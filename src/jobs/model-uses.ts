@@ -24,11 +24,6 @@ const WRITE_AFTER_MS = 1000;
 /** Models whose last use is remembered here; the uses of others may be written more often. */
 const MAX_REMEMBERED = 10_000;
 
-const useSchema = z.object({
-  /** Milliseconds since 1970. */
-  at: z.number(),
-});
-
 /**
  * When the models of an account were last used, as `model-uses/<app_id>/<id>`, to the hour. A query only costs a lookup
  * in a map: uses are written in the background, and a use that can't be written is lost without an error.
@@ -40,12 +35,10 @@ export class ModelUses {
   readonly #now: () => number;
   // By size, as the option `max` would reserve memory for each account.
   readonly #noted = new LRUCache<string, number>({ maxSize: MAX_REMEMBERED, sizeCalculation: () => 1 });
-  /** The uses to be written, by model. */
   readonly #unwritten = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  /** @param now the time in milliseconds since 1970. */
   constructor(storage: Storage, appId: string, now: () => number = Date.now) {
     this.#storage = withStorageErrors(storage);
     this.#account = accountKey(appId);
@@ -53,7 +46,6 @@ export class ModelUses {
     this.#now = now;
   }
 
-  /** Notes that the model answers a query now. */
   note(id: string): void {
     const now = this.#now();
     if (now - (this.#noted.get(id) ?? Number.NEGATIVE_INFINITY) < COARSENESS_MS) return;
@@ -84,7 +76,6 @@ export class ModelUses {
     if (job === undefined || job.status === 'DELETED') await this.forget(id);
   }
 
-  /** The record of a model's first use, to be created together with its job. */
   firstOf(id: string, at: number): NewRecord {
     return { collection: MODEL_USES, key: this.#key(id), value: { at } };
   }
@@ -111,7 +102,7 @@ export class ModelUses {
 
   async #read(id: string) {
     const found = await this.#storage.read(MODEL_USES, this.#key(id));
-    const at = found && useSchema.safeParse(found.value).data?.at;
+    const at = found && z.object({ at: z.number() }).safeParse(found.value).data?.at;
     return { at, version: found?.version };
   }
 
@@ -151,7 +142,6 @@ export async function unusedModels(context: UnusedContext, days: number): Promis
   return found;
 }
 
-/** Deletes the unused models. @returns the deleted ones. */
 export async function removeUnused(context: UnusedContext, days: number): Promise<UnusedModel[]> {
   const removed: UnusedModel[] = [];
   for await (const unused of eachUnused(context, days)) {
@@ -171,7 +161,6 @@ async function* eachUnused(context: UnusedContext, days: number): AsyncGenerator
   }
 }
 
-/** @returns undefined if the model is in use. */
 async function unusedModel(
   { storage, uses, clock }: UnusedContext,
   job: JobRecord,
@@ -187,21 +176,15 @@ async function unusedModel(
   return { model: toModelRecord(job), unused_since: timestamp(since), bytes };
 }
 
-/** The size of a model's files, and when it became READY. */
 async function describeFolder(storage: Storage, id: string): Promise<FolderDescription> {
   const none = { bytes: 0 };
   if (storage.describeFolder !== undefined) {
-    return (await storage.describeFolder?.(id)) ?? none;
+    return (await storage.describeFolder(id)) ?? none;
   }
   const directory = await storage.openFolder(id);
   if (directory === undefined) return none;
-  return { bytes: await bytesIn(directory), publishedMs: await changedAt(directory) };
-}
-
-/** When a published folder got its last file. */
-async function changedAt(directory: string): Promise<number> {
   const found = await stat(directory).catch(() => undefined);
-  return found?.mtimeMs ?? 0;
+  return { bytes: await bytesIn(directory), publishedMs: found?.mtimeMs ?? 0 };
 }
 
 function unlessErased(thrown: unknown): void {

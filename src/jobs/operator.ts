@@ -44,18 +44,15 @@ export interface EraseAccountOptions extends OperatorOptions {
   readonly queue?: JobQueue;
 }
 
-const appIdSchema = z.object({ app_id: accountSchema.shape.app_id });
-
 /**
- * Removes everything that a storage has of one account, as its trainer's `eraseAccount` does, also while trainers of the
- * account work on it, in this process or another. They notice within seconds that their jobs are gone. Revoke the
- * account's keys first, or it may create new jobs.
- * Fails with a ValidationError or a StorageError; then call it again.
+ * Removes everything that a storage has of one account, as its trainer's `eraseAccount` does, also while trainers of
+ * the account work on it, in this process or another. They notice within seconds that their jobs are gone. Revoke the
+ * account's keys first, or it may create new jobs. Fails with a ValidationError or a StorageError; then call it again.
  */
 export function eraseAccount(options: EraseAccountOptions): ResultAsync<ErasedAccount, OrchardError> {
   return called('erasing an account', async () => {
     const { storage, queue } = options;
-    const { app_id } = validate(appIdSchema, { app_id: options.app_id });
+    const { app_id } = validate(accountSchema.pick({ app_id: true }), { app_id: options.app_id });
     const idle: TrainerOptions = {
       ...{ storage, account: { app_id, tier: 'pro' }, host: idleHost, modelLoader: idleLoader },
       ...(queue !== undefined && { queue }),
@@ -215,7 +212,6 @@ interface Folder {
 
 const runningSchema = z.object({ status: z.literal('RUNNING') });
 
-/** The folders that jobs and uploads may have. */
 async function* foldersOf(storage: Storage): AsyncGenerator<Folder, void, undefined> {
   for await (const records of recordPages(storage, JOBS)) {
     for (const { key, value } of records) {
@@ -269,7 +265,6 @@ async function countsOf(storage: Storage) {
   return { accounts: accounts.size, records, jobs, sha256: hash.digest('hex') };
 }
 
-/** Adds the jobs that have not ended to the queue. */
 async function queueUnfinished(to: Storage, queue: JobQueue | undefined) {
   let [unfinished, local_datasets] = [0, 0];
   for await (const app_id of accountsWithJobs(to)) {

@@ -9,7 +9,6 @@ import { type JobRecord, moved } from './job-record.js';
 
 /** A job whose process has died this often, each time without progress, is not run again. */
 const MAX_ATTEMPTS = 3;
-/** How long a run waits before it calls a storage again that could not be reached. */
 const UNAVAILABLE_PAUSE_MS = 1_000;
 
 /** Repeats `work` while the storage can't be reached, so that a short outage costs no work; until the signal fires. */
@@ -47,7 +46,6 @@ export function mayDieOfDevice({ attempts }: JobRecord, device: Device): boolean
   return device !== 'cpu' && attempts !== undefined && attempts.count > 1;
 }
 
-/** The job without the attempt of a run that stops in an orderly way. */
 export function withoutAttempt(job: JobRecord): JobRecord {
   if (job.status !== 'RUNNING' || job.attempts === undefined) return job;
   const { count, checkpoint } = job.attempts;

@@ -63,7 +63,6 @@ export class Trainer {
   readonly #context: AccountContext;
   readonly #control: JobControl;
   readonly #creator: JobCreator;
-  /** What this trainer made itself and has to close. */
   readonly #own: readonly (TrainingHost | JobQueue)[];
   readonly #calls = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -242,7 +241,6 @@ export class Trainer {
     });
   }
 
-  /** Turns the errors that the other modules throw into results. */
   #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
     if (this.#closing) return errAsync(new ClosedError('trainer'));
     const call = work();

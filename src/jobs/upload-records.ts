@@ -16,10 +16,8 @@ const uploadSchema = z.strictObject({
   bytes: z.int().min(0),
   /** When it began to arrive, in milliseconds since 1970. */
   at: z.number(),
-  /** The job that was made of it. */
   job: z.string().nullable(),
 });
-/** The record of a dataset that an account has sent. */
 type Upload = z.infer<typeof uploadSchema>;
 
 export interface StoredUpload {
@@ -29,7 +27,6 @@ export interface StoredUpload {
   readonly version: Version;
 }
 
-/** The name of the zip in its folder. */
 export const UPLOADED_ZIP = 'dataset.zip';
 const URL_START = 'file:///stored-upload/';
 

@@ -146,10 +146,7 @@ class FileStorage implements Storage {
     });
   }
 
-  /**
-   * Otherwise, writing on after the directory was deleted would silently make a storage that has lost its
-   * jobs.
-   */
+  /** Otherwise, writing on after the directory was deleted would silently make a storage that has lost its jobs. */
   async #requireRecords(): Promise<void> {
     const hadRecords = this.#hadRecords; // read before the check, as the first write may come in between
     const hasRecords = await this.#records.exist();

@@ -41,15 +41,12 @@ export const EXTENSION = '.json';
 const CUTS = [3, 5, 7, 10];
 const LATER_WIDTH = 30;
 /**
- * The longest path within a collection. macOS allows 1,024 bytes for a whole path; every ASCII key stays
- * below this.
+ * The longest path within a collection. macOS allows 1,024 bytes for a whole path; every ASCII key stays below this.
  */
 const MAX_PATH_LENGTH = 800;
 const HASHED = /^~[0-9a-f]{64}$/;
 
-/**
- * A name in a directory of records: a record's file, or the directory of all longer keys that begin with it.
- */
+/** A name in a directory of records: a record's file, or the directory of all longer keys that begin with it. */
 interface RecordName {
   readonly isFile: boolean;
   /** The piece of the key that it is named after; undefined for a file whose key is only in its contents. */
@@ -57,10 +54,9 @@ interface RecordName {
 }
 
 /**
- * The path of a record's file within its collection: `local/0190a6f0-…` is `loc/al/%2f/019/0a/6f/0-0/….json`.
- * Whether a key is split at a point depends only on what comes before. So the names in a directory, ordered
- * by their pieces, are in the order of the keys beneath them. If a path gets too long, the rest of it is a
- * hash.
+ * The path of a record's file within its collection: `local/0190a6f0-…` is `loc/al/%2f/019/0a/6f/0-0/….json`. Whether a
+ * key is split at a point depends only on what comes before. So the names in a directory, ordered by their pieces, are
+ * in the order of the keys beneath them. If a path gets too long, the rest of it is a hash.
  */
 export function pathOfKey(key: string): string {
   const { names, rest } = cutKey(key);
@@ -81,10 +77,7 @@ export function directoryOfPrefix(prefix: string): { readonly path: string; read
   return { path: join(...names, name), beginning: prefix };
 }
 
-/**
- * Parses a name in the directory of the keys that begin with `before`; undefined if it isn't the name of any
- * key.
- */
+/** Parses a name in the directory of the keys that begin with `before`; undefined if it isn't the name of any key. */
 export function parseRecordName(name: string, before: string): RecordName | undefined {
   const isFile = name.endsWith(EXTENSION);
   const stem = isFile ? name.slice(0, -EXTENSION.length) : name;
@@ -237,10 +230,7 @@ export class RecordFiles {
     await Promise.allSettled([sweepTemporaryFiles(this.#temporary), this.#locks.sweep()]);
   }
 
-  /**
-   * Waits in a queue of this process first and only then for the lock, so that our own callers needn't poll
-   * for it.
-   */
+  /** Waits in a queue of this process first and only then for the lock, so that our own callers needn't poll for it. */
   #alone<T>(collection: string, key: string, work: (lock: Lock) => Promise<T>): Promise<T> {
     const name = encodeFileName(`${collection}/${key}`);
     return this.#queue.run(name, () => this.#locks.hold(name, work));
@@ -286,9 +276,8 @@ interface Entry {
 }
 
 /**
- * The first records of a range in a collection, in the order of the range. Reads only directories that may
- * have some of them: first one, then as many at once as probably have the missing ones, going by what the
- * earlier ones had.
+ * The first records of a range in a collection, in the order of the range. Reads only directories that may have some of
+ * them: first one, then as many at once as probably have the missing ones, going by what the earlier ones had.
  */
 function findRecords(collection: string, range: KeyRange, limit: number): Promise<Entry[]> {
   const { prefix = '' } = range;

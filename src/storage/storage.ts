@@ -115,13 +115,12 @@ export function isTypedError(thrown: unknown): boolean {
 }
 
 /**
- * Where records (small JSON values) and folders (the files of one model) live. Implementations pass
- * `storageContract` from `orchard-nlp/testing`.
+ * Where records (small JSON values) and folders (the files of one model) live. Implementations pass `storageContract`
+ * from `orchard-nlp/testing`.
  *
- * A key is 1 to 200 characters (UTF-16 code units) of any kind, including "/"; collections are named in a–z
- * and '-'. A write is atomic: readers see the whole old or the whole new state, even after a crash at any
- * point. If the medium fails, every method rejects with an `Error` whose message names the collection and
- * key.
+ * A key is 1 to 200 characters (UTF-16 code units) of any kind, including "/"; collections are named in a–z and '-'. A
+ * write is atomic: readers see the whole old or the whole new state, even after a crash at any point. If the medium
+ * fails, every method rejects with an `Error` whose message names the collection and key.
  */
 export interface Storage {
   /** The version of this interface. */

@@ -87,10 +87,7 @@ export function estimateMemory(
 const numbersOf = (parameters: readonly ParameterSpec[]): number =>
   parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
 
-/**
- * @param limit in bytes; undefined for none.
- * @throws TrainingError that names both and says what takes the most.
- */
+/** @param limit in bytes; undefined for none. @throws TrainingError that names both and says what takes the most. */
 export function requireMemory(id: string, estimate: MemoryEstimate, limit: number | undefined): void {
   const { weights, step, texts, labels } = estimate;
   const needed = RUNTIME_BYTES + weights + step + texts + labels;
@@ -105,11 +102,7 @@ export function requireMemory(id: string, estimate: MemoryEstimate, limit: numbe
   throw tooLarge(id, needed, limit, `${gigabytes(bytes)} of it for ${what}; ${advice}`);
 }
 
-/**
- * Whether there is memory to read an archive at all.
- * @param archiveBytes of all its files.
- * @throws TrainingError
- */
+/** Whether there is memory to read an archive at all. @param archiveBytes of all its files. @throws TrainingError */
 export function requireMemoryToRead(id: string, archiveBytes: number, limit: number | undefined): void {
   const needed = RUNTIME_BYTES + COPIES_OF_ARCHIVE * archiveBytes;
   if (limit === undefined || needed <= limit) return;

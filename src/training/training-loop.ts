@@ -100,8 +100,7 @@ export interface TrainedModel {
 }
 
 /**
- * Trains until the last epoch, or until the main metric has not risen for a while; the best epoch's weights
- * are kept.
+ * Trains until the last epoch, or until the main metric has not risen for a while; the best epoch's weights are kept.
  * @throws TrainingError if training diverges; AbortedError when the signal fires
  */
 export async function trainModel(input: LoopInput): Promise<TrainedModel> {
@@ -300,17 +299,12 @@ class TrainingLoop {
   }
 }
 
-/**
- * Whether two fingerprints say the same; the order of their fields differs between versions of this package.
- */
+/** Whether two fingerprints say the same; the order of their fields differs between versions of this package. */
 function isSameTraining(saved: string, present: string): boolean {
   return saved === present || isDeepStrictEqual(JSON.parse(saved), JSON.parse(present));
 }
 
-/**
- * `training_stats` before the first epoch.
- * @param mainMetric undefined for retrieval, whose metric is topk.
- */
+/** `training_stats` before the first epoch. @param mainMetric undefined for retrieval, whose metric is topk. */
 export function emptyStats(batchSize: number, mainMetric: 'accuracy' | 'f1' | undefined): TrainingStats {
   return {
     batch_size: batchSize,
