@@ -23,7 +23,6 @@ import type { Database, Query } from './database.js';
 import { FolderCache } from './folder-cache.js';
 import { keyBytes } from './key-bytes.js';
 
-/** A folder that this process has staged. */
 interface LocalStage {
   /** Another process has staged the folder since if the database has another token. */
   readonly token: string;
@@ -49,7 +48,6 @@ class LocalStages {
     return this.#stages.get(key);
   }
 
-  /** The tokens of all stages of this process, by key. */
   tokens(): Map<string, string> {
     return new Map([...this.#stages].map(([key, { token }]) => [key, token]));
   }
@@ -96,7 +94,6 @@ class LocalStages {
     }
   }
 
-  /** Stages of processes of this machine that have ended. */
   async #abandoned(): Promise<{ token: string; directory: string }[]> {
     return (await namesIn(this.#staging)).flatMap((name) => {
       const [token = '', owner = ''] = name.split('~');
@@ -105,14 +102,11 @@ class LocalStages {
   }
 }
 
-/** How often what killed processes left is removed. */
 const SWEEP_INTERVAL_MS = 600_000;
-/** An upload that is older was abandoned. */
 const UPLOAD_DAYS = 2;
 /** How often a folder is fetched again because it was replaced meanwhile. */
 const MAX_FETCHES = 20;
-/** SQLSTATE of a row whose folder was removed meanwhile. */
-const FOREIGN_KEY_VIOLATION = '23503';
+const FOREIGN_KEY_VIOLATION = '23503'; // the folder of a row was removed meanwhile
 
 type Kind = 'staged' | 'published';
 
@@ -220,7 +214,6 @@ export class Folders {
     }
   }
 
-  /** The files of a folder as they are in the database now. */
   async content(key: string, kind: Kind): Promise<FileContent[] | undefined> {
     const row = await this.#find(key, kind);
     if (row === undefined) return undefined;
@@ -254,7 +247,6 @@ export class Folders {
     });
   }
 
-  /** Deletes what is staged here. The database must be closed. */
   async close(): Promise<void> {
     clearInterval(this.#sweeping);
     this.#stopListening();
@@ -287,7 +279,6 @@ export class Folders {
     for (const { hash } of rows) await this.#cache.remove(hash);
   }
 
-  /** Deletes what killed processes left, here and in the database. */
   async #sweep(): Promise<void> {
     const isSuperseded = `NOT EXISTS (SELECT FROM ${this.#stageTable} s WHERE s.key = f.key AND s.token = f.token)`;
     const isOld = "created < now() - $1 * interval '1 day'";
@@ -296,7 +287,6 @@ export class Folders {
     await this.#stages.sweep((token) => this.#isCurrent(token));
   }
 
-  /** The token of the last process that staged the folder; undefined if nothing is staged. */
   async #token(key: string): Promise<string | undefined> {
     const [row] = await this.#database.query<{ token: string }>(
       `SELECT token FROM ${this.#stageTable} WHERE key = $1`,
@@ -306,7 +296,6 @@ export class Folders {
     return row?.token;
   }
 
-  /** Whether a token is the newest one of any folder. */
   async #isCurrent(token: string): Promise<boolean> {
     const text = `SELECT FROM ${this.#stageTable} WHERE token = $1`;
     return (await this.#database.query(text, [token], { isRepeatable: true })).length > 0;
@@ -400,27 +389,20 @@ export class Folders {
         upload,
         ids,
       ]);
-      const replaced = await this.#removeRows(
-        query,
-        key,
-        kind === 'published' ? ['published', 'staged'] : ['staged'],
-        upload,
-      );
+      const kinds: Kind[] = kind === 'published' ? ['published', 'staged'] : ['staged'];
+      const replaced = await this.#removeRows(query, key, kinds, upload);
       await query(`UPDATE ${this.#folderTable} SET kind = $2, created = now() WHERE id = $1`, [upload, kind]);
-      if (kind === 'published') {
-        await query(`DELETE FROM ${this.#stageTable} WHERE key = $1`, [keyBytes(key)]);
-      }
+      if (kind === 'published') await query(`DELETE FROM ${this.#stageTable} WHERE key = $1`, [keyBytes(key)]);
       return replaced;
     });
   }
 
   #remove(key: string, kinds: readonly Kind[]): Promise<string | undefined> {
-    return withRetry(() =>
-      this.#database.transaction(async (query) => {
-        await query(`DELETE FROM ${this.#stageTable} WHERE key = $1`, [keyBytes(key)]);
-        return this.#removeRows(query, key, kinds);
-      }),
-    );
+    const remove = async (query: Query) => {
+      await query(`DELETE FROM ${this.#stageTable} WHERE key = $1`, [keyBytes(key)]);
+      return this.#removeRows(query, key, kinds);
+    };
+    return withRetry(() => this.#database.transaction(remove));
   }
 
   /**
@@ -455,18 +437,15 @@ function stagingLost(key: string, current: string | undefined): Error {
     : new StagingLost(key);
 }
 
-/** A file in the database. */
 interface StoredFile extends FolderFile {
   readonly id: string;
 }
 
-/** Thrown if a folder is removed while it is fetched. */
-export class FolderGone extends Error {
+class FolderGone extends Error {
   override readonly name = 'FolderGone';
 }
 
-/** The files of a folder in the database. */
-export async function storedFiles(database: Database, folder: string): Promise<StoredFile[]> {
+async function storedFiles(database: Database, folder: string): Promise<StoredFile[]> {
   const rows = await database.query<Omit<StoredFile, 'size'> & { size: string }>(
     `SELECT id, path, size, encode(sha256, 'hex') AS sha256, modified AS "modifiedMs"
      FROM ${database.table('folder_files')} JOIN ${database.table('files')} ON file = id WHERE folder = $1`,
@@ -476,13 +455,8 @@ export async function storedFiles(database: Database, folder: string): Promise<S
   return rows.map((row) => ({ ...row, size: Number(row.size) }));
 }
 
-/**
- * Sends one file, chunk by chunk.
- * @param owner the folder that is uploaded.
- * @returns the id of the file.
- * @throws Error if the file is written meanwhile.
- */
-export function sendFile(database: Database, owner: string, path: string, content: FileContent): Promise<string> {
+/** Sends one file of an upload. @returns its id. @throws Error if the file is written meanwhile. */
+function sendFile(database: Database, owner: string, path: string, content: FileContent): Promise<string> {
   return withRetry(() =>
     database.transaction(async (query) => {
       // The transaction that shows the folder waits for the disk; nothing counts before it.
@@ -510,7 +484,7 @@ export function sendFile(database: Database, owner: string, path: string, conten
  * Writes the files of a folder into a directory, and checks them.
  * @throws FolderGone; Error if the database holds something else than was stored.
  */
-export async function fetchFiles(database: Database, files: readonly StoredFile[], directory: string): Promise<void> {
+async function fetchFiles(database: Database, files: readonly StoredFile[], directory: string): Promise<void> {
   for (const file of files) {
     requireInner(file.path);
     const path = join(directory, file.path);
@@ -534,7 +508,7 @@ export async function fetchFiles(database: Database, files: readonly StoredFile[
 }
 
 /** The hash of a file, read from the database. @param each gets its bytes, in order. @throws FolderGone */
-export async function storedHash(
+async function storedHash(
   database: Database,
   { id, size }: StoredFile,
   each: (bytes: Buffer) => Promise<void> = async () => undefined,
@@ -555,7 +529,6 @@ export async function storedHash(
   return hash.digest('hex');
 }
 
-/** @throws Error for a path that leads out of its folder. */
 function requireInner(path: string): void {
   const isOdd = (part: string) => part === '' || part === '.' || part === '..';
   if (path.split('/').some(isOdd) || (sep !== '/' && path.includes(sep))) {

@@ -15,17 +15,11 @@ import { whileAsking, withinTime } from './connection-errors.js';
 import { Database, type DatabaseOptions, type PostgresSource, type Query } from './database.js';
 
 /** A job that was handed out, with the lease of its account. */
-export interface TakenJob extends QueuedJob {
+interface TakenJob extends QueuedJob {
   /** Fences the lease: no two leases of a database have the same token. */
   readonly token: string;
   /** Whether the job was cancelled after its previous process died, so that the handler must stop at once. */
   readonly isCancelled: boolean;
-}
-
-/** A notification: an account may have a job to run, or the job that runs was cancelled. */
-interface QueueNews {
-  readonly app_id: string;
-  readonly cancelled?: string;
 }
 
 /**
@@ -36,7 +30,7 @@ interface QueueNews {
  * runs, otherwise when the last job ended or the first one was added. Taking the account that has been free for
  * longest lets accounts take turns.
  */
-export class QueueTable {
+class QueueTable {
   readonly #database: Database;
   readonly #leaseMs: number;
   readonly #accounts: string;
@@ -49,20 +43,17 @@ export class QueueTable {
     this.#jobs = database.table('queue_jobs');
   }
 
-  /** The channel of {@link QueueNews}, sent as JSON. */
   get channel(): string {
     return this.#database.channel('queue');
   }
 
-  /** Adds a job, unless the queue has it already. */
   async add({ app_id, id }: QueuedJob): Promise<void> {
-    const news: QueueNews = { app_id };
     await this.#database.query(
       `WITH account AS (INSERT INTO ${this.#accounts} (app_id) VALUES ($1)
            ON CONFLICT (app_id) DO UPDATE SET app_id = excluded.app_id RETURNING app_id),
          job AS (INSERT INTO ${this.#jobs} (app_id, id) SELECT app_id, $2 FROM account ON CONFLICT DO NOTHING)
        SELECT pg_notify($3, $4) FROM account`,
-      [app_id, id, this.channel, JSON.stringify(news)],
+      [app_id, id, this.channel, JSON.stringify({ app_id })],
       { isRepeatable: true },
     );
   }
@@ -132,7 +123,6 @@ export class QueueTable {
     });
   }
 
-  /** Those of the accounts that have a job to take. */
   async waiting(accounts: readonly string[]): Promise<string[]> {
     if (accounts.length === 0) return [];
     const found = await this.#database.query<{ app_id: string }>(
@@ -156,7 +146,7 @@ export class QueueTable {
     return `now() + ${this.#leaseMs} * interval '1 millisecond'`;
   }
 
-  async #notify(query: Query, news: QueueNews): Promise<void> {
+  async #notify(query: Query, news: z.infer<typeof newsSchema>): Promise<void> {
     await query('SELECT pg_notify($1, $2)', [this.channel, JSON.stringify(news)]);
   }
 
@@ -178,18 +168,11 @@ export interface QueueTiming {
   readonly pauseMs: number;
 }
 
-export const QUEUE_TIMING: QueueTiming = {
-  leaseMs: 30_000,
-  heartbeatMs: 5_000,
-  pollMs: 2_000,
-  pauseMs: 5_000,
-};
+export const QUEUE_TIMING: QueueTiming = { leaseMs: 30_000, heartbeatMs: 5_000, pollMs: 2_000, pauseMs: 5_000 };
 
-/** Timers that don't keep the process alive. Tests pass ones that stop, as those of a suspended process do. */
+/** Timers that don't keep the process alive, as functions that stop them. Tests pass ones that stop by themselves. */
 export interface Timers {
-  /** @returns a function that stops the timer. */
   every(ms: number, work: () => void): () => void;
-  /** @returns a function that stops the timer. */
   after(ms: number, work: () => void): () => void;
 }
 
@@ -204,7 +187,6 @@ export const systemTimers: Timers = {
   },
 };
 
-/** What workers and leases of one queue share. */
 interface QueueContext {
   readonly table: QueueTable;
   readonly timing: QueueTiming;
@@ -217,7 +199,6 @@ interface QueueWorkerOptions {
   /** The account to work for; undefined for all accounts. */
   readonly app_id?: string;
   readonly handle: (app_id: string, lease: JobLease) => Promise<JobOutcome>;
-  /** Most jobs at a time. */
   readonly atOnce: number;
   readonly onClose: () => void;
 }
@@ -227,10 +208,8 @@ class QueueWorker implements JobWorker {
   readonly app_id: string | undefined;
   readonly #context: QueueContext;
   readonly #options: QueueWorkerOptions;
-  /** The leases of running jobs, each with the end of its handler. */
   readonly #leases = new Map<QueueLease, Promise<void>>();
   #filling: Promise<void> | undefined;
-  /** Whether it was woken while it was looking for jobs. */
   #hasNews = false;
   #isClosed = false;
 
@@ -256,7 +235,6 @@ class QueueWorker implements JobWorker {
       });
   }
 
-  /** Stops a job that was cancelled, if it runs here. */
   cancel(app_id: string, id: string): void {
     for (const lease of this.#leases.keys()) {
       if (lease.id === id && lease.job.app_id === app_id) lease.stop('cancelled');
@@ -287,7 +265,6 @@ class QueueWorker implements JobWorker {
     }
   }
 
-  /** Never rejects. */
   async #run(lease: QueueLease): Promise<void> {
     const { handle } = this.#options;
     const outcome = this.#isClosed ? 'left' : await handle(lease.job.app_id, lease).catch(() => 'left');
@@ -322,7 +299,6 @@ class QueueLease implements JobLease {
   readonly #stop = new JobStop();
   readonly #stopHeartbeats: () => void;
   #stopExpiry: () => void = () => undefined;
-  /** When the last heartbeat that succeeded was sent. */
   #renewedAt: number;
 
   /** @param takenAt by `performance.now()`, before the job was taken. */
@@ -355,8 +331,7 @@ class QueueLease implements JobLease {
     const sentAt = performance.now();
     const timeoutMs = Math.max(1, this.#remainingMs());
     try {
-      const renewal = this.#context.table.renew(this.job, timeoutMs);
-      const isCancelled = await withinTime(renewal, timeoutMs);
+      const isCancelled = await withinTime(this.#context.table.renew(this.job, timeoutMs), timeoutMs);
       if (isCancelled === undefined) this.stop('lost');
       else if (sentAt > this.#renewedAt) {
         this.#renewedAt = sentAt;
@@ -370,7 +345,6 @@ class QueueLease implements JobLease {
     return this.#stop.reason !== 'lost';
   }
 
-  /** Ends the heartbeats. */
   end(): void {
     this.#stopHeartbeats();
     this.#stopExpiry();
@@ -383,12 +357,12 @@ class QueueLease implements JobLease {
 
   #scheduleExpiry(): void {
     this.#stopExpiry();
-    const expire = () => this.stop('lost');
-    this.#stopExpiry = this.#context.timers.after(Math.max(0, this.#remainingMs()), expire);
+    this.#stopExpiry = this.#context.timers.after(Math.max(0, this.#remainingMs()), () => this.stop('lost'));
   }
 }
 
-const newsSchema = z.object({ app_id: z.string(), cancelled: z.string().optional() });
+/** A notification, as JSON: an account may have a job to run, or the job that runs was cancelled. */
+const newsSchema = z.object({ app_id: z.string(), cancelled: z.string().exactOptional() });
 
 /** A queue of jobs in a PostgreSQL database. */
 export interface PostgresQueue extends SharedJobQueue {
@@ -422,9 +396,8 @@ export class QueueOnPostgres implements PostgresQueue {
   }
 
   async ready(): Promise<void> {
-    await whileAsking("the job queue can't be opened", () =>
-      this.#database.query('SELECT 1', [], { isRepeatable: true }),
-    );
+    const ask = () => this.#database.query('SELECT 1', [], { isRepeatable: true });
+    await whileAsking("the job queue can't be opened", ask);
   }
 
   add(job: QueuedJob): Promise<void> {

@@ -8,12 +8,9 @@ import { QUOTAS, RATES } from './schema.js';
 interface CalendarPeriod {
   /** Sorts by time: 2026-11, 2026-11-21. */
   readonly name: string;
-  /** In milliseconds since 1970. */
   readonly endsAt: number;
 }
 
-const MINUTE_S = 60;
-/** How long a request waits for its count. */
 const TIMEOUT_MS = 5000;
 /** How long a missing counter is cached, so that not every request asks the database. */
 const MISSING_MS = 1000;
@@ -84,7 +81,6 @@ export class SharedLimits {
     };
   }
 
-  /** Removes the counters of an account. @throws StorageError */
   async forget(app_id: string): Promise<void> {
     const quota = `quota:${encodeURIComponent(app_id)}/`;
     await whileAsking('removing the counts of an account', async () => {
@@ -116,7 +112,7 @@ export class SharedLimits {
       schemaName: this.#database.schema,
       tableName,
       tableCreated: true, // by prepareSchema
-      duration: MINUTE_S,
+      duration: 60, // seconds
     });
   }
 }

@@ -19,7 +19,6 @@ import {
   whileDoing,
 } from './storage.js';
 
-/** How often a storage in use deletes what killed processes left behind. */
 const SWEEP_INTERVAL_MS = 20_000;
 
 /**
@@ -48,7 +47,6 @@ class FileStorage implements Storage {
   #sweeping: Promise<void> | undefined;
   #reserving: Promise<void> | undefined;
   #sweptAt = Number.NEGATIVE_INFINITY;
-  /** Whether records were ever found in the directory. */
   #hadRecords = false;
 
   constructor(root: string) {

@@ -62,7 +62,6 @@ export class FolderStore {
     return this.#moveToTrash(this.#home(key), this.#folders);
   }
 
-  /** Deletes what crashes left behind. */
   async sweep(): Promise<void> {
     await this.emptyTrash();
     for (const name of await namesIn(this.#folders)) await deleteSuperseded(join(this.#folders, name));

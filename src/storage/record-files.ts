@@ -112,7 +112,6 @@ function pieceLength(key: string, at: number): number {
   return Math.min(widthAfter(key.slice(0, at)), upToSlash, key.length - at);
 }
 
-/** The length of the longest piece that can follow. */
 function widthAfter(before: string): number {
   const inSegment = before.length - (before.lastIndexOf('/') + 1);
   const cut = CUTS.find((cut) => cut > inSegment);
@@ -124,14 +123,10 @@ function isWhole(piece: string, before: string): boolean {
   return piece.endsWith('/') || piece.length === widthAfter(before);
 }
 
-/** How many files are read at once. */
 const FILES_TOGETHER = 32;
-/** How many directories are read at once, at most. */
 const DIRECTORIES_TOGETHER = 16;
-/** How much of a damaged file is handed on, in UTF-16 code units. */
 const MAX_LEFT = 65_536;
 
-/** The contents of a record's file, including the key, as a long one is not in the file's name. */
 const recordSchema = z.object({
   key: z.string(),
   version: z.string(),
@@ -225,7 +220,6 @@ export class RecordFiles {
     return isPresent(this.#records);
   }
 
-  /** Deletes the drafts and locks of processes that have died. */
   async sweep(): Promise<void> {
     await Promise.allSettled([sweepTemporaryFiles(this.#temporary), this.#locks.sweep()]);
   }

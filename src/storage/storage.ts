@@ -222,7 +222,6 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** The wrapper of each storage, so that one storage always has the same one. */
 const wrappers = new WeakMap<Storage, Storage>();
 
 /** The same storage, which rejects with a StorageError instead of errors that callers can't know by their class. */
@@ -252,12 +251,9 @@ export async function asStorageError<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The longest key, in UTF-16 code units. */
 const MAX_KEY_LENGTH = 200;
-/** The most records of a listing if `limit` is not given. */
 export const DEFAULT_LIMIT = 100;
 
-/** The keys that a listing asks for. */
 export type KeyRange = Omit<ListOptions, 'limit'>;
 
 /** @throws RangeError for a key outside 1 to 200 characters: a defect of the caller. */
@@ -281,7 +277,6 @@ export function checkLimit(limit: number): void {
   }
 }
 
-/** True if the listing asks for this key. */
 export function isListed(key: string, { prefix = '', after, reverse = false }: KeyRange): boolean {
   return key.startsWith(prefix) && (after === undefined || (reverse ? key < after : key > after));
 }

@@ -7,8 +7,6 @@ import { type FrozenBackbone, trainedHead } from './frozen-backbone.js';
 import { type Hyperparameters, MAX_VOCABULARY } from './hyperparameters.js';
 import type { TrainingSpec } from './training-run.js';
 
-/** How much memory a training will take, judged before it starts; rough, and rather too much than too little. */
-
 const FLOAT = 4;
 /** Node.js with the runtime loaded. */
 const RUNTIME_BYTES = 256 * 1024 ** 2;
@@ -37,7 +35,6 @@ const CHARACTERS_A_TOKEN = 2;
 /** Bytes in memory for each byte of an archive's files while they are read. */
 const COPIES_OF_ARCHIVE = 4;
 
-/** What the estimate adds up. All in bytes. */
 interface MemoryEstimate {
   /** Weights with all that is kept for each. */
   readonly weights: number;

@@ -129,8 +129,7 @@ export async function runTraining(
     progress.warned([warning]);
   };
   const train = (executor: GraphExecutor) => trainModel({ ...input, executor });
-  const { device: asked = 'cpu', threads } = spec;
-  const choice = { device: asked, threads, cpu, input, warn };
+  const choice = { device: spec.device ?? 'cpu', threads: spec.threads, cpu, input, warn };
   const { trained, device } = given
     ? { trained: await train(given), device: undefined }
     : await trainOnDevice(choice, train);
@@ -223,10 +222,8 @@ const MAX_LOSS = 0.005;
 
 /** A trained model blended with its expert, in the precision that it will answer in. */
 interface FinishedPrecision extends FinishedTask {
-  /** Absent if it answers in float32. */
   readonly quantization?: Quantization;
   readonly precision?: RecordedPrecision;
-  /** Why it answers in float32 although 8-bit weights were tried, or asked for. */
   readonly refusal?: DatasetWarning;
 }
 
@@ -245,7 +242,9 @@ export async function finishModel(
   const { task, encoder, train, dev, executor, signal } = input;
   const plain = await expert.finish(devOutputs, signal);
   if (quantize === false) return plain;
-  if (!input.executor.quantizes) return quantize ? { ...plain, refusal: refusal(UNABLE) } : plain;
+  if (!input.executor.quantizes) {
+    return quantize ? { ...plain, refusal: refusal('the executor stores no weights in 8 bits') } : plain;
+  }
   const texts = train.map(({ encoding }) => encoding);
   const quantization = await calibrate(executor, task.head, encoder, fixed, texts, signal);
   const evaluator = await Evaluator.create(executor, task.head, encoder, { weights, quantization });
@@ -257,23 +256,14 @@ export async function finishModel(
     return { ...quantized, quantization, precision: { float32, int8, answers: 'int8' } };
   }
   const precision = { float32, int8, answers: 'float32' } as const;
-  return { ...plain, precision, refusal: refusal(costOf(float32 - int8)) };
+  const points = (100 * (float32 - int8)).toFixed(1);
+  return { ...plain, precision, refusal: refusal(`8-bit weights would cost ${points} points on dev`) };
 }
-
-const UNABLE = 'the executor stores no weights in 8 bits';
-
-const costOf = (loss: number): string => `8-bit weights would cost ${(100 * loss).toFixed(1)} points on dev`;
 
 function refusal(reason: string): DatasetWarning {
-  return {
-    kind: 'float32_kept',
-    count: 1,
-    message: `${reason}, so the model answers in float32`,
-    examples: [],
-  };
+  return { kind: 'float32_kept', count: 1, message: `${reason}, so the model answers in float32`, examples: [] };
 }
 
-/** The results of a training. */
 interface FinishedModel extends TokenizedRows, TrainedModel, FinishedPrecision {
   readonly family: Family;
   readonly task: TrainingTask;
@@ -389,7 +379,6 @@ async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<voi
   });
 }
 
-/** The config.json of a finished model. */
 function configOf(
   { model_config }: TrainingSpec,
   { task, encoder, blend, files, hyperparameters, reading, backbone, quantization, evidence }: FinishedModel,
@@ -425,10 +414,7 @@ function recordOf(
     parts: blend,
     ...(precision && { precision }),
     warnings,
-    dataset: {
-      train_rows: task.examples?.train ?? task.train.length,
-      dev_rows: task.examples?.dev ?? task.dev.length,
-    },
+    dataset: { train_rows: task.examples?.train ?? task.train.length, dev_rows: task.examples?.dev ?? task.dev.length },
     versions: runtimeVersions(),
   };
 }
@@ -453,7 +439,6 @@ function namedBackbone({ name, revision }: BackboneSource): NonNullable<Training
   return { name, ...(revision !== undefined && { revision }) };
 }
 
-/** What the reading of a task's texts depends on. */
 type ReadingFamily = Pick<Family, 'longTexts' | 'marksCapitals'>;
 type ReadingBackbone = Pick<Backbone, 'tokenizer' | 'lowercase' | 'encoder'>;
 type ReadTask = Pick<TrainingTask, 'train' | 'dev' | 'describe'>;
@@ -467,7 +452,6 @@ export interface TokenizedRows {
   readonly maskId: number;
   /** How texts are read. The model folder keeps it, so that queries are read as the rows were. */
   readonly reading: ReadingFields;
-  /** Reads texts so. */
   readonly reader: TextReader;
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
@@ -532,7 +516,6 @@ function* chooseTokenizer(texts: readonly string[], lowercase: boolean, language
   return load(yield* wordPieceSteps(texts, { vocabularySize: MAX_VOCABULARY, lowercase, language }));
 }
 
-/** Texts that are tried to see whether a vocabulary fits. */
 const TEXTS_TO_TRY = 1000;
 /** English has about 1.3 pieces per word, punctuation included; texts in another language have several. */
 const MAX_PIECES_PER_WORD = 2;

@@ -30,12 +30,10 @@ const trainingStateSchema = z.strictObject({
   /** Training is resumed only for the same request on the same rows. */
   fingerprint: z.string(),
   stats: trainingStatsSchema,
-  /** Optimizer steps taken. */
   steps: z.int(),
   /** How far the epoch in progress has come; absent between two epochs. */
   epoch: z
     .strictObject({
-      /** Batches trained on. */
       batches: z.int(),
       /** Sum of the losses of its examples so far, and their number. */
       loss: z.number(),
@@ -74,7 +72,6 @@ export interface LoopInput {
   readonly checkpoint: CheckpointPlan;
 }
 
-/** Where and when checkpoints are written. */
 interface CheckpointPlan {
   readonly file: string;
   /** Identifies the training; a checkpoint with another fingerprint is ignored. */
@@ -127,7 +124,6 @@ export function createLearner(input: Omit<LoopInput, 'progress' | 'checkpoint'>)
   return createTaskLearner({ ...learning, batchSize, language });
 }
 
-/** What the steps of an epoch have added up to. */
 type EpochSums = Omit<NonNullable<TrainingState['epoch']>, 'batches'>;
 
 const NO_SUMS: EpochSums = { loss: 0, examples: 0, seconds: 0 };
@@ -135,13 +131,11 @@ const NO_SUMS: EpochSums = { loss: 0, examples: 0, seconds: 0 };
 class TrainingLoop {
   readonly #input: LoopInput;
   readonly #learning: TaskLearner;
-  /** Made when dev is first evaluated. */
   #evaluator: Evaluator | undefined;
   readonly #totalSteps: number;
   #stats: TrainingStats;
   #bestWeights: Weights = new Map();
   #best: { readonly epoch: number; readonly value: number } | undefined;
-  /** Of the epoch in progress. */
   #sums: EpochSums = NO_SUMS;
   /** Where the learner stood before the step in progress. */
   #position: LearnerState;
@@ -169,7 +163,6 @@ class TrainingLoop {
     return { weights: this.#bestWeights, stats: this.#stats, devOutputs };
   }
 
-  /** Frees what the runtime holds for evaluations. */
   async release(): Promise<void> {
     await this.#evaluator?.release();
   }
@@ -310,24 +303,15 @@ export function emptyStats(batchSize: number, mainMetric: 'accuracy' | 'f1' | un
     batch_size: batchSize,
     ...(mainMetric && { main_eval_metric: mainMetric }),
     epoch: 0,
-    metrics: {
-      elapsed_time: [],
-      training: { loss: [] },
-      validation: {},
-    },
+    metrics: { elapsed_time: [], training: { loss: [] }, validation: {} },
   };
 }
 
-/** What one epoch adds to the statistics. */
-interface EpochFigures {
-  readonly elapsedSeconds: number;
-  /** Mean training loss. */
-  readonly loss: number;
-  readonly scores: Scores;
-}
-
-/** The statistics with one more epoch. */
-export function withEpoch(stats: TrainingStats, { elapsedSeconds, loss, scores }: EpochFigures): TrainingStats {
+/** The statistics with one more epoch. @param epoch its mean training loss, and its scores on dev. */
+export function withEpoch(
+  stats: TrainingStats,
+  { elapsedSeconds, loss, scores }: { readonly elapsedSeconds: number; readonly loss: number; readonly scores: Scores },
+): TrainingStats {
   const { elapsed_time, training, validation } = stats.metrics;
   const { accuracy, f1, topk } = scores;
   const metrics = {
