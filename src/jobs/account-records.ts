@@ -14,7 +14,6 @@ export const DAMAGED_JOBS = 'damaged-jobs';
 export const MODEL_USES = 'model-uses';
 /** The requests that came with an idempotency key. */
 export const JOB_REQUESTS = 'job-requests';
-/** Who runs an account's jobs. */
 export const JOB_LEASES = 'job-leases';
 /** The inference calls that accounts have made. */
 export const QUOTA = 'quota';
@@ -51,7 +50,6 @@ export function idIn(key: string): string {
   return key.slice(key.lastIndexOf('/') + 1);
 }
 
-/** The accounts that have jobs, in the order of their keys. */
 export async function* accountsWithJobs(storage: Storage): AsyncGenerator<string, void, undefined> {
   for (let after: string | undefined; ; ) {
     const [key] = await storage.listKeys(JOBS, { limit: 1, ...(after !== undefined && { after }) });
@@ -62,7 +60,6 @@ export async function* accountsWithJobs(storage: Storage): AsyncGenerator<string
   }
 }
 
-/** All records of a collection whose keys begin with `prefix`, in pages. */
 export async function* recordPages(
   storage: Storage,
   collection: string,

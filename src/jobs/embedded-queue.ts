@@ -11,7 +11,6 @@ import {
   JobStop,
   type JobWorker,
   type QueuedJob,
-  type StopReason,
 } from './job-queue.js';
 import { hasEnded } from './job-record.js';
 import { JobRepository } from './job-repository.js';
@@ -29,7 +28,6 @@ export class EmbeddedQueue implements JobQueue {
   readonly #trouble: LastingTrouble;
   readonly #workers = new Set<EmbeddedWorker>();
 
-  /** @param trouble learns of failures in the background. */
   constructor(storage: Storage, clock: Clock, trouble: LastingTrouble = new LastingTrouble(clock, () => undefined)) {
     this.#storage = storage;
     this.#clock = clock;
@@ -72,7 +70,6 @@ class EmbeddedWorker implements JobWorker {
   #draining: Promise<void> | undefined;
   /** Whether there are jobs to run and this worker may run them, as last looked up. */
   #looking: Promise<boolean> = Promise.resolve(false);
-  /** Whether to look again once the jobs known now have been run. */
   #hasNews = false;
   #isClosed = false;
   #beating: Promise<void> | undefined;
@@ -164,7 +161,6 @@ class EmbeddedWorker implements JobWorker {
     return 'ended';
   }
 
-  /** Never rejects, and never runs twice at the same time. */
   #beat(): Promise<void> {
     this.#beating ??= this.#attend()
       .catch(() => undefined) // the storage failed: the next heartbeat tries again
@@ -186,30 +182,18 @@ class EmbeddedWorker implements JobWorker {
   }
 }
 
-class EmbeddedRun implements JobLease {
+class EmbeddedRun extends JobStop implements JobLease {
   readonly id: string;
   readonly #lease: AccountLease;
-  readonly #stop = new JobStop();
 
   constructor(id: string, lease: AccountLease) {
+    super();
     this.id = id;
     this.#lease = lease;
   }
 
-  get signal(): AbortSignal {
-    return this.#stop.signal;
-  }
-
-  get stopReason(): StopReason | undefined {
-    return this.#stop.reason;
-  }
-
-  stop(reason: StopReason): void {
-    this.#stop.give(reason);
-  }
-
   async renew(): Promise<boolean> {
     if (!(await this.#lease.renew())) this.stop('lost');
-    return this.#stop.reason !== 'lost';
+    return this.stopReason !== 'lost';
   }
 }

@@ -66,7 +66,6 @@ export class JobControl {
     this.#worker = queue.work(app_id, (lease) => this.#run(lease));
   }
 
-  /** @param known the job as it was a moment ago. */
   async #enqueue(id: string, known?: StoredJob): Promise<void> {
     const { app_id, jobs, events, queue } = this.#context;
     await asStorageError(() => queue.add({ app_id, id }));

@@ -21,7 +21,6 @@ export class JobEvents {
   readonly #jobs: JobRepository;
   readonly #clock: Clock;
   readonly #watchers = new Map<string, Set<EventBuffer>>();
-  /** How many epochs of a job its watchers have seen. */
   readonly #epochs = new Map<string, number>();
   #failure: Error | undefined;
   /** The job that runs here, whose run publishes its events. */
@@ -91,7 +90,6 @@ export class JobEvents {
     for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.fail(error);
   }
 
-  /** Publishes what the record of a job says. Never rejects. */
   async #look(id: string): Promise<void> {
     try {
       const job = await this.#jobs.get(id);

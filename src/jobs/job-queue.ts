@@ -93,12 +93,11 @@ export class JobStop {
     return this.#controller.signal;
   }
 
-  /** Undefined until the signal fires. */
-  get reason(): StopReason | undefined {
+  get stopReason(): StopReason | undefined {
     return this.#reason;
   }
 
-  give(reason: StopReason): void {
+  stop(reason: StopReason): void {
     if (this.#reason === undefined || reason === 'lost') this.#reason = reason;
     this.#controller.abort();
   }

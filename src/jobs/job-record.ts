@@ -96,7 +96,6 @@ const blendSchema: z.ZodType<BlendFigures> = z.strictObject({
   topk: topkSchema.exactOptional(),
 } satisfies FieldsOf<BlendFigures>);
 
-/** The record of a training job, which is also its model's record. */
 const jobRecordSchema = z.strictObject({
   id: z.uuid(),
   app_id: z.string(),
@@ -113,7 +112,6 @@ const jobRecordSchema = z.strictObject({
   /** Null if none was chosen, so that language and size decide. */
   backbone: z.string().nullable(),
   stats: trainingStatsSchema,
-  /** Present once the training has finished. */
   blend: blendSchema.exactOptional(),
   warnings: z.array(warningSchema),
   error: jobErrorSchema.exactOptional(),
@@ -126,7 +124,6 @@ const jobRecordSchema = z.strictObject({
   claim: z.string().exactOptional(),
   /** The job is DELETED, and its files may still be there. */
   has_files: z.literal(true).exactOptional(),
-  /** Asks the process that runs the job to stop it. */
   cancel_requested: z.literal(true).exactOptional(),
 });
 export type JobRecord = z.infer<typeof jobRecordSchema>;
@@ -134,7 +131,6 @@ export type JobRecord = z.infer<typeof jobRecordSchema>;
 type NewJob = Pick<JobRecord, 'id' | 'app_id' | 'created' | 'seed'> &
   Partial<Pick<JobRecord, 'allow_file_url' | 'allow_private_addresses' | 'tuning' | 'backbone'>>;
 
-/** A job as it is first written: CREATED, nothing measured yet. */
 export function newJobRecord(
   { dataset_url, model_config, training_config = {} }: TrainingRequest,
   job: NewJob,

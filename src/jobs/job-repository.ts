@@ -39,16 +39,15 @@ const statusViews: Readonly<Record<TrainingJobStatus, string>> = {
   CANCELLED: 'stop',
   DELETED: 'gone',
 };
-export const OPEN_VIEW = 'open';
-/** DELETED jobs whose files may still be there. */
-export const LEFT_VIEW = 'left';
+const OPEN_VIEW = 'open';
+const LEFT_VIEW = 'left'; // DELETED jobs whose files may still be there
 /** Two tasks with the same digits share views; {@link matches} then leaves out the jobs of the other. */
 const TASK_DIGITS = 6;
 
 /** The type by which a task is known: two types may name one task, and a filter by either finds both. */
-export type TaskOf = (type: ModelType) => ModelType;
+type TaskOf = (type: ModelType) => ModelType;
 
-export type JobFilter = Pick<ListFilter, 'modelType' | 'trainingStatus'>;
+type JobFilter = Pick<ListFilter, 'modelType' | 'trainingStatus'>;
 
 export function viewsOf({ status, model_config, has_files }: JobRecord, taskOf: TaskOf): string[] {
   const view = statusViews[status];
@@ -57,14 +56,14 @@ export function viewsOf({ status, model_config, has_files }: JobRecord, taskOf: 
 }
 
 /** The views that have all jobs that a filter asks for, and perhaps others, in the order of a job's life. */
-export function viewsWith({ modelType, trainingStatus }: JobFilter, taskOf: TaskOf): string[] {
+function viewsWith({ modelType, trainingStatus }: JobFilter, taskOf: TaskOf): string[] {
   const views = trainingStatus === undefined ? [OPEN_VIEW, 'ready', 'error', 'stop'] : [statusViews[trainingStatus]];
   if (modelType === undefined) return views;
   return views.map((view) => (view === OPEN_VIEW ? view : byTask(view, taskOf(modelType))));
 }
 
 /** Whether a filter asks for a job. It gets DELETED jobs only if it names that status. */
-export function matches(
+function matches(
   { status, model_config }: JobRecord,
   { modelType, trainingStatus }: JobFilter,
   taskOf: TaskOf,
@@ -84,11 +83,10 @@ function byTask(view: string, task: ModelType): string {
  * written before the job and removed after it, so there may be others, of jobs that have left a view since or were
  * never written: a reader of markers must check the jobs, and `JobRepository` removes the others that it meets.
  */
-export class JobIndex {
+class JobIndex {
   readonly #storage: Storage;
   readonly #prefix: string;
 
-  /** @param prefix what the keys of the account's jobs begin with. */
   constructor(storage: Storage, prefix: string) {
     this.#storage = storage;
     this.#prefix = prefix;
@@ -213,7 +211,6 @@ export class JobRepository {
     return (await this.#read(id))?.job;
   }
 
-  /** @throws NotFoundError if this account has no such job. */
   async get(id: string, resource: 'model' | 'training job' = 'training job'): Promise<JobRecord> {
     const job = await this.find(id);
     if (job === undefined) throw new NotFoundError(resource, id);
@@ -280,7 +277,6 @@ export class JobRepository {
     return jobs;
   }
 
-  /** The DELETED jobs whose files may still be there. */
   async withFilesLeft(): Promise<JobRecord[]> {
     const jobs: JobRecord[] = [];
     for await (const job of this.#oldest(LEFT_VIEW)) jobs.push(job);

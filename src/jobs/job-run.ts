@@ -25,7 +25,6 @@ type JobChange = (job: JobRecord) => Partial<Pick<JobRecord, 'stats' | 'warnings
 class RunFigures {
   readonly #write: (change: (job: JobRecord) => JobRecord) => Promise<void>;
   readonly #failed: () => void;
-  /** The warnings of this run, which replace those of an earlier one. */
   #warnings: readonly DatasetWarning[] = [];
   #writing: Promise<void> = Promise.resolve();
   #failure: { readonly thrown: unknown } | undefined;
@@ -57,7 +56,6 @@ class RunFigures {
     if (this.#failure !== undefined) throw this.#failure.thrown;
   }
 
-  /** A job that has ended keeps the figures that it has. */
   record(change: JobChange): Promise<void> {
     return this.#write((job) => (hasEnded(job.status) ? job : { ...job, ...change(job) }));
   }
@@ -274,7 +272,6 @@ export class JobRun {
     this.#context.events.publish({ ...event, id: this.#id });
   }
 
-  /** Repeats `work` while the storage can't be reached and the lease lasts. */
   #withRetry<T>(work: () => Promise<T>): Promise<T> {
     return withRetry(work, this.#controller.signal);
   }
@@ -320,7 +317,6 @@ export class JobRun {
     await this.#context.storage.removeFolder(this.#id).catch(() => undefined);
   }
 
-  /** The job stays RUNNING, for another run. */
   async #leave(): Promise<JobOutcome> {
     await this.#claim.update(withoutAttempt).catch(() => undefined);
     return 'left';

@@ -12,7 +12,6 @@ interface WriteListener {
 interface Writes {
   readonly tokens: LRUCache<string, object>;
   readonly listeners: Set<WeakRef<WriteListener>>;
-  /** Whether this process watches for the writes of other processes. */
   isWatched: boolean;
 }
 

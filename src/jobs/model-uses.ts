@@ -86,7 +86,6 @@ export class ModelUses {
     await this.#storage.remove(MODEL_USES, this.#key(id));
   }
 
-  /** Writes what was noted so far. Never rejects. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -22,7 +22,6 @@ export const HEARTBEAT_MS = 5_000;
 export const LEASE_MS = 30_000;
 
 const leaseSchema = z.strictObject({
-  /** Null if no worker holds the lease. */
   holder: z.string().nullable(),
   /** The job that the holder runs, or that an earlier one left. */
   job_id: z.string().nullable(),
@@ -62,7 +61,6 @@ export class AccountLease {
     return this.#known.job_id;
   }
 
-  /** Takes the lease if it is free. @returns whether this worker holds it now. */
   async acquire(): Promise<boolean> {
     const { lease, version } = await this.#read();
     const { holder } = lease;

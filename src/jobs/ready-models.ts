@@ -71,7 +71,6 @@ export class ReadyModels {
     return known.directory;
   }
 
-  /** As {@link directoryOf}, but always reads the job. */
   async lookUp(id: string): Promise<string> {
     const [write, foundAt] = [lastWrite(this.#storage, id), this.#clock.now()];
     try {

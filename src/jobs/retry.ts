@@ -23,7 +23,6 @@ export async function withRetry<T>(work: () => Promise<T>, signal: AbortSignal):
   }
 }
 
-/** Whether the storage could not be reached, and may be soon. */
 export function isUnavailable(thrown: unknown): boolean {
   return isOrchardError(thrown) && thrown.code === 'storage' && thrown.isUnavailable;
 }
@@ -52,7 +51,6 @@ export function withoutAttempt(job: JobRecord): JobRecord {
   return { ...job, attempts: { count: Math.max(0, count - 1), checkpoint } };
 }
 
-/** @throws TrainingError for a job that has had its attempts. */
 export function requireAttempt({ id, attempts }: JobRecord): void {
   if (attempts === undefined || attempts.count <= MAX_ATTEMPTS) return;
   throw new TrainingError(

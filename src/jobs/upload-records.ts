@@ -40,7 +40,6 @@ export function uploadUrl(id: string): string {
   return `${URL_START}${id}.zip`;
 }
 
-/** The id of the upload that a dataset_url names; undefined for any other URL. */
 export function uploadIn(dataset_url: string): string | undefined {
   if (!dataset_url.startsWith(URL_START)) return undefined;
   const id = dataset_url.slice(URL_START.length).replace(/\.zip$/, '');
@@ -106,7 +105,6 @@ function keyOf(app_id: string, id: string): string {
   return `${accountKey(app_id)}/${id}`;
 }
 
-/** @returns undefined for anything that is not an upload. */
 function parsed({ key, value, version }: StoredRecord): StoredUpload | undefined {
   const app_id = accountOf(key);
   const upload = uploadSchema.safeParse(value);

@@ -186,7 +186,6 @@ export class Database {
     options: QueryOptions = {},
   ) => this.#attempt((client) => send<Row>(client, text, values, options), options.isRepeatable);
 
-  /** Runs `work` in one transaction, which is rolled back if it fails. */
   transaction<T>(
     work: (query: Query) => Promise<T>,
     { isRepeatable }: Pick<QueryOptions, 'isRepeatable'> = {},
@@ -194,7 +193,6 @@ export class Database {
     return this.#attempt((client) => inTransaction(client, work), isRepeatable);
   }
 
-  /** Listens on a channel, reconnecting as needed. @returns a function that stops it. */
   listen(channel: string, listener: ChannelListener): () => void {
     return this.#listener.listen(channel, listener);
   }

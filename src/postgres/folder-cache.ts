@@ -89,7 +89,6 @@ export class FolderCache {
     return directory;
   }
 
-  /** @returns false if another process was faster. */
   async #enter(hash: string, draft: string): Promise<boolean> {
     await ensureDirectory(this.#folders);
     const directory = this.#directory(hash);
@@ -116,7 +115,6 @@ export class FolderCache {
     }
   }
 
-  /** Deletes the least recently opened folders until the others fit. */
   async #evictOldest(): Promise<void> {
     const measured = await Promise.all((await this.hashes()).map((hash) => this.#measure(hash)));
     const folders = measured.filter((each) => each !== undefined).sort((a, b) => a.openedAt - b.openedAt);

@@ -27,7 +27,6 @@ interface LocalStage {
   /** Another process has staged the folder since if the database has another token. */
   readonly token: string;
   readonly directory: string;
-  /** Of its files, when they were read last. */
   readonly hashes: KnownHashes;
 }
 
@@ -113,7 +112,6 @@ type Kind = 'staged' | 'published';
 interface FolderRow {
   readonly id: string;
   readonly kind: Kind;
-  /** Of its content, as hexadecimal digits. */
   readonly hash: string;
 }
 
@@ -267,7 +265,6 @@ export class Folders {
     });
   }
 
-  /** Deletes contents from the cache that no published folder has. */
   async #forget(hashes: readonly string[]): Promise<void> {
     if (hashes.length === 0) return;
     const rows = await this.#database.query<{ hash: string }>(

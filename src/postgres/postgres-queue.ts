@@ -9,7 +9,6 @@ import {
   type JobWorker,
   type QueuedJob,
   type SharedJobQueue,
-  type StopReason,
 } from '../jobs/index.js';
 import { whileAsking, withinTime } from './connection-errors.js';
 import { Database, type DatabaseOptions, type PostgresSource, type Query } from './database.js';
@@ -58,7 +57,6 @@ class QueueTable {
     );
   }
 
-  /** Removes a job that has not started, and notifies the process of one that has. */
   async cancel({ app_id, id }: QueuedJob): Promise<void> {
     await this.#transaction(async (query) => {
       const [account] = await query<{ has_started: boolean }>(
@@ -133,7 +131,6 @@ class QueueTable {
     return found.map(({ app_id }) => app_id);
   }
 
-  /** Removes a job, and the row of its account if that was the last one. The account is locked. */
   async #remove(query: Query, app_id: string, id: string): Promise<void> {
     await query(`DELETE FROM ${this.#jobs} WHERE app_id = $1 AND id = $2`, [app_id, id]);
     await query(
@@ -170,7 +167,7 @@ export interface QueueTiming {
 
 export const QUEUE_TIMING: QueueTiming = { leaseMs: 30_000, heartbeatMs: 5_000, pollMs: 2_000, pauseMs: 5_000 };
 
-/** Timers that don't keep the process alive, as functions that stop them. Tests pass ones that stop by themselves. */
+/** Timers that don't keep the process alive; each call returns what stops it. Tests pass ones that stall. */
 export interface Timers {
   every(ms: number, work: () => void): () => void;
   after(ms: number, work: () => void): () => void;
@@ -191,12 +188,10 @@ interface QueueContext {
   readonly table: QueueTable;
   readonly timing: QueueTiming;
   readonly timers: Timers;
-  /** Of this process, for people who look into the tables. */
   readonly holder: string;
 }
 
 interface QueueWorkerOptions {
-  /** The account to work for; undefined for all accounts. */
   readonly app_id?: string;
   readonly handle: (app_id: string, lease: JobLease) => Promise<JobOutcome>;
   readonly atOnce: number;
@@ -293,16 +288,16 @@ class QueueWorker implements JobWorker {
  * The lease of a running job, with the heartbeats that extend it. If they fail, it counts as lost one heartbeat before
  * the database lets another process have the job, by a monotonic clock.
  */
-class QueueLease implements JobLease {
+class QueueLease extends JobStop implements JobLease {
   readonly job: TakenJob;
   readonly #context: QueueContext;
-  readonly #stop = new JobStop();
   readonly #stopHeartbeats: () => void;
   #stopExpiry: () => void = () => undefined;
   #renewedAt: number;
 
   /** @param takenAt by `performance.now()`, before the job was taken. */
   constructor(job: TakenJob, takenAt: number, context: QueueContext) {
+    super();
     this.job = job;
     this.#context = context;
     this.#renewedAt = takenAt;
@@ -313,18 +308,6 @@ class QueueLease implements JobLease {
 
   get id(): string {
     return this.job.id;
-  }
-
-  get signal(): AbortSignal {
-    return this.#stop.signal;
-  }
-
-  get stopReason(): StopReason | undefined {
-    return this.#stop.reason;
-  }
-
-  stop(reason: StopReason): void {
-    this.#stop.give(reason);
   }
 
   async renew(): Promise<boolean> {
@@ -342,7 +325,7 @@ class QueueLease implements JobLease {
       // The lease holds until it expires.
     }
     if (this.#remainingMs() <= 0) this.stop('lost');
-    return this.#stop.reason !== 'lost';
+    return this.stopReason !== 'lost';
   }
 
   end(): void {

@@ -4,7 +4,6 @@ import { whileAsking } from './connection-errors.js';
 import type { Database } from './database.js';
 import { QUOTAS, RATES } from './schema.js';
 
-/** A day or a month of the calendar, in UTC. */
 interface CalendarPeriod {
   /** Sorts by time: 2026-11, 2026-11-21. */
   readonly name: string;
@@ -24,7 +23,6 @@ const MAX_MISSING = 10_000;
 export class SharedLimits {
   readonly #database: Database;
 
-  /** @param database stays open. */
   constructor(database: Database) {
     this.#database = database;
   }

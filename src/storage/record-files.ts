@@ -311,7 +311,6 @@ function mayBeginListed(beginning: string, { prefix = '', after, reverse }: KeyR
   return fitsPrefix && (reverse ? beginning < after : beginning > after);
 }
 
-/** A key comes before the longer ones that begin with it. */
 function inKeyOrder(a: Entry, b: Entry): number {
   if (a.text === b.text) return a.isFile ? -1 : 1;
   return a.text < b.text ? -1 : 1;

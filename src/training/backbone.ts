@@ -160,7 +160,6 @@ async function readTokenizer(source: BackboneSource): Promise<LoadedTokenizer> {
   }
 }
 
-/** @throws ModelFolderError if the vocabulary is missing, too, or is not one. */
 function fromVocabulary(source: BackboneSource, pieces: Uint8Array | undefined, config: unknown): unknown {
   if (pieces === undefined) throw missing(source, `${TOKENIZER_FILE} or ${VOCABULARY_FILE}`);
   return vocabularyTokenizer(Buffer.from(pieces).toString('utf8'), config);

@@ -38,9 +38,7 @@ const COPIES_OF_ARCHIVE = 4;
 interface MemoryEstimate {
   /** Weights with all that is kept for each. */
   readonly weights: number;
-  /** What one step computes. */
   readonly step: number;
-  /** The texts, and their tokens. */
   readonly texts: number;
   /** Answers to the dev texts, and the lexical expert while it is trained. */
   readonly labels: number;

@@ -36,7 +36,6 @@ export class ProgressReporter {
     this.#tell();
   }
 
-  /** The run's plan is known: most epochs, and rows of each step. */
   planned(epochs: number, batchSize: number): void {
     this.epochs = epochs;
     this.onEvent({ type: 'plan', epochs, batchSize });
@@ -54,7 +53,6 @@ export class ProgressReporter {
     this.onEvent({ type: 'blend', parts });
   }
 
-  /** A checkpoint is on the disk. @param epoch epochs completed */
   saved(epoch: number): void {
     this.onEvent({ type: 'checkpoint', epoch });
   }

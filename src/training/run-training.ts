@@ -8,7 +8,6 @@ import {
   type Dataset,
   ExplainedText,
   type ExplainedWord,
-  type Explainer,
   type Family,
   type FinishedTask,
   families,
@@ -270,7 +269,6 @@ interface FinishedModel extends TokenizedRows, TrainedModel, FinishedPrecision {
   readonly encoder: Encoder;
   readonly hyperparameters: Hyperparameters;
   readonly warnings: readonly DatasetWarning[];
-  /** What computed its steps, unless an executor of the application did. */
   readonly device?: ExecutionProvider;
   readonly backbone?: Backbone;
 }
@@ -295,15 +293,15 @@ async function explainMistakes(
   const modelFiles = new Map([...files].map(([file, bytes]): [string, ModelFile] => [file, { bytes, file }]));
   const { explainer } = await family.decoder(config, modelFiles);
   if (explainer === undefined) return evaluation;
-  const readings: MistakeReading[] = [];
+  const readings: { mistake: Mistake; whole: readonly TextWindow[]; explained: ExplainedText }[] = [];
   for (const mistake of evaluation.mistakes.slice(0, EXPLAINED_MISTAKES)) {
-    readings.push(await readMistake(mistake, explainer, reader, input.signal));
+    const whole = reader.windowsOf(mistake.text, 0);
+    const explained = new ExplainedText(explainer, mistake.text);
+    await withPauses(explained.read(reader, whole, 0), input.signal);
+    readings.push({ mistake, whole, explained });
   }
-  const outputsOf = await outputsOfWindows(
-    input,
-    model,
-    readings.flatMap(({ whole, explained }) => [...whole, ...explained.windows]),
-  );
+  const windows = readings.flatMap(({ whole, explained }) => [...whole, ...explained.windows]);
+  const outputsOf = await outputsOfWindows(input, model, windows);
   const mistakes: Mistake[] = [];
   for (const { mistake, whole, explained } of readings) {
     const label = [...mistake.predicted, ...mistake.expected].find((each) => config.orchard.labels.includes(each));
@@ -314,25 +312,6 @@ async function explainMistakes(
   return { ...evaluation, mistakes: [...mistakes, ...evaluation.mistakes.slice(mistakes.length)] };
 }
 
-interface MistakeReading {
-  readonly mistake: Mistake;
-  readonly whole: readonly TextWindow[];
-  readonly explained: ExplainedText;
-}
-
-async function readMistake(
-  mistake: Mistake,
-  explainer: Explainer,
-  reader: TextReader,
-  signal: AbortSignal,
-): Promise<MistakeReading> {
-  const whole = reader.windowsOf(mistake.text, 0);
-  const explained = new ExplainedText(explainer, mistake.text);
-  await withPauses(explained.read(reader, whole, 0), signal);
-  return { mistake, whole, explained };
-}
-
-/** What the encoder gives for windows, in the precision that the model answers in. */
 async function outputsOfWindows(
   { executor, signal }: Pick<LoopInput, 'executor' | 'signal'>,
   { task, encoder, weights, quantization }: FinishedModel,
@@ -351,7 +330,6 @@ function placed({ word, start, weight }: ExplainedWord): WeighedWord {
   return { start, end: start + word.length, weight: Math.round(weight * 1000) / 1000 };
 }
 
-/** Writes the model folder into the run's directory. @throws ModelFolderError, InternalError */
 async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<void> {
   const { family, encoder, files, evaluation, quantization } = model;
   const familyTraining = await family.training();
@@ -444,7 +422,7 @@ type ReadingBackbone = Pick<Backbone, 'tokenizer' | 'lowercase' | 'encoder'>;
 type ReadTask = Pick<TrainingTask, 'train' | 'dev' | 'describe'>;
 
 /** Rows of a task as token ids, and the tokenizer that made them. */
-export interface TokenizedRows {
+interface TokenizedRows {
   /** The tokenizer's files, parsed: tokenizer.json and tokenizer_config.json. */
   readonly tokenizerJson: unknown;
   readonly tokenizerConfig: object;

@@ -7,17 +7,14 @@ import { ownFile, startThread } from '../system/index.js';
 import { endEarlierRunner, type HostMessage, type RunnerMessage, STOP_SIGNALS } from './runner-messages.js';
 import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
 
-/** A started thread or process, as a host sees it. */
 interface Runner {
   send(message: HostMessage): void;
   onMessage(listener: (message: RunnerMessage) => void): void;
-  /** Resolves when it has exited. */
   readonly exited: Promise<RunnerExit>;
   discard(): void;
 }
 
 interface RunnerExit {
-  /** Why, unless it exited normally. */
   readonly reason?: string;
   /** Whether it was asked to stop, as by a supervisor that stops a whole group of processes. */
   readonly wasStopped?: boolean;

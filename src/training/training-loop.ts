@@ -85,7 +85,6 @@ interface CheckpointPlan {
   readonly withinEpochMs?: number;
 }
 
-/** The result of a training, with the weights of its best epoch. */
 export interface TrainedModel {
   readonly parameters: readonly ParameterSpec[];
   readonly weights: Weights;
@@ -115,7 +114,6 @@ export async function trainModel(input: LoopInput): Promise<TrainedModel> {
   }
 }
 
-/** What learns in a training. @throws AbortedError when the signal fires */
 export function createLearner(input: Omit<LoopInput, 'progress' | 'checkpoint'>): Promise<TaskLearner> {
   const { task, hyperparameters, frozenBackbone: plan } = input;
   const { batchSize, language } = hyperparameters;
@@ -238,7 +236,6 @@ class TrainingLoop {
     await store.setWeights(await fitLinearEnd({ ...fit, options: hyperparameters }));
   }
 
-  /** Resumes from the checkpoint, if there is one of this training. @returns whether there is. */
   async #restore(): Promise<boolean> {
     const { file, fingerprint } = this.#input.checkpoint;
     const checkpoint = await readCheckpoint(file);
