@@ -74,7 +74,6 @@ export class AccountErasure {
     };
   }
 
-  /** @returns true if nothing is left. */
   async #pass(): Promise<boolean> {
     // The newest first, so that no waiting job begins when the running one is cancelled.
     const ids = (await this.#keys(JOBS)).map(idIn).reverse();
@@ -110,12 +109,8 @@ export class AccountErasure {
     this.#jobIds.add(id);
   }
 
-  /** Whether the record of a job can be read. */
   async #isJob(id: string): Promise<boolean> {
-    return this.#context.jobs.find(id).then(
-      (job) => job !== undefined,
-      () => false,
-    );
+    return (await this.#context.jobs.find(id).catch(() => undefined)) !== undefined;
   }
 
   /** Removes a record of a missing job. @returns false if the job exists: it was just created, for the next pass. */
@@ -127,8 +122,7 @@ export class AccountErasure {
 
   async #hasJob(id: string): Promise<boolean> {
     const { storage, app_id } = this.#context;
-    const prefix = `${accountKey(app_id)}/${id}`;
-    return (await storage.listKeys(JOBS, { prefix, limit: 1 })).length > 0;
+    return (await storage.listKeys(JOBS, { prefix: `${accountKey(app_id)}/${id}`, limit: 1 })).length > 0;
   }
 
   #keys(collection: string): Promise<string[]> {
@@ -166,7 +160,6 @@ export class AccountErasure {
     return true;
   }
 
-  /** Counts the files of a job before they are removed. */
   async #measure(id: string): Promise<void> {
     const bytes = await this.#bytesOf(id);
     if (bytes === undefined) return;
@@ -174,20 +167,16 @@ export class AccountErasure {
     this.#bytes += bytes;
   }
 
-  /** @returns undefined if there are no files. */
   async #bytesOf(id: string): Promise<number | undefined> {
     const { storage, jobs } = this.#context;
-    if (storage.describeFolder !== undefined) {
-      return (await storage.describeFolder?.(id))?.bytes;
-    }
+    if (storage.describeFolder !== undefined) return (await storage.describeFolder(id))?.bytes;
     const job = await jobs.find(id).catch(() => undefined); // its record may be damaged
     const published = await storage.openFolder(id);
     // Another process may be about to remove what is staged.
     const staged = job?.status === 'RUNNING' ? await storage.stageFolder(id).catch(() => undefined) : undefined;
     const directories = [published, staged].filter((each) => each !== undefined);
     if (directories.length === 0) return undefined;
-    const bytes = await Promise.all(directories.map(bytesIn));
-    return bytes.reduce((sum, each) => sum + each, 0);
+    return sumOf(await Promise.all(directories.map(bytesIn)));
   }
 }
 
@@ -204,11 +193,8 @@ async function acquired(lease: AccountLease): Promise<boolean> {
 /** Of all files in a directory, also while files in it come and go. */
 export async function bytesIn(directory: string): Promise<number> {
   const names = await readdir(directory, { recursive: true }).catch(() => []);
-  const sizes = await Promise.all(names.map((name) => sizeOf(join(directory, name))));
-  return sizes.reduce((sum, size) => sum + size, 0);
+  const found = await Promise.all(names.map((name) => stat(join(directory, name)).catch(() => undefined)));
+  return sumOf(found.map((each) => (each?.isFile() ? each.size : 0)));
 }
 
-async function sizeOf(path: string): Promise<number> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.isFile() ? found.size : 0;
-}
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0);

@@ -14,7 +14,6 @@ export const DAMAGED_JOBS = 'damaged-jobs';
 export const MODEL_USES = 'model-uses';
 /** The requests that came with an idempotency key. */
 export const JOB_REQUESTS = 'job-requests';
-/** Who runs an account's jobs. */
 export const JOB_LEASES = 'job-leases';
 /** The inference calls that accounts have made. */
 export const QUOTA = 'quota';
@@ -28,7 +27,6 @@ export const COPIED = [...OF_A_JOB, JOB_REQUESTS, QUOTA, UPLOADS, JOBS] as const
 /** The records of an account as a whole, apart from its lease, which others may hold, and uploads, which have folders. */
 export const OF_AN_ACCOUNT = [JOB_REQUESTS, QUOTA] as const;
 
-/** Records listed at a time. */
 const LISTED_TOGETHER = 1000;
 /** Comes after every character of an id, so that the next account's keys come after it. */
 const AFTER_ALL = '/\uffff';
@@ -38,7 +36,6 @@ export function accountKey(app_id: string): string {
   return encodeURIComponent(app_id);
 }
 
-/** The account's name in a key. @returns undefined for a key of no account. */
 export function accountOf(key: string): string | undefined {
   try {
     const name = key.slice(0, Math.max(0, key.indexOf('/')));
@@ -49,12 +46,10 @@ export function accountOf(key: string): string | undefined {
   }
 }
 
-/** The id that a key of any collection ends in. */
 export function idIn(key: string): string {
   return key.slice(key.lastIndexOf('/') + 1);
 }
 
-/** The accounts that have jobs, in the order of their keys. */
 export async function* accountsWithJobs(storage: Storage): AsyncGenerator<string, void, undefined> {
   for (let after: string | undefined; ; ) {
     const [key] = await storage.listKeys(JOBS, { limit: 1, ...(after !== undefined && { after }) });
@@ -65,7 +60,6 @@ export async function* accountsWithJobs(storage: Storage): AsyncGenerator<string
   }
 }
 
-/** All records of a collection whose keys begin with `prefix`, in pages. */
 export async function* recordPages(
   storage: Storage,
   collection: string,

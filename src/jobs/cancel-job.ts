@@ -1,7 +1,7 @@
 import { TransitionError } from '../contract/index.js';
 import { asStorageError } from '../storage/index.js';
 import type { AccountContext } from './account-context.js';
-import { canReach, hasEnded, type JobRecord, moved } from './job-record.js';
+import { canReach, hasEnded, moved } from './job-record.js';
 
 /**
  * Cancels a job: first in its record, then in the queue, so that a failure between the two can be made up for. Resolves
@@ -9,7 +9,9 @@ import { canReach, hasEnded, type JobRecord, moved } from './job-record.js';
  * @throws TransitionError if it has ended already or ends otherwise first, NotFoundError, StorageError
  */
 export async function cancelJob({ app_id, jobs, events, queue }: AccountContext, id: string): Promise<void> {
-  const job = await jobs.update(id, cancellation);
+  const job = await jobs.update(id, (found) =>
+    found.status === 'RUNNING' ? { ...found, cancel_requested: true } : moved(found, 'CANCELLED'),
+  );
   const telling = asStorageError(() => queue.cancel({ app_id, id }));
   if (hasEnded(job.status)) {
     events.publishState(job);
@@ -21,9 +23,4 @@ export async function cancelJob({ app_id, jobs, events, queue }: AccountContext,
   if (status !== 'CANCELLED' && !canReach('CANCELLED', status)) {
     throw new TransitionError(id, status, 'CANCELLED');
   }
-}
-
-/** A waiting job is cancelled at once, a running one by its run. */
-function cancellation(job: JobRecord): JobRecord {
-  return job.status === 'RUNNING' ? { ...job, cancel_requested: true } : moved(job, 'CANCELLED');
 }

@@ -26,12 +26,9 @@ export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace('Z', '+00:00');
 }
 
-/** The longest that setInterval takes: 2^31 − 1 ms, 24.8 days. */
-const LONGEST_INTERVAL_MS = 2_147_483_647;
-
 /** Keeps the process from ending until the returned function is called. */
 export function keepAlive(): () => void {
-  const timer = setInterval(() => undefined, LONGEST_INTERVAL_MS);
+  const timer = setInterval(() => undefined, 2 ** 31 - 1); // the longest that it takes, 24.8 days
   return () => clearInterval(timer);
 }
 

@@ -23,7 +23,6 @@ import type { JobControl } from './job-control.js';
 import { type JobRecord, newJobRecord } from './job-record.js';
 import type { TrainerSettings } from './trainer-options.js';
 
-/** How long a key is remembered. */
 const REMEMBERED_MS = 24 * 60 * 60_000;
 /** An account's keys are in 256 records, by the first digits of their hashes, so that each stays small. */
 const SHARD_DIGITS = 2;
@@ -43,7 +42,6 @@ const rememberedSchema = z.array(
     at: z.number(),
   }),
 );
-type Remembered = z.infer<typeof rememberedSchema>;
 
 /**
  * The requests of an account that came with an idempotency key, for 24 hours: `job-requests/<app_id>/<2 digits>`. The
@@ -86,7 +84,6 @@ class JobRequests {
     }
   }
 
-  /** The remembered requests of a shard that are not too old. */
   async #read(record: string) {
     const found = await this.#storage.read(JOB_REQUESTS, record);
     const parsed = rememberedSchema.safeParse(found?.value ?? []);
@@ -96,8 +93,7 @@ class JobRequests {
       });
     }
     const since = this.#clock.now() - REMEMBERED_MS;
-    const remembered: Remembered = parsed.data.filter(({ at }) => at > since);
-    return { remembered, version: found?.version };
+    return { remembered: parsed.data.filter(({ at }) => at > since), version: found?.version };
   }
 }
 
@@ -119,7 +115,6 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** How one job is created. */
 interface JobCreation {
   readonly signal?: AbortSignal | undefined;
   readonly allowFileUrl: boolean;
@@ -132,7 +127,6 @@ export class JobCreator {
   readonly #settings: TrainerSettings;
   readonly #control: JobControl;
   readonly #requests: JobRequests;
-  /** The latest admission, which the next one waits for. */
   #admission: Promise<unknown> = Promise.resolve();
 
   constructor(context: AccountContext, settings: TrainerSettings, control: JobControl) {

@@ -11,7 +11,6 @@ import {
   JobStop,
   type JobWorker,
   type QueuedJob,
-  type StopReason,
 } from './job-queue.js';
 import { hasEnded } from './job-record.js';
 import { JobRepository } from './job-repository.js';
@@ -29,7 +28,6 @@ export class EmbeddedQueue implements JobQueue {
   readonly #trouble: LastingTrouble;
   readonly #workers = new Set<EmbeddedWorker>();
 
-  /** @param trouble learns of failures in the background. */
   constructor(storage: Storage, clock: Clock, trouble: LastingTrouble = new LastingTrouble(clock, () => undefined)) {
     this.#storage = storage;
     this.#clock = clock;
@@ -72,7 +70,6 @@ class EmbeddedWorker implements JobWorker {
   #draining: Promise<void> | undefined;
   /** Whether there are jobs to run and this worker may run them, as last looked up. */
   #looking: Promise<boolean> = Promise.resolve(false);
-  /** Whether to look again once the jobs known now have been run. */
   #hasNews = false;
   #isClosed = false;
   #beating: Promise<void> | undefined;
@@ -87,14 +84,12 @@ class EmbeddedWorker implements JobWorker {
     this.wake();
   }
 
-  /** Runs the waiting jobs, in the background. */
   wake(): void {
     this.#hasNews = true;
     if (this.#draining !== undefined || this.#isClosed) return;
     this.#draining = this.#drainWhileNews();
   }
 
-  /** Stops a job that has started: here, or once this worker gets it. */
   cancel(id: string): void {
     if (this.#run?.id === id) this.#run.stop('cancelled');
     else this.wake();
@@ -120,7 +115,6 @@ class EmbeddedWorker implements JobWorker {
     this.#draining = undefined; // at once, so that no news comes between
   }
 
-  /** Runs jobs until there is none, or one is left. */
   async #drain(): Promise<void> {
     this.#looking = this.#mayRunJobs();
     if (!(await this.#looking)) return;
@@ -167,7 +161,6 @@ class EmbeddedWorker implements JobWorker {
     return 'ended';
   }
 
-  /** Never rejects, and never runs twice at the same time. */
   #beat(): Promise<void> {
     this.#beating ??= this.#attend()
       .catch(() => undefined) // the storage failed: the next heartbeat tries again
@@ -189,31 +182,18 @@ class EmbeddedWorker implements JobWorker {
   }
 }
 
-/** A job in the hands of a handler. */
-class EmbeddedRun implements JobLease {
+class EmbeddedRun extends JobStop implements JobLease {
   readonly id: string;
   readonly #lease: AccountLease;
-  readonly #stop = new JobStop();
 
   constructor(id: string, lease: AccountLease) {
+    super();
     this.id = id;
     this.#lease = lease;
   }
 
-  get signal(): AbortSignal {
-    return this.#stop.signal;
-  }
-
-  get stopReason(): StopReason | undefined {
-    return this.#stop.reason;
-  }
-
-  stop(reason: StopReason): void {
-    this.#stop.give(reason);
-  }
-
   async renew(): Promise<boolean> {
     if (!(await this.#lease.renew())) this.stop('lost');
-    return this.#stop.reason !== 'lost';
+    return this.stopReason !== 'lost';
   }
 }

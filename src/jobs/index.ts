@@ -1,8 +1,6 @@
 export type { ErasedAccount } from './account-erasure.js';
 export { JOBS, QUOTA } from './account-records.js';
-export type { CopiedStorage, CopyStorageOptions } from './copy-storage.js';
 export type { StateEvent, TrainingEvent } from './job-events.js';
-export { viewsOf } from './job-index.js';
 export {
   type AnyJobHandler,
   type JobHandler,
@@ -25,10 +23,12 @@ export {
   newJobRecord,
   tuningSchema,
 } from './job-record.js';
-export { JobRepository } from './job-repository.js';
+export { JobRepository, viewsOf } from './job-repository.js';
 export { JobRunner, type JobRunnerOptions } from './job-runner.js';
-export { ModelUses } from './model-uses.js';
+export { ModelUses, type UnusedModel, type UnusedOptions } from './model-uses.js';
 export {
+  type CopiedStorage,
+  type CopyStorageOptions,
   copyStorage,
   type EraseAccountOptions,
   eraseAccount,
@@ -39,5 +39,4 @@ export {
 export { ReadyModels, readyModel } from './ready-models.js';
 export { type CreateJobOptions, type SignalOptions, Trainer } from './trainer.js';
 export { defaultMemoryLimit, type TrainerOptions } from './trainer-options.js';
-export type { UnusedModel, UnusedOptions } from './unused-models.js';
 export { type StoredUpload, UPLOADED_ZIP, UploadRecords, uploadFolder, uploadIn, uploadUrl } from './upload-records.js';

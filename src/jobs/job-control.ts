@@ -25,11 +25,9 @@ export class JobControl {
   readonly #started: Promise<void>;
   readonly #stopLooking: () => void;
   #worker: JobWorker | undefined;
-  /** Whether the queue may lack a job that has not ended. */
   #mayLackJobs = true;
   /** By {@link Clock.elapsed}. */
   #lookedForJobsAt: number;
-  /** Whether to look for deletions that killed processes left. */
   #mayLeaveFolders = true;
   #looking: Promise<void> | undefined;
   #isClosed = false;
@@ -44,7 +42,6 @@ export class JobControl {
     this.#started = this.#start();
   }
 
-  /** Queues a job that was just created. Never rejects. */
   async enqueue(id: string, created: StoredJob): Promise<void> {
     await this.#enqueue(id, created).catch(() => {
       this.#mayLackJobs = true;
@@ -69,7 +66,6 @@ export class JobControl {
     this.#worker = queue.work(app_id, (lease) => this.#run(lease));
   }
 
-  /** @param known the job as it was a moment ago. */
   async #enqueue(id: string, known?: StoredJob): Promise<void> {
     const { app_id, jobs, events, queue } = this.#context;
     await asStorageError(() => queue.add({ app_id, id }));

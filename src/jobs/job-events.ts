@@ -17,12 +17,10 @@ export interface StateEvent {
 /** What `watch` gives: the states that a job enters, and the events of its run. */
 export type TrainingEvent = StateEvent | (TrainingRunEvent & { readonly id: string });
 
-/** Passes what happens to jobs on to their watchers. */
 export class JobEvents {
   readonly #jobs: JobRepository;
   readonly #clock: Clock;
   readonly #watchers = new Map<string, Set<EventBuffer>>();
-  /** How many epochs of a job its watchers have seen. */
   readonly #epochs = new Map<string, number>();
   #failure: Error | undefined;
   /** The job that runs here, whose run publishes its events. */
@@ -35,7 +33,6 @@ export class JobEvents {
     if (storage !== undefined) onWrite(storage, this);
   }
 
-  /** A job was written. */
   written(id: string): void {
     if (id !== this.runningId && this.#watchers.has(id)) void this.#look(id);
   }
@@ -78,7 +75,6 @@ export class JobEvents {
     }
   }
 
-  /** Resolves when the job has ended. @throws as `watch` does. */
   async ended(id: string, signal?: AbortSignal): Promise<void> {
     for await (const _ of this.watch(id, signal));
   }
@@ -94,7 +90,6 @@ export class JobEvents {
     for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.fail(error);
   }
 
-  /** Publishes what the record of a job says. Never rejects. */
   async #look(id: string): Promise<void> {
     try {
       const job = await this.#jobs.get(id);
@@ -166,7 +161,6 @@ export class EventBuffer {
     this.#wake?.();
   }
 
-  /** Makes `next` reject at once. */
   abort(error: unknown): void {
     this.#pending = [];
     this.fail(error);

@@ -26,10 +26,7 @@ export interface JobLease {
   renew(): Promise<boolean>;
 }
 
-/**
- * What a handler resolves to: `ended` takes the job out of the queue, `left` keeps it there to be handed out
- * again.
- */
+/** What a handler resolves to: `ended` takes the job out of the queue, `left` keeps it there to be handed out again. */
 export type JobOutcome = 'ended' | 'left';
 
 /** Runs one job. A rejection counts as `left`. */
@@ -48,12 +45,11 @@ export interface JobWorker {
  * Decides which process runs which job when, among all processes that share its medium. The state of a job is in the
  * job's record in the storage, not in the queue; the queue forgets a job that has `ended`.
  *
- * The jobs of one account are handed out one at a time, over all workers: first one that a worker left or
- * whose process died, then the oldest. No job runs twice at the same time. Jobs of different accounts run
- * concurrently.
+ * The jobs of one account are handed out one at a time, over all workers: first one that a worker left or whose process
+ * died, then the oldest. No job runs twice at the same time. Jobs of different accounts run concurrently.
  *
- * Implementations pass `jobQueueContract` from `orchard-nlp/testing`. If the medium fails, `add` and `cancel`
- * reject with an `Error`, while a worker retries on its own.
+ * Implementations pass `jobQueueContract` from `orchard-nlp/testing`. If the medium fails, `add` and `cancel` reject
+ * with an `Error`, while a worker retries on its own.
  */
 export interface JobQueue {
   /** The version of this interface. */
@@ -69,9 +65,7 @@ export interface JobQueue {
    */
   cancel(job: QueuedJob): Promise<void>;
 
-  /**
-   * Begins to hand this account's jobs to the handler, including those already in the queue. Never throws.
-   */
+  /** Begins to hand this account's jobs to the handler, including those already in the queue. Never throws. */
   work(app_id: string, handler: JobHandler): JobWorker;
 
   /** Closes the open workers and releases what the queue holds. The jobs stay. Idempotent. */
@@ -99,12 +93,11 @@ export class JobStop {
     return this.#controller.signal;
   }
 
-  /** Undefined until the signal fires. */
-  get reason(): StopReason | undefined {
+  get stopReason(): StopReason | undefined {
     return this.#reason;
   }
 
-  give(reason: StopReason): void {
+  stop(reason: StopReason): void {
     if (this.#reason === undefined || reason === 'lost') this.#reason = reason;
     this.#controller.abort();
   }

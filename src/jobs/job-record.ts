@@ -96,7 +96,6 @@ const blendSchema: z.ZodType<BlendFigures> = z.strictObject({
   topk: topkSchema.exactOptional(),
 } satisfies FieldsOf<BlendFigures>);
 
-/** The record of a training job, which is also its model's record. */
 const jobRecordSchema = z.strictObject({
   id: z.uuid(),
   app_id: z.string(),
@@ -113,7 +112,6 @@ const jobRecordSchema = z.strictObject({
   /** Null if none was chosen, so that language and size decide. */
   backbone: z.string().nullable(),
   stats: trainingStatsSchema,
-  /** Present once the training has finished. */
   blend: blendSchema.exactOptional(),
   warnings: z.array(warningSchema),
   error: jobErrorSchema.exactOptional(),
@@ -126,19 +124,13 @@ const jobRecordSchema = z.strictObject({
   claim: z.string().exactOptional(),
   /** The job is DELETED, and its files may still be there. */
   has_files: z.literal(true).exactOptional(),
-  /** Asks the process that runs the job to stop it. */
   cancel_requested: z.literal(true).exactOptional(),
 });
 export type JobRecord = z.infer<typeof jobRecordSchema>;
 
-/** What a trainer adds to a request. */
 type NewJob = Pick<JobRecord, 'id' | 'app_id' | 'created' | 'seed'> &
   Partial<Pick<JobRecord, 'allow_file_url' | 'allow_private_addresses' | 'tuning' | 'backbone'>>;
 
-/** The batch size of a job whose request has none: training chooses one by the number of rows. */
-const NO_BATCH_SIZE_YET = 0;
-
-/** A job as it is first written: CREATED, nothing measured yet. */
 export function newJobRecord(
   { dataset_url, model_config, training_config = {} }: TrainingRequest,
   job: NewJob,
@@ -154,7 +146,7 @@ export function newJobRecord(
     model_config,
     training_config,
     stats: {
-      batch_size: training_config.batch_size ?? NO_BATCH_SIZE_YET,
+      batch_size: training_config.batch_size ?? 0, // training chooses one by the number of rows
       epoch: 0,
       metrics: { elapsed_time: [], training: { loss: [] }, validation: {} },
     },
@@ -190,12 +182,10 @@ const successors: Readonly<Record<TrainingJobStatus, readonly TrainingJobStatus[
 
 const unfinished: readonly TrainingJobStatus[] = ['CREATED', 'QUEUED', 'RUNNING'];
 
-/** True if the job will never run again. */
 export function hasEnded(status: TrainingJobStatus): boolean {
   return !unfinished.includes(status);
 }
 
-/** True if the job has yet to start. */
 export function isWaiting(status: TrainingJobStatus): boolean {
   return status === 'CREATED' || status === 'QUEUED';
 }
@@ -262,20 +252,16 @@ const UNKNOWN_MODEL: ModelConfig = {
 const rest = z.object({ model_config: modelConfigSchema }).partial();
 const goneSchema = z.object({ status: z.literal('DELETED') });
 
-/** A job as it was read, with the version to write against. */
 export interface StoredJob {
   readonly job: JobRecord;
   readonly version: Version;
 }
 
 /** A job as its record says. If the record is damaged, the job is an ERROR, and `damage` says what is wrong. */
-interface ParsedJob {
-  readonly job: JobRecord;
-  readonly damage?: string;
-}
-
-/** @param names the account and the id that the key is made of. */
-export function parseJob(names: { app_id: string; id: string }, { value, damage }: Versioned): ParsedJob {
+export function parseJob(
+  names: { app_id: string; id: string },
+  { value, damage }: Versioned,
+): { readonly job: JobRecord; readonly damage?: string } {
   const parsed = damage === undefined ? jobRecordSchema.safeParse(value) : undefined;
   if (parsed?.success) return { job: parsed.data };
   const record = `${JOBS}/${encodeURIComponent(names.app_id)}/${names.id}`;
@@ -312,7 +298,6 @@ export async function keepDamaged(
   }
 }
 
-/** An ERROR in place of a job whose record can't be read, with the rest of its data. */
 function damagedJob({ app_id, id }: { app_id: string; id: string }, value: JsonValue, message: string): JobRecord {
   const { model_config = UNKNOWN_MODEL } = rest.safeParse(value).data ?? {};
   const request = { dataset_url: 'unknown:', model_config };

@@ -1,5 +1,13 @@
+import { createHash } from 'node:crypto';
 import { validate as isUuid } from 'uuid';
-import { type ListFilter, NotFoundError, type Page, StorageError } from '../contract/index.js';
+import {
+  type ListFilter,
+  type ModelType,
+  NotFoundError,
+  type Page,
+  StorageError,
+  type TrainingJobStatus,
+} from '../contract/index.js';
 import {
   isVersionConflict,
   type NewRecord,
@@ -9,22 +17,165 @@ import {
   type WriteOptions,
   withStorageErrors,
 } from '../storage/index.js';
-import { accountKey, JOBS } from './account-records.js';
-import {
-  type JobFilter,
-  JobIndex,
-  LEFT_VIEW,
-  matches,
-  OPEN_VIEW,
-  type TaskOf,
-  viewsOf,
-  viewsWith,
-} from './job-index.js';
+import { accountKey, JOB_INDEX, JOBS } from './account-records.js';
 import { createdMs, isWaiting, type JobRecord, keepDamaged, parseJob, type StoredJob, toJson } from './job-record.js';
 import { noteWrite } from './job-writes.js';
 
+const SCAN_LIMIT = 100;
+/** How many ids are read first of a view that probably has few. */
+const FEW = 4;
+
+/**
+ * The views of jobs, each of which answers one kind of listing. Jobs that haven't ended share one, as they are few.
+ * The others are in one by how they ended (`ready`), and in one by that and their task (`ready-1f3c9a`). The names are
+ * short, since a storage's key has at most 200 characters, of which an account and an id take up to 186.
+ */
+const statusViews: Readonly<Record<TrainingJobStatus, string>> = {
+  CREATED: 'open',
+  QUEUED: 'open',
+  RUNNING: 'open',
+  READY: 'ready',
+  ERROR: 'error',
+  CANCELLED: 'stop',
+  DELETED: 'gone',
+};
+const OPEN_VIEW = 'open';
+const LEFT_VIEW = 'left'; // DELETED jobs whose files may still be there
+/** Two tasks with the same digits share views; {@link matches} then leaves out the jobs of the other. */
+const TASK_DIGITS = 6;
+
+/** The type by which a task is known: two types may name one task, and a filter by either finds both. */
+type TaskOf = (type: ModelType) => ModelType;
+
+type JobFilter = Pick<ListFilter, 'modelType' | 'trainingStatus'>;
+
+export function viewsOf({ status, model_config, has_files }: JobRecord, taskOf: TaskOf): string[] {
+  const view = statusViews[status];
+  if (view === OPEN_VIEW) return [view];
+  return [view, byTask(view, taskOf(model_config.type)), ...(has_files ? [LEFT_VIEW] : [])];
+}
+
+/** The views that have all jobs that a filter asks for, and perhaps others, in the order of a job's life. */
+function viewsWith({ modelType, trainingStatus }: JobFilter, taskOf: TaskOf): string[] {
+  const views = trainingStatus === undefined ? [OPEN_VIEW, 'ready', 'error', 'stop'] : [statusViews[trainingStatus]];
+  if (modelType === undefined) return views;
+  return views.map((view) => (view === OPEN_VIEW ? view : byTask(view, taskOf(modelType))));
+}
+
+/** Whether a filter asks for a job. It gets DELETED jobs only if it names that status. */
+function matches(
+  { status, model_config }: JobRecord,
+  { modelType, trainingStatus }: JobFilter,
+  taskOf: TaskOf,
+): boolean {
+  const hasStatus = trainingStatus === undefined ? status !== 'DELETED' : status === trainingStatus;
+  return hasStatus && (modelType === undefined || taskOf(modelType) === taskOf(model_config.type));
+}
+
+function byTask(view: string, task: ModelType): string {
+  const digits = createHash('sha256').update(task).digest('hex').slice(0, TASK_DIGITS);
+  return `${view}-${digits}`;
+}
+
+/**
+ * Which jobs of an account are in which view, so that a listing needn't read the jobs that it leaves out: an empty
+ * record `job-index/<app_id>/<view>/<id>` for each, its marker. Every job has the markers of its views. Markers are
+ * written before the job and removed after it, so there may be others, of jobs that have left a view since or were
+ * never written: a reader of markers must check the jobs, and `JobRepository` removes the others that it meets.
+ */
+class JobIndex {
+  readonly #storage: Storage;
+  readonly #prefix: string;
+
+  constructor(storage: Storage, prefix: string) {
+    this.#storage = storage;
+    this.#prefix = prefix;
+  }
+
+  markers(id: string, views: readonly string[]): NewRecord[] {
+    return views.map((view) => ({ collection: JOB_INDEX, key: this.#key(view, id), value: null }));
+  }
+
+  async add(id: string, views: readonly string[], options: WriteOptions = {}): Promise<void> {
+    await Promise.all(views.map((view) => this.#addMarker(this.#key(view, id), options)));
+  }
+
+  async has(id: string, views: readonly string[]): Promise<boolean> {
+    const keys = views.map((view) => this.#key(view, id));
+    const found = await Promise.all(keys.map((key) => this.#storage.read(JOB_INDEX, key)));
+    return found.every((marker) => marker !== undefined);
+  }
+
+  async remove(id: string, views: readonly string[]): Promise<void> {
+    await Promise.all(views.map((view) => this.#storage.remove(JOB_INDEX, this.#key(view, id))));
+  }
+
+  /**
+   * The ids that come after `after` in any of the views, newest first, each once: at least `count` if there
+   * are as many, else all. The views must be in the order in which jobs pass through them: as the first is
+   * read before the others, a job that passes on meanwhile is found in one of them.
+   */
+  async newest(
+    [first, ...others]: readonly string[],
+    after: string | undefined,
+    count: number,
+  ): Promise<{ ids: string[]; isLast: boolean }> {
+    /** The oldest id down to which every view is known; undefined while all are known to their ends. */
+    let end: string | undefined;
+    const readView = async (view: string, size: number): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let wanted = size; ; wanted *= 2) {
+        const limit = Math.min(wanted, count - ids.length);
+        const next = await this.#ids(view, { reverse: true, after: ids.at(-1) ?? after, limit });
+        ids.push(...next);
+        const last = ids.at(-1);
+        if (last === undefined || next.length < limit) return ids;
+        if (ids.length === count && (end === undefined || last > end)) end = last;
+        if (end !== undefined && last <= end) return ids;
+      }
+    };
+    const found = first === undefined ? [] : await readView(first, count);
+    // Most jobs become READY, so the other views often have few of the newest ones.
+    const reading = others.map((view, index) => readView(view, index === 0 ? count : FEW));
+    found.push(...(await Promise.all(reading)).flat());
+    const ids = [...new Set(found)].filter((id) => end === undefined || id >= end);
+    return { ids: ids.sort().reverse(), isLast: end === undefined };
+  }
+
+  async *oldest(view: string): AsyncGenerator<string[], void, undefined> {
+    let after: string | undefined;
+    for (let limit = FEW; ; limit = SCAN_LIMIT) {
+      const ids = await this.#ids(view, { reverse: false, after, limit });
+      yield ids;
+      if (ids.length < limit) return;
+      after = ids.at(-1);
+    }
+  }
+
+  async #addMarker(key: string, options: WriteOptions): Promise<void> {
+    try {
+      await this.#storage.write(JOB_INDEX, key, null, undefined, options);
+    } catch (thrown) {
+      if (!isVersionConflict(thrown)) throw thrown; // it is there already
+    }
+  }
+
+  async #ids(
+    view: string,
+    { after, ...options }: { reverse: boolean; after: string | undefined; limit: number },
+  ): Promise<string[]> {
+    const prefix = this.#key(view, '');
+    const listing = { prefix, ...(after !== undefined && { after: prefix + after }), ...options };
+    const keys = await this.#storage.listKeys(JOB_INDEX, listing);
+    return keys.map((key) => key.slice(prefix.length));
+  }
+
+  #key(view: string, id: string): string {
+    return `${this.#prefix}${view}/${id}`;
+  }
+}
+
 const DEFAULT_PAGE_LIMIT = 20;
-/** How many jobs are read at a time if all are wanted. */
 const READ_TOGETHER = 100;
 /** Each conflict means that another write succeeded, so this many in a row mean a broken storage. */
 const MAX_WRITE_ATTEMPTS = 100;
@@ -34,13 +185,6 @@ const URGENT: WriteOptions = { isUrgent: true };
 
 /** Far longer than the creation of a job takes. */
 const CREATION_MS = 10 * 60_000;
-
-interface UpdateOptions {
-  /** What a missing job is called in the error. Default `training job`. */
-  readonly resource?: 'model' | 'training job';
-  /** The job as it was a moment ago, which spares the first reading. */
-  readonly known?: StoredJob;
-}
 
 /**
  * The jobs of one account, as `jobs/<app_id>/<id>`. Ids sort by time, and so do keys. Lists and counts look
@@ -67,7 +211,6 @@ export class JobRepository {
     return (await this.#read(id))?.job;
   }
 
-  /** @throws NotFoundError if this account has no such job. */
   async get(id: string, resource: 'model' | 'training job' = 'training job'): Promise<JobRecord> {
     const job = await this.find(id);
     if (job === undefined) throw new NotFoundError(resource, id);
@@ -91,12 +234,13 @@ export class JobRepository {
   /**
    * Writes what `change` returns for the job, unless that is the job itself. After a concurrent write, reads the job
    * and calls `change` again.
+   * @param options what a missing job is called in the error; the job as it was a moment ago, to spare a reading.
    * @throws NotFoundError, and whatever `change` throws.
    */
   async update(
     id: string,
     change: (job: JobRecord) => JobRecord,
-    { resource = 'training job', known }: UpdateOptions = {},
+    { resource = 'training job', known }: { resource?: 'model' | 'training job'; known?: StoredJob } = {},
   ): Promise<JobRecord> {
     for (let attempt = 1; attempt <= MAX_WRITE_ATTEMPTS; attempt += 1) {
       const found = attempt === 1 && known !== undefined ? known : await this.#read(id);
@@ -118,41 +262,34 @@ export class JobRepository {
       if (jobs.length > limit) break;
     }
     const data = jobs.slice(0, limit);
-    const last = data.at(-1);
     const has_more = jobs.length > limit;
-    const next_cursor = has_more && last !== undefined ? last.id : null;
+    const next_cursor = has_more ? (data.at(-1)?.id ?? null) : null;
     return { data, pagination: { limit, has_more, next_cursor } };
   }
 
-  /** All jobs that a filter asks for, newest first. */
   all(filter: JobFilter): AsyncGenerator<JobRecord> {
     return this.#newest(filter, undefined, READ_TOGETHER);
   }
 
-  /** All jobs that have not ended, oldest first. */
   async unfinished(): Promise<JobRecord[]> {
     const jobs: JobRecord[] = [];
     for await (const job of this.#oldest(OPEN_VIEW)) jobs.push(job);
     return jobs;
   }
 
-  /** The DELETED jobs whose files may still be there. */
   async withFilesLeft(): Promise<JobRecord[]> {
     const jobs: JobRecord[] = [];
     for await (const job of this.#oldest(LEFT_VIEW)) jobs.push(job);
     return jobs;
   }
 
-  /** The oldest job that has not ended. */
   async oldestUnfinished(): Promise<JobRecord | undefined> {
     for await (const job of this.#oldest(OPEN_VIEW)) return job;
     return undefined;
   }
 
-  /** How many jobs have yet to start. */
   async countWaiting(): Promise<number> {
-    const unfinished = await this.unfinished();
-    return unfinished.filter(({ status }) => isWaiting(status)).length;
+    return (await this.unfinished()).filter(({ status }) => isWaiting(status)).length;
   }
 
   /** Whether the index alone shows that fewer than `limit` jobs have yet to end. */
@@ -225,10 +362,7 @@ export class JobRepository {
     try {
       await keepDamaged(this.#storage, key, found, damage);
       await this.#index.add(id, viewsOf(job, this.#taskOf), URGENT);
-      return {
-        job,
-        version: await this.#storage.write(JOBS, key, toJson(job), version, URGENT),
-      };
+      return { job, version: await this.#storage.write(JOBS, key, toJson(job), version, URGENT) };
     } catch {
       return { job, version };
     }

@@ -25,21 +25,16 @@ type JobChange = (job: JobRecord) => Partial<Pick<JobRecord, 'stats' | 'warnings
 class RunFigures {
   readonly #write: (change: (job: JobRecord) => JobRecord) => Promise<void>;
   readonly #failed: () => void;
-  /** The warnings of this run, which replace those of an earlier one. */
   #warnings: readonly DatasetWarning[] = [];
   #writing: Promise<void> = Promise.resolve();
   #failure: { readonly thrown: unknown } | undefined;
 
-  /**
-   * @param write writes a change of the job.
-   * @param failed is called when a write has failed, so that the run stops.
-   */
+  /** @param failed is called when a write has failed, so that the run stops. */
   constructor(write: (change: (job: JobRecord) => JobRecord) => Promise<void>, failed: () => void) {
     this.#write = write;
     this.#failed = failed;
   }
 
-  /** Writes what the job's record takes from an event, in the background. */
   note(event: TrainingRunEvent): void {
     const change = this.#changeBy(event);
     if (change === undefined) return;
@@ -51,7 +46,6 @@ class RunFigures {
       });
   }
 
-  /** The run begins again, and gives its warnings again. */
   beginAgain(): void {
     this.#warnings = [];
   }
@@ -62,7 +56,6 @@ class RunFigures {
     if (this.#failure !== undefined) throw this.#failure.thrown;
   }
 
-  /** A job that has ended keeps the figures that it has. */
   record(change: JobChange): Promise<void> {
     return this.#write((job) => (hasEnded(job.status) ? job : { ...job, ...change(job) }));
   }
@@ -94,7 +87,6 @@ function blendFigures({ blend: { accuracy, f1, topk } }: Blend): BlendFigures {
   };
 }
 
-/** What every run of a trainer shares. */
 export interface JobRunContext {
   readonly storage: Storage;
   readonly host: TrainingHost;
@@ -104,7 +96,6 @@ export interface JobRunContext {
   readonly loaderOf: LoaderOf;
 }
 
-/** A job as its run claimed it. */
 interface Begun {
   readonly job: JobRecord;
   /** Whether an earlier run published its folder and died before it could say so. */
@@ -125,7 +116,6 @@ export class JobRun {
   readonly #figures: RunFigures;
   readonly #saves: StagedSaves;
   readonly #controller = new AbortController();
-  /** Whether the job's record says so; the queue may not know. */
   #isCancelled = false;
   #hasTriedToPublish = false;
 
@@ -282,12 +272,10 @@ export class JobRun {
     this.#context.events.publish({ ...event, id: this.#id });
   }
 
-  /** Repeats `work` while the storage can't be reached and the lease lasts. */
   #withRetry<T>(work: () => Promise<T>): Promise<T> {
     return withRetry(work, this.#controller.signal);
   }
 
-  /** Records how a run that failed or was stopped leaves its job. */
   async #fail(error: OrchardError): Promise<JobOutcome> {
     await this.#lease.renew();
     const reason = this.#stopReason;
@@ -329,7 +317,6 @@ export class JobRun {
     await this.#context.storage.removeFolder(this.#id).catch(() => undefined);
   }
 
-  /** The job stays RUNNING, for another run. */
   async #leave(): Promise<JobOutcome> {
     await this.#claim.update(withoutAttempt).catch(() => undefined);
     return 'left';
@@ -405,13 +392,11 @@ class StagedSaves {
   #isStale = false;
   #failure: { readonly thrown: unknown } | undefined;
 
-  /** @param lost is called when another run has staged the folder, so that this one has to stop. */
   constructor(storage: Storage, id: string, lost: () => void) {
     this.#save = async () => storage.saveStaged?.(id);
     this.#lost = lost;
   }
 
-  /** A checkpoint was written; it is saved in the background. */
   note(): void {
     this.#isStale = true;
     this.#saving ??= this.#saveAll().finally(() => {

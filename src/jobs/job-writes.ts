@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache';
 import { type Storage, withStorageErrors } from '../storage/index.js';
 import { JOBS } from './account-records.js';
 
-/** Jobs of a storage whose writes are remembered. */
 const MAX_JOBS = 10_000;
 
 /** Gets the id of each job whose record is written by this process or, if the storage reports that, by another. */
@@ -13,7 +12,6 @@ interface WriteListener {
 interface Writes {
   readonly tokens: LRUCache<string, object>;
   readonly listeners: Set<WeakRef<WriteListener>>;
-  /** Whether this process watches for the writes of other processes. */
   isWatched: boolean;
 }
 

@@ -1,7 +1,20 @@
+import { stat } from 'node:fs/promises';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
-import { isVersionConflict, type NewRecord, type Storage, withStorageErrors } from '../storage/index.js';
+import { isOrchardError, type ModelRecord, validate } from '../contract/index.js';
+import {
+  type FolderDescription,
+  isVersionConflict,
+  type NewRecord,
+  type Storage,
+  withStorageErrors,
+} from '../storage/index.js';
+import type { AccountContext } from './account-context.js';
+import { bytesIn } from './account-erasure.js';
 import { accountKey, MODEL_USES } from './account-records.js';
+import { timestamp } from './clock.js';
+import { type DeletionContext, deleteEnded } from './delete-model.js';
+import { type JobRecord, toModelRecord } from './job-record.js';
 import { JobRepository } from './job-repository.js';
 
 /** A model's use is written at most this often by each process. */
@@ -10,11 +23,6 @@ const COARSENESS_MS = 60 * 60_000;
 const WRITE_AFTER_MS = 1000;
 /** Models whose last use is remembered here; the uses of others may be written more often. */
 const MAX_REMEMBERED = 10_000;
-
-const useSchema = z.object({
-  /** Milliseconds since 1970. */
-  at: z.number(),
-});
 
 /**
  * When the models of an account were last used, as `model-uses/<app_id>/<id>`, to the hour. A query only costs a lookup
@@ -27,12 +35,10 @@ export class ModelUses {
   readonly #now: () => number;
   // By size, as the option `max` would reserve memory for each account.
   readonly #noted = new LRUCache<string, number>({ maxSize: MAX_REMEMBERED, sizeCalculation: () => 1 });
-  /** The uses to be written, by model. */
   readonly #unwritten = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  /** @param now the time in milliseconds since 1970. */
   constructor(storage: Storage, appId: string, now: () => number = Date.now) {
     this.#storage = withStorageErrors(storage);
     this.#account = accountKey(appId);
@@ -40,7 +46,6 @@ export class ModelUses {
     this.#now = now;
   }
 
-  /** Notes that the model answers a query now. */
   note(id: string): void {
     const now = this.#now();
     if (now - (this.#noted.get(id) ?? Number.NEGATIVE_INFINITY) < COARSENESS_MS) return;
@@ -71,7 +76,6 @@ export class ModelUses {
     if (job === undefined || job.status === 'DELETED') await this.forget(id);
   }
 
-  /** The record of a model's first use, to be created together with its job. */
   firstOf(id: string, at: number): NewRecord {
     return { collection: MODEL_USES, key: this.#key(id), value: { at } };
   }
@@ -82,7 +86,6 @@ export class ModelUses {
     await this.#storage.remove(MODEL_USES, this.#key(id));
   }
 
-  /** Writes what was noted so far. Never rejects. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -98,11 +101,91 @@ export class ModelUses {
 
   async #read(id: string) {
     const found = await this.#storage.read(MODEL_USES, this.#key(id));
-    const at = found && useSchema.safeParse(found.value).data?.at;
+    const at = found && z.object({ at: z.number() }).safeParse(found.value).data?.at;
     return { at, version: found?.version };
   }
 
   #key(id: string): string {
     return `${this.#account}/${id}`;
   }
+}
+
+/** A READY model that had no query for some time. */
+export interface UnusedModel {
+  readonly model: ModelRecord;
+  /** Its last use or, if there was none, when it became READY: ISO 8601, to the hour. */
+  readonly unused_since: string;
+  /** Size of its files. */
+  readonly bytes: number;
+}
+
+export interface UnusedOptions {
+  /** A model is unused after more than this many days without a query, 1 to 36,500. Default 30. */
+  readonly days?: number;
+}
+
+const unusedSchema = z.strictObject({ days: z.number().min(1).max(36_500).default(30) });
+const DAY_MS = 24 * 60 * 60_000;
+
+/** @throws ValidationError */
+export function unusedSettings(options: UnusedOptions): { readonly days: number } {
+  return validate(unusedSchema, options);
+}
+
+export type UnusedContext = DeletionContext & Pick<AccountContext, 'clock'>;
+
+/** The models that count as unused, newest first. A model without a record of its uses counts from the first look. */
+export async function unusedModels(context: UnusedContext, days: number): Promise<UnusedModel[]> {
+  const found: UnusedModel[] = [];
+  for await (const unused of eachUnused(context, days)) found.push(unused);
+  return found;
+}
+
+export async function removeUnused(context: UnusedContext, days: number): Promise<UnusedModel[]> {
+  const removed: UnusedModel[] = [];
+  for await (const unused of eachUnused(context, days)) {
+    const { model } = unused;
+    if ((await context.jobs.find(model.id))?.status !== 'READY') continue;
+    await deleteEnded(context, model.id).catch(unlessErased);
+    removed.push({ ...unused, model: { ...model, training_status: 'DELETED' } });
+  }
+  return removed;
+}
+
+async function* eachUnused(context: UnusedContext, days: number): AsyncGenerator<UnusedModel, void, undefined> {
+  const before = context.clock.now() - days * DAY_MS;
+  for await (const job of context.jobs.all({ trainingStatus: 'READY' })) {
+    const unused = await unusedModel(context, job, before);
+    if (unused !== undefined) yield unused;
+  }
+}
+
+async function unusedModel(
+  { storage, uses, clock }: UnusedContext,
+  job: JobRecord,
+  before: number,
+): Promise<UnusedModel | undefined> {
+  if (Date.parse(job.created) >= before) return undefined;
+  const last = await uses.last(job.id);
+  if (last === undefined) await uses.track(job.id, clock.now());
+  if (last === undefined || last >= before) return undefined;
+  const { publishedMs: readyAt = 0, bytes } = await describeFolder(storage, job.id);
+  const since = Math.max(last, readyAt, Date.parse(job.created));
+  if (since >= before) return undefined;
+  return { model: toModelRecord(job), unused_since: timestamp(since), bytes };
+}
+
+async function describeFolder(storage: Storage, id: string): Promise<FolderDescription> {
+  const none = { bytes: 0 };
+  if (storage.describeFolder !== undefined) {
+    return (await storage.describeFolder(id)) ?? none;
+  }
+  const directory = await storage.openFolder(id);
+  if (directory === undefined) return none;
+  const found = await stat(directory).catch(() => undefined);
+  return { bytes: await bytesIn(directory), publishedMs: found?.mtimeMs ?? 0 };
+}
+
+function unlessErased(thrown: unknown): void {
+  if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
 }

@@ -18,13 +18,10 @@ import type { Clock } from './clock.js';
  * All of them rest on the conditional write of `Storage.write`: of two writers with the same version, one wins.
  */
 
-/** How often a holder renews its lease. */
 export const HEARTBEAT_MS = 5_000;
-/** How long a lease lasts without renewal. */
 export const LEASE_MS = 30_000;
 
 const leaseSchema = z.strictObject({
-  /** Null if no worker holds the lease. */
   holder: z.string().nullable(),
   /** The job that the holder runs, or that an earlier one left. */
   job_id: z.string().nullable(),
@@ -34,12 +31,6 @@ type Lease = z.infer<typeof leaseSchema>;
 const FREE: Lease = { holder: null, job_id: null };
 /** A record that can't be read: held by an unknown worker. */
 const UNREADABLE: Lease = { holder: '', job_id: null };
-
-interface Sighting {
-  readonly version: Version | undefined;
-  /** By {@link Clock.elapsed}. */
-  readonly since: number;
-}
 
 /**
  * The right to run an account's jobs, which one worker holds at a time among all processes that share the storage.
@@ -56,7 +47,7 @@ export class AccountLease {
   /** When the lease that is known here was written, at the latest, by {@link Clock.elapsed}. */
   #writtenAt = Number.NEGATIVE_INFINITY;
   /** Another's lease as it was last found, and since when it has been like this. */
-  #seen: Sighting | undefined;
+  #seen: { readonly version: Version | undefined; readonly since: number } | undefined;
 
   /** @param holder a name of this worker alone, by {@link ownedName}. */
   constructor(storage: Storage, appId: string, { clock, holder }: { clock: Clock; holder: string }) {
@@ -66,12 +57,10 @@ export class AccountLease {
     this.#holder = holder;
   }
 
-  /** The job that this holder runs, or that the one before left. */
   get jobId(): string | null {
     return this.#known.job_id;
   }
 
-  /** Takes the lease if it is free. @returns whether this worker holds it now. */
   async acquire(): Promise<boolean> {
     const { lease, version } = await this.#read();
     const { holder } = lease;
@@ -101,7 +90,6 @@ export class AccountLease {
     }
   }
 
-  /** Gives the lease up, if this worker holds it. */
   async release(): Promise<void> {
     await this.#rewrite((lease) => ({ ...lease, holder: null }));
   }

@@ -19,16 +19,13 @@ interface Found {
   /** The last write of the job by this process when the model was looked up. */
   readonly write: object | undefined;
   readonly foundAt: number;
-  /** Whether it is being looked up again. */
   isRenewed: boolean;
 }
 
 interface ReadyModelsOptions {
   /** Called with the directory of a model that can't answer any more. */
   readonly gone?: (directory: string) => void;
-  /** The time in milliseconds. */
   readonly clock?: { now(): number };
-  /** How often models without queries are looked up, in milliseconds. Default 5 s. */
   readonly checkMs?: number;
 }
 
@@ -74,7 +71,6 @@ export class ReadyModels {
     return known.directory;
   }
 
-  /** As {@link directoryOf}, but always reads the job. */
   async lookUp(id: string): Promise<string> {
     const [write, foundAt] = [lastWrite(this.#storage, id), this.#clock.now()];
     try {
@@ -91,12 +87,10 @@ export class ReadyModels {
     }
   }
 
-  /** A job was written. */
   written(id: string): void {
     if (this.#found.has(id)) this.#renew(id);
   }
 
-  /** Stops looking models up. */
   close(): void {
     this.#isClosed = true;
     this.#stopListening();
@@ -135,19 +129,12 @@ function isGone(thrown: unknown): boolean {
   return isOrchardError(thrown) && (thrown.code === 'not_found' || thrown.code === 'model_not_ready');
 }
 
-/** A model that can answer. */
-interface ReadyModel {
-  readonly job: JobRecord;
-  /** Where its files are. */
-  readonly directory: string;
-}
-
 /**
  * A READY model and its files.
  * @throws NotFoundError for an unknown or deleted model, ModelNotReadyError for any other that can't answer,
  * StorageError.
  */
-export async function readyModel(id: string, jobs: JobRepository, storage: Storage): Promise<ReadyModel> {
+export async function readyModel(id: string, jobs: JobRepository, storage: Storage) {
   const job = await jobs.get(id, 'model');
   requireReady(job);
   const directory = await storage.openFolder(id);

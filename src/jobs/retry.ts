@@ -9,7 +9,6 @@ import { type JobRecord, moved } from './job-record.js';
 
 /** A job whose process has died this often, each time without progress, is not run again. */
 const MAX_ATTEMPTS = 3;
-/** How long a run waits before it calls a storage again that could not be reached. */
 const UNAVAILABLE_PAUSE_MS = 1_000;
 
 /** Repeats `work` while the storage can't be reached, so that a short outage costs no work; until the signal fires. */
@@ -24,7 +23,6 @@ export async function withRetry<T>(work: () => Promise<T>, signal: AbortSignal):
   }
 }
 
-/** Whether the storage could not be reached, and may be soon. */
 export function isUnavailable(thrown: unknown): boolean {
   return isOrchardError(thrown) && thrown.code === 'storage' && thrown.isUnavailable;
 }
@@ -47,14 +45,12 @@ export function mayDieOfDevice({ attempts }: JobRecord, device: Device): boolean
   return device !== 'cpu' && attempts !== undefined && attempts.count > 1;
 }
 
-/** The job without the attempt of a run that stops in an orderly way. */
 export function withoutAttempt(job: JobRecord): JobRecord {
   if (job.status !== 'RUNNING' || job.attempts === undefined) return job;
   const { count, checkpoint } = job.attempts;
   return { ...job, attempts: { count: Math.max(0, count - 1), checkpoint } };
 }
 
-/** @throws TrainingError for a job that has had its attempts. */
 export function requireAttempt({ id, attempts }: JobRecord): void {
   if (attempts === undefined || attempts.count <= MAX_ATTEMPTS) return;
   throw new TrainingError(

@@ -148,30 +148,23 @@ function checkExecutor({ executor, host, isolation, device }: TrainerSettings): 
   throw new ValidationError([{ loc: ['executor'], msg, type: 'needs_inline' }]);
 }
 
-/** What the application and the system keep for themselves. */
-const SHARE_FOR_TRAINING = 0.75;
-
 /** Three quarters of the memory that this process may use: the machine's, or less in a container. In bytes. */
 export function defaultMemoryLimit(): number {
   const constrained = process.constrainedMemory();
   const allowed = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-  return Math.floor(SHARE_FOR_TRAINING * allowed);
+  return Math.floor(0.75 * allowed);
 }
 
 /** What tests replace. */
-interface TrainerInternals {
-  readonly clock: Clock;
-}
+const given = new WeakMap<object, { readonly clock: Clock }>();
 
-const given = new WeakMap<object, TrainerInternals>();
-
-/** The same options, for a trainer with these internals. For tests; no entry of the package exports it. */
-export function withInternals<Options extends object>(options: Options, internals: TrainerInternals): Options {
+/** The same options, for a trainer with another clock. For tests; no entry of the package exports it. */
+export function withInternals<Options extends object>(options: Options, internals: { readonly clock: Clock }): Options {
   const own = { ...options };
   given.set(own, internals);
   return own;
 }
 
-export function internalsOf(options: object): TrainerInternals {
+export function internalsOf(options: object): { readonly clock: Clock } {
   return given.get(options) ?? { clock: systemClock };
 }

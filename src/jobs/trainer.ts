@@ -25,10 +25,16 @@ import { JobEvents, LastingTrouble, type TrainingEvent } from './job-events.js';
 import type { JobQueue } from './job-queue.js';
 import { type JobInformation, type JobRecord, toJobInformation, toModelRecord } from './job-record.js';
 import { JobRepository } from './job-repository.js';
-import { ModelUses } from './model-uses.js';
+import {
+  ModelUses,
+  removeUnused,
+  type UnusedModel,
+  type UnusedOptions,
+  unusedModels,
+  unusedSettings,
+} from './model-uses.js';
 import { readyModel } from './ready-models.js';
 import { internalsOf, type TrainerOptions, type TrainerSettings, trainerSettings } from './trainer-options.js';
-import { removeUnused, type UnusedModel, type UnusedOptions, unusedModels, unusedSettings } from './unused-models.js';
 
 export interface SignalOptions {
   readonly signal?: AbortSignal;
@@ -57,7 +63,6 @@ export class Trainer {
   readonly #context: AccountContext;
   readonly #control: JobControl;
   readonly #creator: JobCreator;
-  /** What this trainer made itself and has to close. */
   readonly #own: readonly (TrainingHost | JobQueue)[];
   readonly #calls = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -236,7 +241,6 @@ export class Trainer {
     });
   }
 
-  /** Turns the errors that the other modules throw into results. */
   #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
     if (this.#closing) return errAsync(new ClosedError('trainer'));
     const call = work();

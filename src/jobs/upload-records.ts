@@ -16,10 +16,8 @@ const uploadSchema = z.strictObject({
   bytes: z.int().min(0),
   /** When it began to arrive, in milliseconds since 1970. */
   at: z.number(),
-  /** The job that was made of it. */
   job: z.string().nullable(),
 });
-/** The record of a dataset that an account has sent. */
 type Upload = z.infer<typeof uploadSchema>;
 
 export interface StoredUpload {
@@ -29,7 +27,6 @@ export interface StoredUpload {
   readonly version: Version;
 }
 
-/** The name of the zip in its folder. */
 export const UPLOADED_ZIP = 'dataset.zip';
 const URL_START = 'file:///stored-upload/';
 
@@ -43,7 +40,6 @@ export function uploadUrl(id: string): string {
   return `${URL_START}${id}.zip`;
 }
 
-/** The id of the upload that a dataset_url names; undefined for any other URL. */
 export function uploadIn(dataset_url: string): string | undefined {
   if (!dataset_url.startsWith(URL_START)) return undefined;
   const id = dataset_url.slice(URL_START.length).replace(/\.zip$/, '');
@@ -109,7 +105,6 @@ function keyOf(app_id: string, id: string): string {
   return `${accountKey(app_id)}/${id}`;
 }
 
-/** @returns undefined for anything that is not an upload. */
 function parsed({ key, value, version }: StoredRecord): StoredUpload | undefined {
   const app_id = accountOf(key);
   const upload = uploadSchema.safeParse(value);

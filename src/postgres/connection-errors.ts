@@ -7,30 +7,14 @@ import { isTypedError } from '../storage/index.js';
  * or there are too many. The statement was not executed.
  */
 const REFUSED = ['57P01', '57P02', '57P03', '57P05', '25P03', '53300'];
-/** Codes of Node's network errors. */
-const BROKEN = [
-  'ECONNRESET',
-  'ECONNREFUSED',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-];
-/** Messages of pg's errors that have no code. */
+const BROKEN = /^(ECONN(RESET|REFUSED|ABORTED)|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 const BROKEN_MESSAGE =
   /connection terminated|timeout exceeded when trying to connect|connection ended|not queryable|no answer within|connection timeout/i;
-/** SQLSTATE of a write to a standby, which may be promoted soon. */
-const READ_ONLY = '25006';
 
-/** Together as long as a server takes to restart. */
 const RETRY_PAUSES_MS = [100, 500, 1000, 2000, 4000];
 /** No attempt starts after this: if the server doesn't answer, each one lasts until its timeout. */
 const LAST_ATTEMPT_MS = 10_000;
 
-/** Thrown if the server doesn't answer in time; the connection can't be used any more. */
 export class QueryTimeout extends Error {
   override readonly name = 'QueryTimeout';
   constructor(readonly timeoutMs: number) {
@@ -57,7 +41,7 @@ export function isConnectionLost(thrown: unknown): boolean {
   if (thrown instanceof QueryTimeout || isNotExecuted(thrown)) return true;
   const code = codeOf(thrown);
   if (code === undefined) return BROKEN_MESSAGE.test(thrown.message);
-  return BROKEN.includes(code) || code.startsWith('08');
+  return BROKEN.test(code) || code.startsWith('08');
 }
 
 /** Whether the connection was lost before the statement was executed. */
@@ -66,7 +50,6 @@ export function isNotExecuted(thrown: unknown): boolean {
   return REFUSED.includes(codeOf(thrown) ?? '') || /not queryable/.test(thrown.message);
 }
 
-/** The SQLSTATE, or the code of a system error. */
 export function codeOf(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || !('code' in thrown)) return undefined;
   return typeof thrown.code === 'string' ? thrown.code : undefined;
@@ -87,7 +70,7 @@ export function connectFailure(place: string, thrown: unknown): Error {
 /** A StorageError for what a statement failed with. @param doing such as `counting requests`. */
 export function databaseFailure(doing: string, thrown: unknown): StorageError {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  const isUnavailable = isConnectionLost(thrown) || codeOf(thrown) === READ_ONLY;
+  const isUnavailable = isConnectionLost(thrown) || codeOf(thrown) === '25006'; // a write to a standby, which may be promoted soon
   return new StorageError(`${doing}: ${reason}`, { cause: thrown, isUnavailable });
 }
 

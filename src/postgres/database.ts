@@ -9,7 +9,6 @@ const HEARTBEAT_MS = 5_000;
 const RECONNECT_MS = 500;
 
 interface ChannelListener {
-  /** A notification has arrived. */
   heard(payload: string): void;
   /** The connection is open, for the first time or again. Earlier notifications are lost: look up what they would say. */
   connected(): void;
@@ -28,7 +27,6 @@ class Listener {
     this.#connect = connect;
   }
 
-  /** @returns a function that stops it. */
   listen(channel: string, listener: ChannelListener): () => void {
     const listeners = this.#listeners.get(channel) ?? new Set();
     this.#listeners.set(channel, listeners.add(listener));
@@ -107,7 +105,6 @@ class Listener {
   }
 }
 
-/** Of a pool that is made here, including the one that listens. */
 const MAX_CONNECTIONS = 11;
 const CONNECT_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 15_000;
@@ -122,11 +119,9 @@ export type PostgresSource = string | Pool;
 interface QueryOptions {
   /** Whether it may run twice: it is sent again if the connection breaks while it runs. Default false. */
   readonly isRepeatable?: boolean;
-  /** Default 15 s. */
   readonly timeoutMs?: number;
 }
 
-/** Sends one statement. @returns its rows. */
 export type Query = <Row extends QueryResultRow>(
   text: string,
   values?: readonly unknown[],
@@ -168,17 +163,14 @@ export class Database {
     this.#listener = new Listener(() => this.#connect());
   }
 
-  /** A table's name for statements, with its schema. */
   table(name: string): string {
     return `"${this.schema}".${name}`;
   }
 
-  /** The channel of this schema for notifications of one kind. */
   channel(kind: string): string {
     return `${this.schema}:${kind}`;
   }
 
-  /** Makes the tables, once. */
   ready(): Promise<void> {
     const prepare = (client: PoolClient) => inTransaction(client, (query) => prepareSchema(query, this.schema));
     this.#ready ??= this.#withConnection(prepare).catch((thrown: unknown) => {
@@ -188,14 +180,12 @@ export class Database {
     return this.#ready;
   }
 
-  /** Sends one statement, on any connection. */
   readonly query: Query = <Row extends QueryResultRow>(
     text: string,
     values: readonly unknown[] = [],
     options: QueryOptions = {},
   ) => this.#attempt((client) => send<Row>(client, text, values, options), options.isRepeatable);
 
-  /** Runs `work` in one transaction, which is rolled back if it fails. */
   transaction<T>(
     work: (query: Query) => Promise<T>,
     { isRepeatable }: Pick<QueryOptions, 'isRepeatable'> = {},
@@ -203,7 +193,6 @@ export class Database {
     return this.#attempt((client) => inTransaction(client, work), isRepeatable);
   }
 
-  /** Listens on a channel, reconnecting as needed. @returns a function that stops it. */
   listen(channel: string, listener: ChannelListener): () => void {
     return this.#listener.listen(channel, listener);
   }

@@ -30,7 +30,6 @@ export class FolderCache {
   readonly #checked = new Set<string>();
   readonly #filling = new Map<string, Promise<string>>();
 
-  /** @param now the time in milliseconds since 1970. */
   constructor(root: string, maxBytes: number, now: () => number = Date.now) {
     this.#folders = join(root, 'folders');
     this.#temporary = join(root, 'temporary');
@@ -49,14 +48,12 @@ export class FolderCache {
     return filling;
   }
 
-  /** Moves a directory with this content into the cache. */
   async adopt(hash: string, directory: string): Promise<void> {
     if (!(await this.#enter(hash, directory))) return;
     await utimes(this.#directory(hash), 0, 0); // it was never opened
     await this.#evictOldest();
   }
 
-  /** The hashes of all folders in the cache. */
   hashes(): Promise<string[]> {
     return namesIn(this.#folders);
   }
@@ -67,7 +64,6 @@ export class FolderCache {
     if (await moveIfPresent(this.#directory(hash), removed)) await deleteUnseen(removed);
   }
 
-  /** Deletes what killed processes left. */
   sweep(): Promise<void> {
     return sweepTemporaryFiles(this.#temporary);
   }
@@ -93,7 +89,6 @@ export class FolderCache {
     return directory;
   }
 
-  /** @returns false if another process was faster. */
   async #enter(hash: string, draft: string): Promise<boolean> {
     await ensureDirectory(this.#folders);
     const directory = this.#directory(hash);
@@ -120,7 +115,6 @@ export class FolderCache {
     }
   }
 
-  /** Deletes the least recently opened folders until the others fit. */
   async #evictOldest(): Promise<void> {
     const measured = await Promise.all((await this.hashes()).map((hash) => this.#measure(hash)));
     const folders = measured.filter((each) => each !== undefined).sort((a, b) => a.openedAt - b.openedAt);
@@ -148,10 +142,8 @@ export class FolderCache {
       const { mtimeMs: openedAt } = await stat(directory);
       const entries = await readdir(directory, { recursive: true, withFileTypes: true });
       const files = entries.filter((entry) => entry.isFile());
-      const sizes = await Promise.all(
-        files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size),
-      );
-      return { hash, openedAt, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+      const found = await Promise.all(files.map(({ parentPath, name }) => stat(join(parentPath, name))));
+      return { hash, openedAt, bytes: found.reduce((sum, { size }) => sum + size, 0) };
     } catch {
       return undefined; // it is being removed
     }

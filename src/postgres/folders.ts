@@ -1,7 +1,10 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { mkdir, open, utimes } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
 import { type FolderDescription, KeyedQueue, StagingLost } from '../storage/index.js';
 import {
+  CHUNK_BYTES,
+  chunksOf,
   contentHash,
   deleteUnseen,
   ensureDirectory,
@@ -19,14 +22,11 @@ import { codeOf, withRetry } from './connection-errors.js';
 import type { Database, Query } from './database.js';
 import { FolderCache } from './folder-cache.js';
 import { keyBytes } from './key-bytes.js';
-import { FolderGone, fetchFiles, sendFile, storedFiles, storedHash } from './transfers.js';
 
-/** A folder that this process has staged. */
 interface LocalStage {
   /** Another process has staged the folder since if the database has another token. */
   readonly token: string;
   readonly directory: string;
-  /** Of its files, when they were read last. */
   readonly hashes: KnownHashes;
 }
 
@@ -47,7 +47,6 @@ class LocalStages {
     return this.#stages.get(key);
   }
 
-  /** The tokens of all stages of this process, by key. */
   tokens(): Map<string, string> {
     return new Map([...this.#stages].map(([key, { token }]) => [key, token]));
   }
@@ -94,7 +93,6 @@ class LocalStages {
     }
   }
 
-  /** Stages of processes of this machine that have ended. */
   async #abandoned(): Promise<{ token: string; directory: string }[]> {
     return (await namesIn(this.#staging)).flatMap((name) => {
       const [token = '', owner = ''] = name.split('~');
@@ -103,21 +101,17 @@ class LocalStages {
   }
 }
 
-/** How often what killed processes left is removed. */
 const SWEEP_INTERVAL_MS = 600_000;
-/** An upload that is older was abandoned. */
 const UPLOAD_DAYS = 2;
 /** How often a folder is fetched again because it was replaced meanwhile. */
 const MAX_FETCHES = 20;
-/** SQLSTATE of a row whose folder was removed meanwhile. */
-const FOREIGN_KEY_VIOLATION = '23503';
+const FOREIGN_KEY_VIOLATION = '23503'; // the folder of a row was removed meanwhile
 
 type Kind = 'staged' | 'published';
 
 interface FolderRow {
   readonly id: string;
   readonly kind: Kind;
-  /** Of its content, as hexadecimal digits. */
   readonly hash: string;
 }
 
@@ -218,7 +212,6 @@ export class Folders {
     }
   }
 
-  /** The files of a folder as they are in the database now. */
   async content(key: string, kind: Kind): Promise<FileContent[] | undefined> {
     const row = await this.#find(key, kind);
     if (row === undefined) return undefined;
@@ -252,7 +245,6 @@ export class Folders {
     });
   }
 
-  /** Deletes what is staged here. The database must be closed. */
   async close(): Promise<void> {
     clearInterval(this.#sweeping);
     this.#stopListening();
@@ -273,7 +265,6 @@ export class Folders {
     });
   }
 
-  /** Deletes contents from the cache that no published folder has. */
   async #forget(hashes: readonly string[]): Promise<void> {
     if (hashes.length === 0) return;
     const rows = await this.#database.query<{ hash: string }>(
@@ -285,7 +276,6 @@ export class Folders {
     for (const { hash } of rows) await this.#cache.remove(hash);
   }
 
-  /** Deletes what killed processes left, here and in the database. */
   async #sweep(): Promise<void> {
     const isSuperseded = `NOT EXISTS (SELECT FROM ${this.#stageTable} s WHERE s.key = f.key AND s.token = f.token)`;
     const isOld = "created < now() - $1 * interval '1 day'";
@@ -294,7 +284,6 @@ export class Folders {
     await this.#stages.sweep((token) => this.#isCurrent(token));
   }
 
-  /** The token of the last process that staged the folder; undefined if nothing is staged. */
   async #token(key: string): Promise<string | undefined> {
     const [row] = await this.#database.query<{ token: string }>(
       `SELECT token FROM ${this.#stageTable} WHERE key = $1`,
@@ -304,7 +293,6 @@ export class Folders {
     return row?.token;
   }
 
-  /** Whether a token is the newest one of any folder. */
   async #isCurrent(token: string): Promise<boolean> {
     const text = `SELECT FROM ${this.#stageTable} WHERE token = $1`;
     return (await this.#database.query(text, [token], { isRepeatable: true })).length > 0;
@@ -398,27 +386,20 @@ export class Folders {
         upload,
         ids,
       ]);
-      const replaced = await this.#removeRows(
-        query,
-        key,
-        kind === 'published' ? ['published', 'staged'] : ['staged'],
-        upload,
-      );
+      const kinds: Kind[] = kind === 'published' ? ['published', 'staged'] : ['staged'];
+      const replaced = await this.#removeRows(query, key, kinds, upload);
       await query(`UPDATE ${this.#folderTable} SET kind = $2, created = now() WHERE id = $1`, [upload, kind]);
-      if (kind === 'published') {
-        await query(`DELETE FROM ${this.#stageTable} WHERE key = $1`, [keyBytes(key)]);
-      }
+      if (kind === 'published') await query(`DELETE FROM ${this.#stageTable} WHERE key = $1`, [keyBytes(key)]);
       return replaced;
     });
   }
 
   #remove(key: string, kinds: readonly Kind[]): Promise<string | undefined> {
-    return withRetry(() =>
-      this.#database.transaction(async (query) => {
-        await query(`DELETE FROM ${this.#stageTable} WHERE key = $1`, [keyBytes(key)]);
-        return this.#removeRows(query, key, kinds);
-      }),
-    );
+    const remove = async (query: Query) => {
+      await query(`DELETE FROM ${this.#stageTable} WHERE key = $1`, [keyBytes(key)]);
+      return this.#removeRows(query, key, kinds);
+    };
+    return withRetry(() => this.#database.transaction(remove));
   }
 
   /**
@@ -451,4 +432,103 @@ function stagingLost(key: string, current: string | undefined): Error {
   return current === undefined
     ? new Error('nothing is staged any more: it was discarded or published elsewhere')
     : new StagingLost(key);
+}
+
+interface StoredFile extends FolderFile {
+  readonly id: string;
+}
+
+class FolderGone extends Error {
+  override readonly name = 'FolderGone';
+}
+
+async function storedFiles(database: Database, folder: string): Promise<StoredFile[]> {
+  const rows = await database.query<Omit<StoredFile, 'size'> & { size: string }>(
+    `SELECT id, path, size, encode(sha256, 'hex') AS sha256, modified AS "modifiedMs"
+     FROM ${database.table('folder_files')} JOIN ${database.table('files')} ON file = id WHERE folder = $1`,
+    [folder],
+    { isRepeatable: true },
+  );
+  return rows.map((row) => ({ ...row, size: Number(row.size) }));
+}
+
+/** Sends one file of an upload. @returns its id. @throws Error if the file is written meanwhile. */
+function sendFile(database: Database, owner: string, path: string, content: FileContent): Promise<string> {
+  return withRetry(() =>
+    database.transaction(async (query) => {
+      // The transaction that shows the folder waits for the disk; nothing counts before it.
+      await query('SET LOCAL synchronous_commit = off');
+      const [file] = await query<{ id: string }>(
+        `INSERT INTO ${database.table('files')} (owner, sha256, size) VALUES ($1, decode($2, 'hex'), $3) RETURNING id`,
+        [owner, content.sha256, content.size],
+      );
+      if (file === undefined) throw new Error('the database returned no id for a file');
+      const insert = `INSERT INTO ${database.table('chunks')} (file, number, bytes) VALUES ($1, $2, $3)`;
+      const hash = createHash('sha256');
+      let number = 0;
+      for await (const chunk of chunksOf(path)) {
+        hash.update(chunk);
+        await query(insert, [file.id, number, chunk]);
+        number += 1;
+      }
+      if (hash.digest('hex') === content.sha256) return file.id;
+      throw new Error(`${path} was changed while it was being stored`);
+    }),
+  );
+}
+
+/**
+ * Writes the files of a folder into a directory, and checks them.
+ * @throws FolderGone; Error if the database holds something else than was stored.
+ */
+async function fetchFiles(database: Database, files: readonly StoredFile[], directory: string): Promise<void> {
+  for (const file of files) {
+    requireInner(file.path);
+    const path = join(directory, file.path);
+    await mkdir(dirname(path), { recursive: true });
+    const target = await open(path, 'wx');
+    try {
+      const sha256 = await storedHash(database, file, (bytes) => target.writeFile(bytes));
+      if (sha256 !== file.sha256) {
+        throw new Error(
+          `${file.path} is damaged in the database: its SHA-256 is ${sha256}, not ${file.sha256}; restore the database`,
+        );
+      }
+      await target.datasync();
+    } finally {
+      await target.close();
+    }
+    // The middle of the millisecond: the call takes seconds, as a double, and rounds down.
+    const seconds = (file.modifiedMs + 0.5) / 1000;
+    await utimes(path, seconds, seconds);
+  }
+}
+
+/** The hash of a file, read from the database. @param each gets its bytes, in order. @throws FolderGone */
+async function storedHash(
+  database: Database,
+  { id, size }: StoredFile,
+  each: (bytes: Buffer) => Promise<void> = async () => undefined,
+): Promise<string> {
+  const hash = createHash('sha256');
+  for (let number = 0; number * CHUNK_BYTES < size; number += 1) {
+    const [row] = await withRetry(() =>
+      database.query<{ bytes: Buffer }>(
+        `SELECT bytes FROM ${database.table('chunks')} WHERE file = $1 AND number = $2`,
+        [id, number],
+        { isRepeatable: true },
+      ),
+    );
+    if (row === undefined) throw new FolderGone(`chunk ${number} of file ${id} was removed`);
+    hash.update(row.bytes);
+    await each(row.bytes);
+  }
+  return hash.digest('hex');
+}
+
+function requireInner(path: string): void {
+  const isOdd = (part: string) => part === '' || part === '.' || part === '..';
+  if (path.split('/').some(isOdd) || (sep !== '/' && path.includes(sep))) {
+    throw new Error(`a folder in the database has a file ${JSON.stringify(path)}, which is no path inside it`);
+  }
 }

@@ -13,7 +13,6 @@ export function keyBytes(key: string): Buffer {
   return Buffer.from(bytes);
 }
 
-/** The key that {@link keyBytes} made these bytes from. */
 export function keyOf(bytes: Uint8Array): string {
   const units: number[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -9,11 +9,149 @@ import {
   type JobWorker,
   type QueuedJob,
   type SharedJobQueue,
-  type StopReason,
 } from '../jobs/index.js';
 import { whileAsking, withinTime } from './connection-errors.js';
-import { Database, type DatabaseOptions, type PostgresSource } from './database.js';
-import { QueueTable, type TakenJob } from './queue-table.js';
+import { Database, type DatabaseOptions, type PostgresSource, type Query } from './database.js';
+
+/** A job that was handed out, with the lease of its account. */
+interface TakenJob extends QueuedJob {
+  /** Fences the lease: no two leases of a database have the same token. */
+  readonly token: string;
+  /** Whether the job was cancelled after its previous process died, so that the handler must stop at once. */
+  readonly isCancelled: boolean;
+}
+
+/**
+ * The jobs of each account, and the lease of the process that runs one of them, by the database's clock.
+ *
+ * An account has a row while it has jobs. Every change locks that row first, so the changes of one account come one
+ * after the other. `free_from` says when a process may take a job of the account: at the end of the lease while a job
+ * runs, otherwise when the last job ended or the first one was added. Taking the account that has been free for
+ * longest lets accounts take turns.
+ */
+class QueueTable {
+  readonly #database: Database;
+  readonly #leaseMs: number;
+  readonly #accounts: string;
+  readonly #jobs: string;
+
+  constructor(database: Database, leaseMs: number) {
+    this.#database = database;
+    this.#leaseMs = leaseMs;
+    this.#accounts = database.table('queue_accounts');
+    this.#jobs = database.table('queue_jobs');
+  }
+
+  get channel(): string {
+    return this.#database.channel('queue');
+  }
+
+  async add({ app_id, id }: QueuedJob): Promise<void> {
+    await this.#database.query(
+      `WITH account AS (INSERT INTO ${this.#accounts} (app_id) VALUES ($1)
+           ON CONFLICT (app_id) DO UPDATE SET app_id = excluded.app_id RETURNING app_id),
+         job AS (INSERT INTO ${this.#jobs} (app_id, id) SELECT app_id, $2 FROM account ON CONFLICT DO NOTHING)
+       SELECT pg_notify($3, $4) FROM account`,
+      [app_id, id, this.channel, JSON.stringify({ app_id })],
+      { isRepeatable: true },
+    );
+  }
+
+  async cancel({ app_id, id }: QueuedJob): Promise<void> {
+    await this.#transaction(async (query) => {
+      const [account] = await query<{ has_started: boolean }>(
+        `UPDATE ${this.#accounts} SET is_cancelled = is_cancelled OR job_id IS NOT DISTINCT FROM $2
+         WHERE app_id = $1 RETURNING job_id IS NOT DISTINCT FROM $2 AS has_started`,
+        [app_id, id],
+      );
+      if (account?.has_started) await this.#notify(query, { app_id, cancelled: id });
+      else if (account !== undefined) await this.#remove(query, app_id, id);
+    });
+  }
+
+  /**
+   * Takes the lease of an account that is free, and a job to run: one that was left or whose process died, otherwise
+   * the oldest.
+   * @param app_id undefined for any account: one with a job that was left, otherwise the one that is free for longest.
+   */
+  async take(holder: string, app_id?: string): Promise<TakenJob | undefined> {
+    return this.#transaction(async (query) => {
+      const [account] = await query<{ app_id: string }>(
+        `SELECT app_id FROM ${this.#accounts} WHERE free_from <= now() ${app_id === undefined ? '' : 'AND app_id = $1'}
+         ORDER BY job_id IS NULL, free_from LIMIT 1 FOR UPDATE SKIP LOCKED`,
+        app_id === undefined ? [] : [app_id],
+      );
+      if (account === undefined) return undefined;
+      // A statement of its own: it must see the jobs as they are now that the account is locked.
+      const [job] = await query<{ id: string; token: string; is_cancelled: boolean }>(
+        `UPDATE ${this.#accounts} SET token = nextval('${this.#database.table('lease_tokens')}'), holder = $2,
+           job_id = coalesce(job_id, (SELECT min(id) FROM ${this.#jobs} WHERE app_id = $1)), free_from = ${this.#expiry()}
+         WHERE app_id = $1 RETURNING job_id AS id, token, is_cancelled`,
+        [account.app_id, holder],
+      );
+      return job && { app_id: account.app_id, id: job.id, token: job.token, isCancelled: job.is_cancelled };
+    });
+  }
+
+  /** Extends a lease. @returns whether the job was cancelled; undefined if the lease is lost. */
+  async renew({ app_id, token }: TakenJob, timeoutMs: number): Promise<boolean | undefined> {
+    const [lease] = await this.#database.query<{ is_cancelled: boolean }>(
+      `UPDATE ${this.#accounts} SET free_from = ${this.#expiry()} WHERE app_id = $1 AND token = $2 RETURNING is_cancelled`,
+      [app_id, token],
+      { isRepeatable: true, timeoutMs },
+    );
+    return lease?.is_cancelled;
+  }
+
+  /**
+   * Gives a lease up. Nothing changes if it is lost.
+   * @param hasEnded whether the job leaves the queue. @param pauseMs how long no job of the account is handed out.
+   */
+  async release({ app_id, id, token }: TakenJob, hasEnded: boolean, pauseMs = 0): Promise<void> {
+    await this.#transaction(async (query) => {
+      const released = await query(
+        `UPDATE ${this.#accounts} SET token = NULL, holder = NULL, free_from = now() + $3 * interval '1 millisecond',
+           job_id = CASE WHEN $4 THEN NULL ELSE job_id END, is_cancelled = is_cancelled AND NOT $4
+         WHERE app_id = $1 AND token = $2 RETURNING app_id`,
+        [app_id, token, pauseMs, hasEnded],
+      );
+      if (released.length === 0) return;
+      if (hasEnded) await this.#remove(query, app_id, id);
+      await this.#notify(query, { app_id });
+    });
+  }
+
+  async waiting(accounts: readonly string[]): Promise<string[]> {
+    if (accounts.length === 0) return [];
+    const found = await this.#database.query<{ app_id: string }>(
+      `SELECT app_id FROM ${this.#accounts} WHERE app_id = ANY($1) AND free_from <= now()`,
+      [accounts],
+      { isRepeatable: true },
+    );
+    return found.map(({ app_id }) => app_id);
+  }
+
+  async #remove(query: Query, app_id: string, id: string): Promise<void> {
+    await query(`DELETE FROM ${this.#jobs} WHERE app_id = $1 AND id = $2`, [app_id, id]);
+    await query(
+      `DELETE FROM ${this.#accounts} WHERE app_id = $1 AND NOT EXISTS (SELECT FROM ${this.#jobs} WHERE app_id = $1)`,
+      [app_id],
+    );
+  }
+
+  #expiry(): string {
+    return `now() + ${this.#leaseMs} * interval '1 millisecond'`;
+  }
+
+  async #notify(query: Query, news: z.infer<typeof newsSchema>): Promise<void> {
+    await query('SELECT pg_notify($1, $2)', [this.channel, JSON.stringify(news)]);
+  }
+
+  /** Runs a transaction that has the same effect when it runs twice. */
+  #transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return this.#database.transaction(work, { isRepeatable: true });
+  }
+}
 
 /** The times of a PostgreSQL queue; tests shorten them. */
 export interface QueueTiming {
@@ -27,18 +165,11 @@ export interface QueueTiming {
   readonly pauseMs: number;
 }
 
-export const QUEUE_TIMING: QueueTiming = {
-  leaseMs: 30_000,
-  heartbeatMs: 5_000,
-  pollMs: 2_000,
-  pauseMs: 5_000,
-};
+export const QUEUE_TIMING: QueueTiming = { leaseMs: 30_000, heartbeatMs: 5_000, pollMs: 2_000, pauseMs: 5_000 };
 
-/** Timers that don't keep the process alive. Tests pass ones that stop, as those of a suspended process do. */
+/** Timers that don't keep the process alive; each call returns what stops it. Tests pass ones that stall. */
 export interface Timers {
-  /** @returns a function that stops the timer. */
   every(ms: number, work: () => void): () => void;
-  /** @returns a function that stops the timer. */
   after(ms: number, work: () => void): () => void;
 }
 
@@ -53,20 +184,16 @@ export const systemTimers: Timers = {
   },
 };
 
-/** What workers and leases of one queue share. */
 interface QueueContext {
   readonly table: QueueTable;
   readonly timing: QueueTiming;
   readonly timers: Timers;
-  /** Of this process, for people who look into the tables. */
   readonly holder: string;
 }
 
 interface QueueWorkerOptions {
-  /** The account to work for; undefined for all accounts. */
   readonly app_id?: string;
   readonly handle: (app_id: string, lease: JobLease) => Promise<JobOutcome>;
-  /** Most jobs at a time. */
   readonly atOnce: number;
   readonly onClose: () => void;
 }
@@ -76,10 +203,8 @@ class QueueWorker implements JobWorker {
   readonly app_id: string | undefined;
   readonly #context: QueueContext;
   readonly #options: QueueWorkerOptions;
-  /** The leases of running jobs, each with the end of its handler. */
   readonly #leases = new Map<QueueLease, Promise<void>>();
   #filling: Promise<void> | undefined;
-  /** Whether it was woken while it was looking for jobs. */
   #hasNews = false;
   #isClosed = false;
 
@@ -105,7 +230,6 @@ class QueueWorker implements JobWorker {
       });
   }
 
-  /** Stops a job that was cancelled, if it runs here. */
   cancel(app_id: string, id: string): void {
     for (const lease of this.#leases.keys()) {
       if (lease.id === id && lease.job.app_id === app_id) lease.stop('cancelled');
@@ -136,7 +260,6 @@ class QueueWorker implements JobWorker {
     }
   }
 
-  /** Never rejects. */
   async #run(lease: QueueLease): Promise<void> {
     const { handle } = this.#options;
     const outcome = this.#isClosed ? 'left' : await handle(lease.job.app_id, lease).catch(() => 'left');
@@ -165,17 +288,16 @@ class QueueWorker implements JobWorker {
  * The lease of a running job, with the heartbeats that extend it. If they fail, it counts as lost one heartbeat before
  * the database lets another process have the job, by a monotonic clock.
  */
-class QueueLease implements JobLease {
+class QueueLease extends JobStop implements JobLease {
   readonly job: TakenJob;
   readonly #context: QueueContext;
-  readonly #stop = new JobStop();
   readonly #stopHeartbeats: () => void;
   #stopExpiry: () => void = () => undefined;
-  /** When the last heartbeat that succeeded was sent. */
   #renewedAt: number;
 
   /** @param takenAt by `performance.now()`, before the job was taken. */
   constructor(job: TakenJob, takenAt: number, context: QueueContext) {
+    super();
     this.job = job;
     this.#context = context;
     this.#renewedAt = takenAt;
@@ -188,24 +310,11 @@ class QueueLease implements JobLease {
     return this.job.id;
   }
 
-  get signal(): AbortSignal {
-    return this.#stop.signal;
-  }
-
-  get stopReason(): StopReason | undefined {
-    return this.#stop.reason;
-  }
-
-  stop(reason: StopReason): void {
-    this.#stop.give(reason);
-  }
-
   async renew(): Promise<boolean> {
     const sentAt = performance.now();
     const timeoutMs = Math.max(1, this.#remainingMs());
     try {
-      const renewal = this.#context.table.renew(this.job, timeoutMs);
-      const isCancelled = await withinTime(renewal, timeoutMs);
+      const isCancelled = await withinTime(this.#context.table.renew(this.job, timeoutMs), timeoutMs);
       if (isCancelled === undefined) this.stop('lost');
       else if (sentAt > this.#renewedAt) {
         this.#renewedAt = sentAt;
@@ -216,10 +325,9 @@ class QueueLease implements JobLease {
       // The lease holds until it expires.
     }
     if (this.#remainingMs() <= 0) this.stop('lost');
-    return this.#stop.reason !== 'lost';
+    return this.stopReason !== 'lost';
   }
 
-  /** Ends the heartbeats. */
   end(): void {
     this.#stopHeartbeats();
     this.#stopExpiry();
@@ -232,12 +340,12 @@ class QueueLease implements JobLease {
 
   #scheduleExpiry(): void {
     this.#stopExpiry();
-    const expire = () => this.stop('lost');
-    this.#stopExpiry = this.#context.timers.after(Math.max(0, this.#remainingMs()), expire);
+    this.#stopExpiry = this.#context.timers.after(Math.max(0, this.#remainingMs()), () => this.stop('lost'));
   }
 }
 
-const newsSchema = z.object({ app_id: z.string(), cancelled: z.string().optional() });
+/** A notification, as JSON: an account may have a job to run, or the job that runs was cancelled. */
+const newsSchema = z.object({ app_id: z.string(), cancelled: z.string().exactOptional() });
 
 /** A queue of jobs in a PostgreSQL database. */
 export interface PostgresQueue extends SharedJobQueue {
@@ -271,9 +379,8 @@ export class QueueOnPostgres implements PostgresQueue {
   }
 
   async ready(): Promise<void> {
-    await whileAsking("the job queue can't be opened", () =>
-      this.#database.query('SELECT 1', [], { isRepeatable: true }),
-    );
+    const ask = () => this.#database.query('SELECT 1', [], { isRepeatable: true });
+    await whileAsking("the job queue can't be opened", ask);
   }
 
   add(job: QueuedJob): Promise<void> {

@@ -23,12 +23,9 @@ import { Folders } from './folders.js';
 import { afterPrefix, keyBytes, keyOf } from './key-bytes.js';
 
 const DEFAULT_CACHE_BYTES = 10 * 1024 ** 3;
-/**
- * Collections whose changes are notified. Only few, as the server commits transactions that notify one after the other.
- */
+/** Collections whose changes are notified: few, as the server commits such transactions one after the other. */
 const NOTIFIED: readonly string[] = [JOBS];
-/** SQLSTATE of an insert of a record that exists. */
-const UNIQUE_VIOLATION = '23505';
+const UNIQUE_VIOLATION = '23505'; // the record exists
 
 /** Options of {@link postgresStorage}. */
 export interface PostgresStorageOptions extends DatabaseOptions {
@@ -67,7 +64,6 @@ export class PostgresStorage implements Storage {
   readonly specificationVersion = 1;
   readonly #database: Database;
   readonly #table: string;
-  /** Sent with notifications, so that this process ignores its own. */
   readonly #writer = randomUUID();
   readonly #cache: string | undefined;
   readonly #cacheBytes: number;
@@ -257,7 +253,6 @@ export class PostgresStorage implements Storage {
     return whileAsking(`collection ${collection} can't be listed`, () => this.#read<Row>(text, values));
   }
 
-  /** The channel for changes of a collection; null if they are not notified. */
   #channelOf(collection: string): string | null {
     return NOTIFIED.includes(collection) ? this.#database.channel(`records:${collection}`) : null;
   }

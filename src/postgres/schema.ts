@@ -3,7 +3,6 @@ import type { Query } from './database.js';
 
 /** Counters of a minute. The table is unlogged: a crash of the server loses it, and no write waits for the disk. */
 export const RATES = 'rates';
-/** Counters of a day or a month. */
 export const QUOTAS = 'quotas';
 
 /**

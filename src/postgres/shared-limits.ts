@@ -4,16 +4,12 @@ import { whileAsking } from './connection-errors.js';
 import type { Database } from './database.js';
 import { QUOTAS, RATES } from './schema.js';
 
-/** A day or a month of the calendar, in UTC. */
 interface CalendarPeriod {
   /** Sorts by time: 2026-11, 2026-11-21. */
   readonly name: string;
-  /** In milliseconds since 1970. */
   readonly endsAt: number;
 }
 
-const MINUTE_S = 60;
-/** How long a request waits for its count. */
 const TIMEOUT_MS = 5000;
 /** How long a missing counter is cached, so that not every request asks the database. */
 const MISSING_MS = 1000;
@@ -27,7 +23,6 @@ const MAX_MISSING = 10_000;
 export class SharedLimits {
   readonly #database: Database;
 
-  /** @param database stays open. */
   constructor(database: Database) {
     this.#database = database;
   }
@@ -84,7 +79,6 @@ export class SharedLimits {
     };
   }
 
-  /** Removes the counters of an account. @throws StorageError */
   async forget(app_id: string): Promise<void> {
     const quota = `quota:${encodeURIComponent(app_id)}/`;
     await whileAsking('removing the counts of an account', async () => {
@@ -116,7 +110,7 @@ export class SharedLimits {
       schemaName: this.#database.schema,
       tableName,
       tableCreated: true, // by prepareSchema
-      duration: MINUTE_S,
+      duration: 60, // seconds
     });
   }
 }

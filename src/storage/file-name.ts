@@ -17,10 +17,7 @@ export function encodeFileName(text: string): string {
   return name.length > MAX_NAME_LENGTH ? `${name.slice(0, READABLE_LENGTH)}${hashedName(text)}` : name;
 }
 
-/**
- * A text as a name of any length: a UTF-16 code unit that is not a–z, 0–9, `-` or `_` becomes `%2f` or
- * `%u00e9`.
- */
+/** A text as a name of any length: a UTF-16 code unit that is not a–z, 0–9, `-` or `_` becomes `%2f` or `%u00e9`. */
 export function escapeName(text: string): string {
   const name = text.replace(/[^a-z0-9_-]/g, escapeUnit);
   return WINDOWS_DEVICE.test(name) ? name.replace(/^./, escapeUnit) : name;
@@ -34,10 +31,7 @@ export function unescapeName(name: string): string | undefined {
   return escapeName(text) === name ? text : undefined;
 }
 
-/**
- * `~` and the SHA-256 of a text: of its UTF-16 units, not of UTF-8, in which all lone surrogates are the
- * same.
- */
+/** `~` and the SHA-256 of a text: of its UTF-16 units, not of UTF-8, in which all lone surrogates are the same. */
 export function hashedName(text: string): string {
   return `~${createHash('sha256').update(text, 'utf16le').digest('hex')}`;
 }

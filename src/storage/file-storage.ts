@@ -1,11 +1,15 @@
 import { resolve } from 'node:path';
 import { StorageError } from '../contract/index.js';
-import { checkCollection, checkKey, checkLimit, DEFAULT_LIMIT } from './arguments.js';
 import { FolderStore } from './folder-store.js';
 import { RecordFiles } from './record-files.js';
 import { Reserve } from './reserve.js';
 import {
+  checkCollection,
+  checkKey,
+  checkLimit,
+  DEFAULT_LIMIT,
   type JsonValue,
+  type KeyRange,
   type ListOptions,
   type Storage,
   type StoredRecord,
@@ -15,7 +19,6 @@ import {
   whileDoing,
 } from './storage.js';
 
-/** How often a storage in use deletes what killed processes left behind. */
 const SWEEP_INTERVAL_MS = 20_000;
 
 /**
@@ -44,7 +47,6 @@ class FileStorage implements Storage {
   #sweeping: Promise<void> | undefined;
   #reserving: Promise<void> | undefined;
   #sweptAt = Number.NEGATIVE_INFINITY;
-  /** Whether records were ever found in the directory. */
   #hadRecords = false;
 
   constructor(root: string) {
@@ -116,7 +118,7 @@ class FileStorage implements Storage {
   async #listing<T>(
     collection: string,
     { limit = DEFAULT_LIMIT, ...range }: ListOptions,
-    work: (range: Omit<ListOptions, 'limit'>, limit: number) => Promise<T>,
+    work: (range: KeyRange, limit: number) => Promise<T>,
   ): Promise<T> {
     checkCollection(collection);
     checkLimit(limit);
@@ -142,10 +144,7 @@ class FileStorage implements Storage {
     });
   }
 
-  /**
-   * Otherwise, writing on after the directory was deleted would silently make a storage that has lost its
-   * jobs.
-   */
+  /** Otherwise, writing on after the directory was deleted would silently make a storage that has lost its jobs. */
   async #requireRecords(): Promise<void> {
     const hadRecords = this.#hadRecords; // read before the check, as the first write may come in between
     const hasRecords = await this.#records.exist();

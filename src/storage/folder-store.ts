@@ -17,11 +17,10 @@ const STAGED = 'staged';
 const PUBLISHED = /^published-(\d+)$/;
 
 /**
- * Folders as `folders/<key>/published-<n>`, of which the highest n counts, and `folders/<key>/staged`.
- * Every visible change is one rename: publishing renames `staged` to the next n, and deletes earlier ones
- * only then; removing moves the whole folder to `trash/`, and deletes it there. So a crash at any point
- * leaves the old or the new state, processes need no lock, and a folder in use can be replaced on Windows
- * too.
+ * Folders as `folders/<key>/published-<n>`, of which the highest n counts, and `folders/<key>/staged`. Every visible
+ * change is one rename: publishing renames `staged` to the next n, and deletes earlier ones only then; removing moves
+ * the whole folder to `trash/`, and deletes it there. So a crash at any point leaves the old or the new state,
+ * processes need no lock, and a folder in use can be replaced on Windows too.
  */
 export class FolderStore {
   readonly #folders: string;
@@ -63,7 +62,6 @@ export class FolderStore {
     return this.#moveToTrash(this.#home(key), this.#folders);
   }
 
-  /** Deletes what crashes left behind. */
   async sweep(): Promise<void> {
     await this.emptyTrash();
     for (const name of await namesIn(this.#folders)) await deleteSuperseded(join(this.#folders, name));

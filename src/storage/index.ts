@@ -1,10 +1,13 @@
-export { checkCollection, checkKey, checkLimit, DEFAULT_LIMIT } from './arguments.js';
 export { fileStorage } from './file-storage.js';
 export { KeyedQueue } from './keyed-queue.js';
 export { memoryStorage } from './memory-storage.js';
 export { pathOfKey } from './record-files.js';
 export {
   asStorageError,
+  checkCollection,
+  checkKey,
+  checkLimit,
+  DEFAULT_LIMIT,
   type FolderDescription,
   isStagingLost,
   isTypedError,

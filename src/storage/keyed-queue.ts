@@ -1,7 +1,4 @@
-/**
- * Runs the tasks of one key one after the other, in the order given; tasks of different keys run
- * concurrently.
- */
+/** Runs the tasks of one key one after the other, in the order given; tasks of different keys run concurrently. */
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { TemporaryDirectory } from '../system/index.js';
-import { checkCollection, checkKey, checkLimit, DEFAULT_LIMIT, isListed } from './arguments.js';
 import { FolderStore } from './folder-store.js';
 import {
+  checkCollection,
+  checkKey,
+  checkLimit,
+  DEFAULT_LIMIT,
+  isListed,
   type JsonValue,
   type ListOptions,
   type Storage,
@@ -21,14 +25,9 @@ export function memoryStorage(): Storage {
   return new MemoryStorage();
 }
 
-/** A record as JSON text, so that no caller ever shares an object with the storage. */
-interface MemoryRecord {
-  readonly text: string;
-  readonly version: Version;
-}
-
 interface MemoryCollection {
-  readonly records: Map<string, MemoryRecord>;
+  /** As JSON text, so that no caller ever shares an object with the storage. */
+  readonly records: Map<string, { readonly text: string; readonly version: Version }>;
   /** In the order of their UTF-16 code units; undefined after a change. */
   sortedKeys: readonly string[] | undefined;
 }
@@ -119,6 +118,6 @@ class MemoryStorage implements Storage {
   }
 }
 
-function unpack({ text, version }: MemoryRecord): Versioned {
+function unpack({ text, version }: { readonly text: string; readonly version: Version }): Versioned {
   return { value: JSON.parse(text), version };
 }

@@ -18,10 +18,17 @@ import {
   unlinkWithEmptyParents,
   writeFlushed,
 } from '../system/index.js';
-import { isListed, type KeyRange } from './arguments.js';
 import { encodeFileName, escapeName, hashedName, unescapeName } from './file-name.js';
 import { KeyedQueue } from './keyed-queue.js';
-import { type JsonValue, type StoredRecord, type Version, VersionConflict, type Versioned } from './storage.js';
+import {
+  isListed,
+  type JsonValue,
+  type KeyRange,
+  type StoredRecord,
+  type Version,
+  VersionConflict,
+  type Versioned,
+} from './storage.js';
 
 /** The extension of a record's file. No directory's name has it, since a `.` in a key is escaped. */
 export const EXTENSION = '.json';
@@ -34,15 +41,12 @@ export const EXTENSION = '.json';
 const CUTS = [3, 5, 7, 10];
 const LATER_WIDTH = 30;
 /**
- * The longest path within a collection. macOS allows 1,024 bytes for a whole path; every ASCII key stays
- * below this.
+ * The longest path within a collection. macOS allows 1,024 bytes for a whole path; every ASCII key stays below this.
  */
 const MAX_PATH_LENGTH = 800;
 const HASHED = /^~[0-9a-f]{64}$/;
 
-/**
- * A name in a directory of records: a record's file, or the directory of all longer keys that begin with it.
- */
+/** A name in a directory of records: a record's file, or the directory of all longer keys that begin with it. */
 interface RecordName {
   readonly isFile: boolean;
   /** The piece of the key that it is named after; undefined for a file whose key is only in its contents. */
@@ -50,10 +54,9 @@ interface RecordName {
 }
 
 /**
- * The path of a record's file within its collection: `local/0190a6f0-…` is `loc/al/%2f/019/0a/6f/0-0/….json`.
- * Whether a key is split at a point depends only on what comes before. So the names in a directory, ordered
- * by their pieces, are in the order of the keys beneath them. If a path gets too long, the rest of it is a
- * hash.
+ * The path of a record's file within its collection: `local/0190a6f0-…` is `loc/al/%2f/019/0a/6f/0-0/….json`. Whether a
+ * key is split at a point depends only on what comes before. So the names in a directory, ordered by their pieces, are
+ * in the order of the keys beneath them. If a path gets too long, the rest of it is a hash.
  */
 export function pathOfKey(key: string): string {
   const { names, rest } = cutKey(key);
@@ -74,10 +77,7 @@ export function directoryOfPrefix(prefix: string): { readonly path: string; read
   return { path: join(...names, name), beginning: prefix };
 }
 
-/**
- * Parses a name in the directory of the keys that begin with `before`; undefined if it isn't the name of any
- * key.
- */
+/** Parses a name in the directory of the keys that begin with `before`; undefined if it isn't the name of any key. */
 export function parseRecordName(name: string, before: string): RecordName | undefined {
   const isFile = name.endsWith(EXTENSION);
   const stem = isFile ? name.slice(0, -EXTENSION.length) : name;
@@ -112,7 +112,6 @@ function pieceLength(key: string, at: number): number {
   return Math.min(widthAfter(key.slice(0, at)), upToSlash, key.length - at);
 }
 
-/** The length of the longest piece that can follow. */
 function widthAfter(before: string): number {
   const inSegment = before.length - (before.lastIndexOf('/') + 1);
   const cut = CUTS.find((cut) => cut > inSegment);
@@ -124,14 +123,10 @@ function isWhole(piece: string, before: string): boolean {
   return piece.endsWith('/') || piece.length === widthAfter(before);
 }
 
-/** How many files are read at once. */
 const FILES_TOGETHER = 32;
-/** How many directories are read at once, at most. */
 const DIRECTORIES_TOGETHER = 16;
-/** How much of a damaged file is handed on, in UTF-16 code units. */
 const MAX_LEFT = 65_536;
 
-/** The contents of a record's file, including the key, as a long one is not in the file's name. */
 const recordSchema = z.object({
   key: z.string(),
   version: z.string(),
@@ -225,15 +220,11 @@ export class RecordFiles {
     return isPresent(this.#records);
   }
 
-  /** Deletes the drafts and locks of processes that have died. */
   async sweep(): Promise<void> {
     await Promise.allSettled([sweepTemporaryFiles(this.#temporary), this.#locks.sweep()]);
   }
 
-  /**
-   * Waits in a queue of this process first and only then for the lock, so that our own callers needn't poll
-   * for it.
-   */
+  /** Waits in a queue of this process first and only then for the lock, so that our own callers needn't poll for it. */
   #alone<T>(collection: string, key: string, work: (lock: Lock) => Promise<T>): Promise<T> {
     const name = encodeFileName(`${collection}/${key}`);
     return this.#queue.run(name, () => this.#locks.hold(name, work));
@@ -279,9 +270,8 @@ interface Entry {
 }
 
 /**
- * The first records of a range in a collection, in the order of the range. Reads only directories that may
- * have some of them: first one, then as many at once as probably have the missing ones, going by what the
- * earlier ones had.
+ * The first records of a range in a collection, in the order of the range. Reads only directories that may have some of
+ * them: first one, then as many at once as probably have the missing ones, going by what the earlier ones had.
  */
 function findRecords(collection: string, range: KeyRange, limit: number): Promise<Entry[]> {
   const { prefix = '' } = range;
@@ -321,7 +311,6 @@ function mayBeginListed(beginning: string, { prefix = '', after, reverse }: KeyR
   return fitsPrefix && (reverse ? beginning < after : beginning > after);
 }
 
-/** A key comes before the longer ones that begin with it. */
 function inKeyOrder(a: Entry, b: Entry): number {
   if (a.text === b.text) return a.isFile ? -1 : 1;
   return a.text < b.text ? -1 : 1;

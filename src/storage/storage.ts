@@ -115,13 +115,12 @@ export function isTypedError(thrown: unknown): boolean {
 }
 
 /**
- * Where records (small JSON values) and folders (the files of one model) live. Implementations pass
- * `storageContract` from `orchard-nlp/testing`.
+ * Where records (small JSON values) and folders (the files of one model) live. Implementations pass `storageContract`
+ * from `orchard-nlp/testing`.
  *
- * A key is 1 to 200 characters (UTF-16 code units) of any kind, including "/"; collections are named in a–z
- * and '-'. A write is atomic: readers see the whole old or the whole new state, even after a crash at any
- * point. If the medium fails, every method rejects with an `Error` whose message names the collection and
- * key.
+ * A key is 1 to 200 characters (UTF-16 code units) of any kind, including "/"; collections are named in a–z and '-'. A
+ * write is atomic: readers see the whole old or the whole new state, even after a crash at any point. If the medium
+ * fails, every method rejects with an `Error` whose message names the collection and key.
  */
 export interface Storage {
   /** The version of this interface. */
@@ -223,7 +222,6 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** The wrapper of each storage, so that one storage always has the same one. */
 const wrappers = new WeakMap<Storage, Storage>();
 
 /** The same storage, which rejects with a StorageError instead of errors that callers can't know by their class. */
@@ -251,4 +249,34 @@ export async function asStorageError<T>(work: () => Promise<T>): Promise<T> {
     if (isVersionConflict(thrown) || isOrchardError(thrown)) throw thrown;
     throw new StorageError(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });
   }
+}
+
+const MAX_KEY_LENGTH = 200;
+export const DEFAULT_LIMIT = 100;
+
+export type KeyRange = Omit<ListOptions, 'limit'>;
+
+/** @throws RangeError for a key outside 1 to 200 characters: a defect of the caller. */
+export function checkKey(key: string): void {
+  if (key.length < 1 || key.length > MAX_KEY_LENGTH) {
+    throw new RangeError(`a storage key has 1 to ${MAX_KEY_LENGTH} characters; this one has ${key.length}: ${key}`);
+  }
+}
+
+/** @throws RangeError for a collection not named in a–z and '-': a defect of the caller. */
+export function checkCollection(collection: string): void {
+  if (!/^[a-z-]+$/.test(collection)) {
+    throw new RangeError(`a collection is named in a–z and '-', not ${JSON.stringify(collection)}`);
+  }
+}
+
+/** @throws RangeError for a limit that isn't a count: a defect of the caller. */
+export function checkLimit(limit: number): void {
+  if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 0)) {
+    throw new RangeError(`the limit of a listing is a count, not ${limit}`);
+  }
+}
+
+export function isListed(key: string, { prefix = '', after, reverse = false }: KeyRange): boolean {
+  return key.startsWith(prefix) && (after === undefined || (reverse ? key < after : key > after));
 }

@@ -17,7 +17,6 @@ import { trainingLanguage } from './hyperparameters.js';
 /** The pieces of a tokenizer, one per line, in folders without a tokenizer.json. */
 export const VOCABULARY_FILE = 'vocab.txt';
 
-/** The files that are read from a backbone's folder. */
 const BACKBONE_FILES = [CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, VOCABULARY_FILE] as const;
 
 /** Which backbone, and where its files lie. */
@@ -75,7 +74,6 @@ export async function loadBackbone(
   return undefined;
 }
 
-/** The backbones for a job, the best first. */
 function usualNames({ model_config, training_config }: AskedModel): string[] {
   const general = `${trainingLanguage(training_config)}-${model_config.size}`;
   const ending = familyOfType(model_config.type).backboneEnding;

@@ -57,11 +57,6 @@ export class LazyWeights implements ReadonlyMap<string, Float32Array> {
   }
 }
 
-/**
- * Reads pretrained encoders for training to start from: a folder in Hugging Face's layout becomes weights and
- * a tokenizer.
- */
-
 /** A pretrained encoder with the tokenizer that it was trained with. */
 export interface Backbone {
   readonly source: BackboneSource;
@@ -88,7 +83,8 @@ export interface LoadedTokenizer {
 /** @throws ModelFolderError that names the file and says what it lacks or why it can't be used. */
 export async function readBackbone(source: BackboneSource): Promise<Backbone> {
   const { directory } = source;
-  const json = required(source, CONFIG_FILE, await readJson(directory, CONFIG_FILE));
+  const json = await readJson(directory, CONFIG_FILE);
+  if (json === undefined) throw missing(source, CONFIG_FILE);
   const tokenizer = await readTokenizer(source);
   const encoder = readEncoder(json, join(directory, CONFIG_FILE));
   checkVocabulary(encoder, tokenizer, source);
@@ -164,13 +160,11 @@ async function readTokenizer(source: BackboneSource): Promise<LoadedTokenizer> {
   }
 }
 
-/** @throws ModelFolderError if the vocabulary is missing, too, or is not one. */
 function fromVocabulary(source: BackboneSource, pieces: Uint8Array | undefined, config: unknown): unknown {
   if (pieces === undefined) throw missing(source, `${TOKENIZER_FILE} or ${VOCABULARY_FILE}`);
   return vocabularyTokenizer(Buffer.from(pieces).toString('utf8'), config);
 }
 
-/** Adds the folder's path to an error that names only a file. */
 function withPath(thrown: unknown, directory: string): unknown {
   if (!(thrown instanceof ModelFolderError) || thrown.file.startsWith(directory)) return thrown;
   const { file, message } = thrown;
@@ -207,10 +201,9 @@ function maxTokensOf({ maxTokens }: Encoder, { config }: LoadedTokenizer): numbe
   return parsed.success ? Math.min(maxTokens, parsed.data.model_max_length) : maxTokens;
 }
 
-const CASED_TEXT = 'The Quick Brown FOX';
-
 function ignoresCase(tokenizer: Tokenizer): boolean {
-  return tokenizer.encode(CASED_TEXT).ids.join() === tokenizer.encode(CASED_TEXT.toLowerCase()).ids.join();
+  const text = 'The Quick Brown FOX';
+  return tokenizer.encode(text).ids.join() === tokenizer.encode(text.toLowerCase()).ids.join();
 }
 
 /** @returns undefined if there is no such file. */
@@ -224,7 +217,6 @@ async function readBytes(directory: string, name: string): Promise<Uint8Array | 
   }
 }
 
-/** @returns undefined if there is no such file. */
 async function readJson(directory: string, name: string): Promise<unknown> {
   const bytes = await readBytes(directory, name);
   if (bytes === undefined) return undefined;
@@ -235,14 +227,8 @@ async function readJson(directory: string, name: string): Promise<unknown> {
   }
 }
 
-function required<T>(source: BackboneSource, file: string, content: T | undefined): T {
-  if (content === undefined) throw missing(source, file);
-  return content;
-}
-
 function missing({ name, directory }: BackboneSource, file: string): ModelFolderError {
-  const advice = adviceOn(file);
-  return new ModelFolderError(join(directory, file), `the backbone ${name} lacks it${advice}`);
+  return new ModelFolderError(join(directory, file), `the backbone ${name} lacks it${adviceOn(file)}`);
 }
 
 function adviceOn(file: string): string {

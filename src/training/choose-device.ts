@@ -11,30 +11,24 @@ import { pause } from '../system/index.js';
 import { createLearner, type LoopInput } from './training-loop.js';
 import { deviceWarning } from './training-run.js';
 
-/** What a run computes with. */
 interface ChosenDevice {
   readonly device: ExecutionProvider;
   readonly executor: GraphExecutor;
 }
 
 interface DeviceChoice {
-  /** As it was asked for. */
   readonly device: Device;
-  /** Computes on the CPU. */
   readonly cpu: GraphExecutor;
   /** Threads for what a device leaves to the CPU. */
   readonly threads: number;
-  /** The training whose steps are measured. */
   readonly input: Omit<LoopInput, 'executor'>;
-  /** Gets what the user should know. */
   readonly warn: (warning: DatasetWarning) => void;
 }
 
 /** Steps before those that are measured: programs are compiled and memory is laid out in them. */
 const WARM_UP_STEPS = 2;
 const MEASURED_STEPS = 3;
-/** No further step is measured after this many milliseconds. */
-const MEASURE_MS = 5000;
+const MEASURE_MS = 5000; // no further step is measured after this
 
 /**
  * Trains where it was told to, if that works, and with `auto` where a few steps of this very training are fastest. What was
@@ -121,7 +115,6 @@ export async function stepTime(executor: GraphExecutor, input: DeviceChoice['inp
   return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.POSITIVE_INFINITY;
 }
 
-/** A device that fails in its trial is not taken. */
 function unlessDevice(thrown: unknown): number {
   if (isOrchardError(thrown) && thrown.code === 'device') return Number.POSITIVE_INFINITY;
   throw thrown;

@@ -20,7 +20,6 @@ export async function convertFolder(directory: string, output: string, weights: 
  * @throws ModelFolderError for a folder that has no encoder, StorageError
  */
 export async function writeSentenceEncoder(source: BackboneSource, directory: string): Promise<void> {
-  // A program that only asks models has no need of what writes them.
   const { exportSentenceEncoder } = await import('./write-converted-folder.js');
   await exportSentenceEncoder(source, directory);
 }

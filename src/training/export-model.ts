@@ -7,7 +7,6 @@ import type { ReadingFields } from '../text/index.js';
 
 type OrchardFields = ModelFolderConfig['orchard'];
 
-/** The config.json of a trained model. */
 export function modelFolderConfig(
   encoder: Encoder,
   model: ModelConfig,
@@ -53,7 +52,6 @@ function className({ className: bare, textHead, tokenHead }: Encoder, pooling: O
   return { first: textHead.className, mean: bare, none: tokenHead.className }[pooling];
 }
 
-/** For those who load the folder elsewhere. */
 const NOTE =
   "The weights and graphs are the encoder's alone. The model's own answers also count its lexical expert: see orchard.blend and README.md.";
 
@@ -62,7 +60,6 @@ export function configForOthers(config: ModelFolderConfig, training: FamilyTrain
   return { ...config, ...training.transformersClass?.(config), ...(config.orchard.blend && { note: NOTE }) };
 }
 
-/** The graph from token ids to a model's outputs. */
 export async function inferenceGraph(family: Family, encoder: Encoder, config: ModelFolderConfig): Promise<Graph> {
   const { exportedOutputs } = await family.training();
   const graph = new Graph();

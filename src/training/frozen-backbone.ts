@@ -13,8 +13,6 @@ import {
 import { type Backbone, LazyWeights } from './backbone.js';
 import { adaptersOf, type Tuning } from './hyperparameters.js';
 
-/** What of a run learns, and what stays as the backbone has it. */
-
 /** How a run is trained whose backbone is frozen in part or as a whole. */
 export interface FrozenBackbone {
   /** Of the parameters that it has in the model, by name. */
@@ -77,7 +75,6 @@ function reasonAgainst(tuning: Tuning, { layers }: Encoder, specs: readonly Para
   return `tuning.freeze is ${freeze}, so that no layer is left for the adapters; freeze fewer, or train without adapters`;
 }
 
-/** Those that lie in the backbone's file stay there. */
 function frozenWeights(
   specs: readonly ParameterSpec[],
   { encoder, weights, stored }: Pick<Backbone, 'encoder' | 'weights' | 'stored'>,
@@ -93,12 +90,10 @@ function frozenWeights(
   return { weights: others, ...(stored && offsets.size > 0 && { stored: { file: stored.file, offsets } }) };
 }
 
-/** The options of its learner. */
 export function learningOptions({ frozen, tokensPerRun }: FrozenBackbone) {
   return { frozen, ...(tokensPerRun !== undefined && { tokensPerRun }) };
 }
 
-/** The head as it is trained. */
 export function trainedHead<Head extends TrainingHead>(head: Head, plan: FrozenBackbone | undefined): Head {
   return plan?.adapters ? withAdapters(head, plan.adapters) : head;
 }

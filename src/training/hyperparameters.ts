@@ -28,7 +28,6 @@ const ADAPTER_TARGETS: readonly AdapterTarget[] = ['query', 'value'];
  */
 const ADAPTER_RATE_FACTOR = 20;
 
-/** The adapters, with the defaults filled in. */
 export function adaptersOf({ adapters, freeze }: Tuning): Adapters | undefined {
   if (adapters === undefined) return undefined;
   const { rank = ADAPTER_RANK, alpha = rank, targets = ADAPTER_TARGETS, dropout = 0 } = adapters;
@@ -40,7 +39,6 @@ function tunedRate({ adapters }: Tuning, backboneRate: number | undefined): numb
   return adapters && backboneRate ? ADAPTER_RATE_FACTOR * backboneRate : backboneRate;
 }
 
-/** What the training record says of adapters and of frozen weights. */
 function tunedParts(tuning: Tuning): Partial<Hyperparameters> {
   const adapters = adaptersOf(tuning);
   const { freeze } = tuning;
@@ -134,7 +132,6 @@ const DEFAULT_LANGUAGE = 'english';
 /** Most tokens that an encoder trained from random weights reads at once. */
 export const MAX_TOKENS = 256;
 
-/** Most entries of a vocabulary that is trained from scratch; small datasets fill fewer. */
 export const MAX_VOCABULARY = 16_000;
 
 /** Share of the steps in which the learning rate warms up (docs/training.md). */
@@ -173,7 +170,6 @@ export function backboneLearningRate({ layers, width }: Pick<Encoder, 'layers' |
   return size <= SMALL_ENCODER ? SMALL_ENCODER_RATE : Number((RATE_TIMES_SIZE / size).toPrecision(2));
 }
 
-/** Datasets with fewer rows are trained on in more and smaller batches. */
 const SMALL_DATASET = 2000;
 const SMALL_BATCH_SIZE = 16;
 
@@ -184,7 +180,6 @@ const SMALL_BATCH_SIZE = 16;
 const LONG_TEXT = 600;
 const LONG_TEXT_MIN_EPOCHS = 2;
 
-/** Small datasets are trained on for more epochs. */
 function defaultEpochs({ rows, minEpochs, maxEpochs }: Duration, texts: readonly string[]): number {
   const fewest = meanLength(texts) > LONG_TEXT ? Math.min(minEpochs, LONG_TEXT_MIN_EPOCHS) : minEpochs;
   return Math.min(maxEpochs, Math.max(fewest, Math.ceil(rows / Math.max(1, texts.length))));
@@ -226,7 +221,6 @@ export function resolveHyperparameters(
   };
 }
 
-/** The English name of the language, in lower case. */
 export function trainingLanguage({ language = DEFAULT_LANGUAGE }: Pick<TrainingConfig, 'language'>): string {
   return languageName(language);
 }

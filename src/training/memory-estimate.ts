@@ -7,8 +7,6 @@ import { type FrozenBackbone, trainedHead } from './frozen-backbone.js';
 import { type Hyperparameters, MAX_VOCABULARY } from './hyperparameters.js';
 import type { TrainingSpec } from './training-run.js';
 
-/** How much memory a training will take, judged before it starts; rough, and rather too much than too little. */
-
 const FLOAT = 4;
 /** Node.js with the runtime loaded. */
 const RUNTIME_BYTES = 256 * 1024 ** 2;
@@ -37,13 +35,10 @@ const CHARACTERS_A_TOKEN = 2;
 /** Bytes in memory for each byte of an archive's files while they are read. */
 const COPIES_OF_ARCHIVE = 4;
 
-/** What the estimate adds up. All in bytes. */
 interface MemoryEstimate {
   /** Weights with all that is kept for each. */
   readonly weights: number;
-  /** What one step computes. */
   readonly step: number;
-  /** The texts, and their tokens. */
   readonly texts: number;
   /** Answers to the dev texts, and the lexical expert while it is trained. */
   readonly labels: number;
@@ -87,10 +82,7 @@ export function estimateMemory(
 const numbersOf = (parameters: readonly ParameterSpec[]): number =>
   parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
 
-/**
- * @param limit in bytes; undefined for none.
- * @throws TrainingError that names both and says what takes the most.
- */
+/** @param limit in bytes; undefined for none. @throws TrainingError that names both and says what takes the most. */
 export function requireMemory(id: string, estimate: MemoryEstimate, limit: number | undefined): void {
   const { weights, step, texts, labels } = estimate;
   const needed = RUNTIME_BYTES + weights + step + texts + labels;
@@ -105,11 +97,7 @@ export function requireMemory(id: string, estimate: MemoryEstimate, limit: numbe
   throw tooLarge(id, needed, limit, `${gigabytes(bytes)} of it for ${what}; ${advice}`);
 }
 
-/**
- * Whether there is memory to read an archive at all.
- * @param archiveBytes of all its files.
- * @throws TrainingError
- */
+/** Whether there is memory to read an archive at all. @param archiveBytes of all its files. @throws TrainingError */
 export function requireMemoryToRead(id: string, archiveBytes: number, limit: number | undefined): void {
   const needed = RUNTIME_BYTES + COPIES_OF_ARCHIVE * archiveBytes;
   if (limit === undefined || needed <= limit) return;

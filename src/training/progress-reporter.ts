@@ -1,9 +1,8 @@
 import type { ExecutionProvider, TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Blend } from '../families/index.js';
-import type { TrainingPhase, TrainingProgress, TrainingRunEvent } from './training-run.js';
+import type { TrainingPhase, TrainingRunEvent } from './training-run.js';
 
-/** Least time between two progress events of the same phase. */
 const MIN_INTERVAL_MS = 100;
 
 /** Rough shares of a job's time that come before its first training step and after its last. */
@@ -32,13 +31,11 @@ export class ProgressReporter {
     private epochs = 0,
   ) {}
 
-  /** A phase begins. */
   entered(phase: TrainingPhase): void {
     this.#phase = phase;
     this.#tell();
   }
 
-  /** The run's plan is known: most epochs, and rows of each step. */
   planned(epochs: number, batchSize: number): void {
     this.epochs = epochs;
     this.onEvent({ type: 'plan', epochs, batchSize });
@@ -48,7 +45,6 @@ export class ProgressReporter {
     if (warnings.length > 0) this.onEvent({ type: 'warnings', warnings });
   }
 
-  /** What computes from now on. */
   computesOn(device: ExecutionProvider): void {
     this.onEvent({ type: 'device', device });
   }
@@ -57,7 +53,6 @@ export class ProgressReporter {
     this.onEvent({ type: 'blend', parts });
   }
 
-  /** A checkpoint is on the disk. @param epoch epochs completed */
   saved(epoch: number): void {
     this.onEvent({ type: 'checkpoint', epoch });
   }
@@ -82,7 +77,7 @@ export class ProgressReporter {
     this.#toldAt = performance.now();
     const { epoch = 0, step = 0, steps = 0, loss } = this.#figures;
     const remainingMs = this.#remaining(step, steps);
-    const event: TrainingProgress = {
+    this.onEvent({
       type: 'progress',
       phase: this.#phase,
       fraction: this.#fraction(step, steps),
@@ -93,8 +88,7 @@ export class ProgressReporter {
       ...(loss !== undefined && { loss }),
       elapsedMs: this.#toldAt - this.#startedAt,
       ...(remainingMs !== undefined && { remainingMs }),
-    };
-    this.onEvent(event);
+    });
   }
 
   #fraction(step: number, steps: number): number {

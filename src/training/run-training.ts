@@ -8,7 +8,6 @@ import {
   type Dataset,
   ExplainedText,
   type ExplainedWord,
-  type Explainer,
   type Family,
   type FinishedTask,
   families,
@@ -28,18 +27,36 @@ import {
   type WeighedWord,
   writeModelFolder,
 } from '../models/index.js';
-import { runtimeVersions, withPauses } from '../system/index.js';
-import type { TextOutputs, TextReader, TextWindow } from '../text/index.js';
-import { type Backbone, readBackbone } from './backbone.js';
+import { runtimeVersions, type Steps, withPauses } from '../system/index.js';
+import {
+  type BertTokenizerJson,
+  defaultWindowOverlap,
+  englishTokenizer,
+  loadTokenizer,
+  type ReadingFields,
+  type TextOutputs,
+  TextReader,
+  type TextWindow,
+  type Tokenizer,
+  tokenizerConfig,
+  wordPieceSteps,
+} from '../text/index.js';
+import { type Backbone, type LoadedTokenizer, readBackbone } from './backbone.js';
 import type { BackboneSource } from './backbone-files.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { trainOnDevice } from './choose-device.js';
 import { configForOthers, exportOnnx, modelFolderConfig } from './export-model.js';
 import { frozenBackbone } from './frozen-backbone.js';
-import { askedLowercase, type Hyperparameters, resolveHyperparameters, type Tuning } from './hyperparameters.js';
+import {
+  askedLowercase,
+  type Hyperparameters,
+  MAX_TOKENS,
+  MAX_VOCABULARY,
+  resolveHyperparameters,
+  type Tuning,
+} from './hyperparameters.js';
 import { estimateMemory, requireMemory } from './memory-estimate.js';
 import { ProgressReporter } from './progress-reporter.js';
-import { type TokenizedRows, tokenize } from './tokenize.js';
 import { type LoopInput, type TrainedModel, trainModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
 
@@ -111,8 +128,7 @@ export async function runTraining(
     progress.warned([warning]);
   };
   const train = (executor: GraphExecutor) => trainModel({ ...input, executor });
-  const { device: asked = 'cpu', threads } = spec;
-  const choice = { device: asked, threads, cpu, input, warn };
+  const choice = { device: spec.device ?? 'cpu', threads: spec.threads, cpu, input, warn };
   const { trained, device } = given
     ? { trained: await train(given), device: undefined }
     : await trainOnDevice(choice, train);
@@ -205,10 +221,8 @@ const MAX_LOSS = 0.005;
 
 /** A trained model blended with its expert, in the precision that it will answer in. */
 interface FinishedPrecision extends FinishedTask {
-  /** Absent if it answers in float32. */
   readonly quantization?: Quantization;
   readonly precision?: RecordedPrecision;
-  /** Why it answers in float32 although 8-bit weights were tried, or asked for. */
   readonly refusal?: DatasetWarning;
 }
 
@@ -227,7 +241,9 @@ export async function finishModel(
   const { task, encoder, train, dev, executor, signal } = input;
   const plain = await expert.finish(devOutputs, signal);
   if (quantize === false) return plain;
-  if (!input.executor.quantizes) return quantize ? { ...plain, refusal: refusal(UNABLE) } : plain;
+  if (!input.executor.quantizes) {
+    return quantize ? { ...plain, refusal: refusal('the executor stores no weights in 8 bits') } : plain;
+  }
   const texts = train.map(({ encoding }) => encoding);
   const quantization = await calibrate(executor, task.head, encoder, fixed, texts, signal);
   const evaluator = await Evaluator.create(executor, task.head, encoder, { weights, quantization });
@@ -239,30 +255,20 @@ export async function finishModel(
     return { ...quantized, quantization, precision: { float32, int8, answers: 'int8' } };
   }
   const precision = { float32, int8, answers: 'float32' } as const;
-  return { ...plain, precision, refusal: refusal(costOf(float32 - int8)) };
+  const points = (100 * (float32 - int8)).toFixed(1);
+  return { ...plain, precision, refusal: refusal(`8-bit weights would cost ${points} points on dev`) };
 }
-
-const UNABLE = 'the executor stores no weights in 8 bits';
-
-const costOf = (loss: number): string => `8-bit weights would cost ${(100 * loss).toFixed(1)} points on dev`;
 
 function refusal(reason: string): DatasetWarning {
-  return {
-    kind: 'float32_kept',
-    count: 1,
-    message: `${reason}, so the model answers in float32`,
-    examples: [],
-  };
+  return { kind: 'float32_kept', count: 1, message: `${reason}, so the model answers in float32`, examples: [] };
 }
 
-/** The results of a training. */
 interface FinishedModel extends TokenizedRows, TrainedModel, FinishedPrecision {
   readonly family: Family;
   readonly task: TrainingTask;
   readonly encoder: Encoder;
   readonly hyperparameters: Hyperparameters;
   readonly warnings: readonly DatasetWarning[];
-  /** What computed its steps, unless an executor of the application did. */
   readonly device?: ExecutionProvider;
   readonly backbone?: Backbone;
 }
@@ -287,15 +293,15 @@ async function explainMistakes(
   const modelFiles = new Map([...files].map(([file, bytes]): [string, ModelFile] => [file, { bytes, file }]));
   const { explainer } = await family.decoder(config, modelFiles);
   if (explainer === undefined) return evaluation;
-  const readings: MistakeReading[] = [];
+  const readings: { mistake: Mistake; whole: readonly TextWindow[]; explained: ExplainedText }[] = [];
   for (const mistake of evaluation.mistakes.slice(0, EXPLAINED_MISTAKES)) {
-    readings.push(await readMistake(mistake, explainer, reader, input.signal));
+    const whole = reader.windowsOf(mistake.text, 0);
+    const explained = new ExplainedText(explainer, mistake.text);
+    await withPauses(explained.read(reader, whole, 0), input.signal);
+    readings.push({ mistake, whole, explained });
   }
-  const outputsOf = await outputsOfWindows(
-    input,
-    model,
-    readings.flatMap(({ whole, explained }) => [...whole, ...explained.windows]),
-  );
+  const windows = readings.flatMap(({ whole, explained }) => [...whole, ...explained.windows]);
+  const outputsOf = await outputsOfWindows(input, model, windows);
   const mistakes: Mistake[] = [];
   for (const { mistake, whole, explained } of readings) {
     const label = [...mistake.predicted, ...mistake.expected].find((each) => config.orchard.labels.includes(each));
@@ -306,25 +312,6 @@ async function explainMistakes(
   return { ...evaluation, mistakes: [...mistakes, ...evaluation.mistakes.slice(mistakes.length)] };
 }
 
-interface MistakeReading {
-  readonly mistake: Mistake;
-  readonly whole: readonly TextWindow[];
-  readonly explained: ExplainedText;
-}
-
-async function readMistake(
-  mistake: Mistake,
-  explainer: Explainer,
-  reader: TextReader,
-  signal: AbortSignal,
-): Promise<MistakeReading> {
-  const whole = reader.windowsOf(mistake.text, 0);
-  const explained = new ExplainedText(explainer, mistake.text);
-  await withPauses(explained.read(reader, whole, 0), signal);
-  return { mistake, whole, explained };
-}
-
-/** What the encoder gives for windows, in the precision that the model answers in. */
 async function outputsOfWindows(
   { executor, signal }: Pick<LoopInput, 'executor' | 'signal'>,
   { task, encoder, weights, quantization }: FinishedModel,
@@ -343,7 +330,6 @@ function placed({ word, start, weight }: ExplainedWord): WeighedWord {
   return { start, end: start + word.length, weight: Math.round(weight * 1000) / 1000 };
 }
 
-/** Writes the model folder into the run's directory. @throws ModelFolderError, InternalError */
 async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<void> {
   const { family, encoder, files, evaluation, quantization } = model;
   const familyTraining = await family.training();
@@ -371,7 +357,6 @@ async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<voi
   });
 }
 
-/** The config.json of a finished model. */
 function configOf(
   { model_config }: TrainingSpec,
   { task, encoder, blend, files, hyperparameters, reading, backbone, quantization, evidence }: FinishedModel,
@@ -407,10 +392,7 @@ function recordOf(
     parts: blend,
     ...(precision && { precision }),
     warnings,
-    dataset: {
-      train_rows: task.examples?.train ?? task.train.length,
-      dev_rows: task.examples?.dev ?? task.dev.length,
-    },
+    dataset: { train_rows: task.examples?.train ?? task.train.length, dev_rows: task.examples?.dev ?? task.dev.length },
     versions: runtimeVersions(),
   };
 }
@@ -433,4 +415,96 @@ function namedWeights({ parameters, weights }: FinishedModel): Map<string, Named
 /** A backbone's name and version, without where its files lie. */
 function namedBackbone({ name, revision }: BackboneSource): NonNullable<TrainingRecord['backbone']> {
   return { name, ...(revision !== undefined && { revision }) };
+}
+
+type ReadingFamily = Pick<Family, 'longTexts' | 'marksCapitals'>;
+type ReadingBackbone = Pick<Backbone, 'tokenizer' | 'lowercase' | 'encoder'>;
+type ReadTask = Pick<TrainingTask, 'train' | 'dev' | 'describe'>;
+
+/** Rows of a task as token ids, and the tokenizer that made them. */
+interface TokenizedRows {
+  /** The tokenizer's files, parsed: tokenizer.json and tokenizer_config.json. */
+  readonly tokenizerJson: unknown;
+  readonly tokenizerConfig: object;
+  readonly vocabularySize: number;
+  readonly maskId: number;
+  /** How texts are read. The model folder keeps it, so that queries are read as the rows were. */
+  readonly reading: ReadingFields;
+  readonly reader: TextReader;
+  readonly train: readonly TextWindow[];
+  readonly dev: readonly TextWindow[];
+}
+
+/**
+ * Reads every row as the finished model will read texts.
+ * @param backbone what training starts from. Without one, the tokenizer is the English vocabulary of this
+ *   package, or one learned from the training texts.
+ * @throws AbortedError soon after the signal fires.
+ */
+export async function tokenize(
+  task: ReadTask,
+  family: ReadingFamily,
+  { lowercase, language, maxTokens }: Hyperparameters,
+  backbone?: ReadingBackbone,
+  signal?: AbortSignal,
+): Promise<TokenizedRows> {
+  const choosing = () => withPauses(chooseTokenizer(task.train, lowercase, language), signal);
+  const { json, config, tokenizer } = backbone?.tokenizer ?? (await choosing());
+  const reading: ReadingFields = {
+    max_tokens: maxTokens,
+    pooling: task.describe().pooling,
+    ...(family.longTexts === 'windows' && { window_overlap: defaultWindowOverlap(maxTokens) }),
+    ...(marksCapitals(family, lowercase, backbone) && { token_types: 'capitals' }),
+  };
+  const reader = new TextReader(tokenizer, reading);
+  return {
+    tokenizerJson: json,
+    tokenizerConfig: { ...config, model_max_length: maxTokens },
+    vocabularySize: tokenizer.vocabularySize,
+    maskId: tokenizer.specialTokens.mask,
+    reading,
+    reader,
+    train: await withPauses(reader.reading(task.train), signal),
+    dev: await withPauses(reader.reading(task.dev), signal),
+  };
+}
+
+/**
+ * Whether token types mark capitals: they do where case counts and the backbone's vocabulary has no capitals.
+ * Vocabularies that are trained for such texts have capitals themselves.
+ */
+function marksCapitals(family: ReadingFamily, lowercase: boolean, backbone?: ReadingBackbone): boolean {
+  if (backbone === undefined || lowercase) return false;
+  return family.marksCapitals && backbone.lowercase && backbone.encoder.tokenTypes > 1;
+}
+
+function load(json: BertTokenizerJson): LoadedTokenizer {
+  return { json, config: tokenizerConfig(json, MAX_TOKENS), tokenizer: loadTokenizer(json) };
+}
+
+/**
+ * The bundled vocabulary of general English, where it fits: it has words that a small dataset lacks
+ * (docs/training.md measures what that brings). Otherwise a vocabulary is trained.
+ */
+function* chooseTokenizer(texts: readonly string[], lowercase: boolean, language: string): Steps<LoadedTokenizer> {
+  if (lowercase && language.toLowerCase() === 'english') {
+    const english = load(englishTokenizer());
+    if (yield* readsWell(english.tokenizer, texts)) return english;
+  }
+  return load(yield* wordPieceSteps(texts, { vocabularySize: MAX_VOCABULARY, lowercase, language }));
+}
+
+const TEXTS_TO_TRY = 1000;
+/** English has about 1.3 pieces per word, punctuation included; texts in another language have several. */
+const MAX_PIECES_PER_WORD = 2;
+
+function* readsWell(tokenizer: Tokenizer, texts: readonly string[]): Steps<boolean> {
+  let words = 0;
+  let pieces = 0;
+  for (const text of texts.slice(0, TEXTS_TO_TRY)) {
+    yield;
+    words += text.split(/\s+/u).length;
+    pieces += tokenizer.encode(text).sequenceIds.filter((id) => id === 0).length;
+  }
+  return pieces <= MAX_PIECES_PER_WORD * words;
 }

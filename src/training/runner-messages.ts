@@ -19,7 +19,6 @@ export type RunnerMessage =
 /** What terminals and supervisors send to all processes of a group that is to stop. */
 export const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** Names the child process that trains in a directory. */
 const RUNNER = 'runner';
 /** Longer than a child process takes to notice that its parent is gone. */
 const PATIENCE_MS = 30_000;

@@ -7,19 +7,14 @@ import { ownFile, startThread } from '../system/index.js';
 import { endEarlierRunner, type HostMessage, type RunnerMessage, STOP_SIGNALS } from './runner-messages.js';
 import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
 
-/** A started thread or process, as a host sees it. */
 interface Runner {
   send(message: HostMessage): void;
   onMessage(listener: (message: RunnerMessage) => void): void;
-  /** Resolves when it has exited. */
   readonly exited: Promise<RunnerExit>;
-  /** Ends one that was never sent a run. */
   discard(): void;
 }
 
-/** How a runner came to its end. */
 interface RunnerExit {
-  /** Why, unless it exited normally. */
   readonly reason?: string;
   /** Whether it was asked to stop, as by a supervisor that stops a whole group of processes. */
   readonly wasStopped?: boolean;
@@ -91,8 +86,7 @@ function heapLimit(memoryLimit: number | undefined): number | undefined {
   return memoryLimit === undefined ? undefined : Math.max(SMALLEST_HEAP, Math.floor(memoryLimit / 1024 ** 2));
 }
 
-/** In MiB: less would not even load what trains. */
-const SMALLEST_HEAP = 64;
+const SMALLEST_HEAP = 64; // in MiB: less would not even load what trains
 
 /**
  * The built entry point of the runner, which is in the folder of every built file of this package.
@@ -177,7 +171,6 @@ function startWorker(entry: URL, memoryLimit: number | undefined): Runner {
  */
 export type TrainingIsolation = 'worker' | 'process' | 'inline';
 
-/** What is known of a host's first run before its spec is. */
 interface FirstRun {
   readonly memoryLimit?: number | undefined;
 }

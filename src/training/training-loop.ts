@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { AbortedError, TrainingError, type TrainingStats } from '../contract/index.js';
+import * as z from 'zod';
+import { AbortedError, TrainingError, type TrainingStats, trainingStatsSchema } from '../contract/index.js';
 import type { CheckpointWeights, Encoder, ParameterSpec } from '../encoder/index.js';
 import {
   checkpointTensors,
@@ -19,11 +20,37 @@ import {
 import type { Scores, TrainingTask } from '../families/index.js';
 import type { GraphExecutor } from '../graph/index.js';
 import type { TextOutputs, TextWindow } from '../text/index.js';
-import type { TrainingState } from './checkpoint-state.js';
 import { type FrozenBackbone, learningOptions, trainedHead, wholeModel } from './frozen-backbone.js';
 import { type Hyperparameters, patienceFor, WARMUP_FRACTION } from './hyperparameters.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import { GOES_ON_LATER } from './training-run.js';
+
+/** State of a training between two steps: all that a checkpoint keeps besides the tensors. */
+const trainingStateSchema = z.strictObject({
+  /** Training is resumed only for the same request on the same rows. */
+  fingerprint: z.string(),
+  stats: trainingStatsSchema,
+  steps: z.int(),
+  /** How far the epoch in progress has come; absent between two epochs. */
+  epoch: z
+    .strictObject({
+      batches: z.int(),
+      /** Sum of the losses of its examples so far, and their number. */
+      loss: z.number(),
+      examples: z.int(),
+      seconds: z.number(),
+    })
+    .exactOptional(),
+  /** Where the stream of dropout masks stands; `stream` names one that isn't the default. */
+  dropout: z.strictObject({
+    seed: z.number(),
+    position: z.number(),
+    stream: z.enum(['graph']).exactOptional(),
+  }),
+  /** Epoch (from 1) with the best value, and that value; absent before the first evaluation. */
+  best: z.strictObject({ epoch: z.int(), value: z.number() }).exactOptional(),
+});
+type TrainingState = z.infer<typeof trainingStateSchema>;
 
 export interface LoopInput {
   readonly task: TrainingTask;
@@ -45,7 +72,6 @@ export interface LoopInput {
   readonly checkpoint: CheckpointPlan;
 }
 
-/** Where and when checkpoints are written. */
 interface CheckpointPlan {
   readonly file: string;
   /** Identifies the training; a checkpoint with another fingerprint is ignored. */
@@ -59,7 +85,6 @@ interface CheckpointPlan {
   readonly withinEpochMs?: number;
 }
 
-/** The result of a training, with the weights of its best epoch. */
 export interface TrainedModel {
   readonly parameters: readonly ParameterSpec[];
   readonly weights: Weights;
@@ -71,8 +96,7 @@ export interface TrainedModel {
 }
 
 /**
- * Trains until the last epoch, or until the main metric has not risen for a while; the best epoch's weights
- * are kept.
+ * Trains until the last epoch, or until the main metric has not risen for a while; the best epoch's weights are kept.
  * @throws TrainingError if training diverges; AbortedError when the signal fires
  */
 export async function trainModel(input: LoopInput): Promise<TrainedModel> {
@@ -90,7 +114,6 @@ export async function trainModel(input: LoopInput): Promise<TrainedModel> {
   }
 }
 
-/** What learns in a training. @throws AbortedError when the signal fires */
 export function createLearner(input: Omit<LoopInput, 'progress' | 'checkpoint'>): Promise<TaskLearner> {
   const { task, hyperparameters, frozenBackbone: plan } = input;
   const { batchSize, language } = hyperparameters;
@@ -99,7 +122,6 @@ export function createLearner(input: Omit<LoopInput, 'progress' | 'checkpoint'>)
   return createTaskLearner({ ...learning, batchSize, language });
 }
 
-/** What the steps of an epoch have added up to. */
 type EpochSums = Omit<NonNullable<TrainingState['epoch']>, 'batches'>;
 
 const NO_SUMS: EpochSums = { loss: 0, examples: 0, seconds: 0 };
@@ -107,13 +129,11 @@ const NO_SUMS: EpochSums = { loss: 0, examples: 0, seconds: 0 };
 class TrainingLoop {
   readonly #input: LoopInput;
   readonly #learning: TaskLearner;
-  /** Made when dev is first evaluated. */
   #evaluator: Evaluator | undefined;
   readonly #totalSteps: number;
   #stats: TrainingStats;
   #bestWeights: Weights = new Map();
   #best: { readonly epoch: number; readonly value: number } | undefined;
-  /** Of the epoch in progress. */
   #sums: EpochSums = NO_SUMS;
   /** Where the learner stood before the step in progress. */
   #position: LearnerState;
@@ -141,7 +161,6 @@ class TrainingLoop {
     return { weights: this.#bestWeights, stats: this.#stats, devOutputs };
   }
 
-  /** Frees what the runtime holds for evaluations. */
   async release(): Promise<void> {
     await this.#evaluator?.release();
   }
@@ -217,12 +236,10 @@ class TrainingLoop {
     await store.setWeights(await fitLinearEnd({ ...fit, options: hyperparameters }));
   }
 
-  /** Resumes from the checkpoint, if there is one of this training. @returns whether there is. */
   async #restore(): Promise<boolean> {
     const { file, fingerprint } = this.#input.checkpoint;
     const checkpoint = await readCheckpoint(file);
     if (checkpoint === undefined) return false;
-    const { trainingStateSchema } = await import('./checkpoint-state.js'); // only a resumed run needs it
     const state = trainingStateSchema.safeParse(checkpoint.state).data;
     if (state === undefined || !isSameTraining(state.fingerprint, fingerprint)) return false;
     const { engine, learner } = this.#learning;
@@ -272,40 +289,26 @@ class TrainingLoop {
   }
 }
 
-/**
- * Whether two fingerprints say the same; the order of their fields differs between versions of this package.
- */
+/** Whether two fingerprints say the same; the order of their fields differs between versions of this package. */
 function isSameTraining(saved: string, present: string): boolean {
   return saved === present || isDeepStrictEqual(JSON.parse(saved), JSON.parse(present));
 }
 
-/**
- * `training_stats` before the first epoch.
- * @param mainMetric undefined for retrieval, whose metric is topk.
- */
+/** `training_stats` before the first epoch. @param mainMetric undefined for retrieval, whose metric is topk. */
 export function emptyStats(batchSize: number, mainMetric: 'accuracy' | 'f1' | undefined): TrainingStats {
   return {
     batch_size: batchSize,
     ...(mainMetric && { main_eval_metric: mainMetric }),
     epoch: 0,
-    metrics: {
-      elapsed_time: [],
-      training: { loss: [] },
-      validation: {},
-    },
+    metrics: { elapsed_time: [], training: { loss: [] }, validation: {} },
   };
 }
 
-/** What one epoch adds to the statistics. */
-interface EpochFigures {
-  readonly elapsedSeconds: number;
-  /** Mean training loss. */
-  readonly loss: number;
-  readonly scores: Scores;
-}
-
-/** The statistics with one more epoch. */
-export function withEpoch(stats: TrainingStats, { elapsedSeconds, loss, scores }: EpochFigures): TrainingStats {
+/** The statistics with one more epoch. @param epoch its mean training loss, and its scores on dev. */
+export function withEpoch(
+  stats: TrainingStats,
+  { elapsedSeconds, loss, scores }: { readonly elapsedSeconds: number; readonly loss: number; readonly scores: Scores },
+): TrainingStats {
   const { elapsed_time, training, validation } = stats.metrics;
   const { accuracy, f1, topk } = scores;
   const metrics = {

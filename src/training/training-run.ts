@@ -105,9 +105,8 @@ export interface TrainingSpec {
   /** As the request has it; `{}` where it has none. */
   readonly training_config: TrainingConfig;
   /**
-   * A private directory for this run: downloads and checkpoints under `work/`, which is deleted at the end;
-   * the finished model folder's files are left at the top. A run that finds a checkpoint there resumes from
-   * it.
+   * A private directory for this run: downloads and checkpoints under `work/`, which is deleted at the end; the
+   * finished model folder's files are left at the top. A run that finds a checkpoint there resumes from it.
    */
   readonly directory: string;
   /** Whether the dataset's URL may be a `file:` URL. Default false. */
@@ -129,10 +128,7 @@ export interface TrainingSpec {
   readonly checkpointIntervalMs?: number;
   /** Of the trainer that created the job. */
   readonly tuning: Tuning;
-  /**
-   * The backbone to start from, unless `use_pretrained` is false. Without one, training starts from random
-   * weights.
-   */
+  /** The backbone to start from, unless `use_pretrained` is false. Without one, training starts from random weights. */
   readonly backbone?: BackboneSource;
 }
 

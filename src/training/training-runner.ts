@@ -11,7 +11,6 @@ import type { TrainingRunEvent, TrainingSpec } from './training-run.js';
 
 /** Entry point of the worker thread or child process in which one training run takes place. */
 
-/** The connection to the host that started this runner. */
 interface Port {
   send(message: RunnerMessage): void;
   listen(listener: (message: HostMessage) => void): void;

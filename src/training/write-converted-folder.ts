@@ -43,7 +43,6 @@ export async function writeConvertedFolder(directory: string, output: string, we
   }
 }
 
-/** Files that hold no weights are the same in every copy. */
 function isKept(directory: string): (path: string) => boolean {
   return (path) => !WEIGHTS.includes(relative(directory, path).replaceAll(sep, '/'));
 }
@@ -105,9 +104,6 @@ const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}
 /** Texts are read up to this many tokens, as passages are by models that rank them (docs/retrieval.md). */
 const MAX_TOKENS = 256;
 
-const TYPE = 'question-answering';
-
-/** As `writeSentenceEncoder` says. */
 export async function exportSentenceEncoder(source: BackboneSource, directory: string): Promise<void> {
   const { encoder, weights, tokenizer, lowercase, maxTokens } = await readBackbone(source);
   const graph = new Graph();
@@ -122,7 +118,7 @@ export async function exportSentenceEncoder(source: BackboneSource, directory: s
     orchard: {
       format: 1,
       family: 'Dragonfruit',
-      type: TYPE,
+      type: 'question-answering',
       size: 'mini',
       backbone: source.name,
       labels: [],

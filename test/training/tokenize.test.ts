@@ -3,7 +3,7 @@ import { newEncoder } from '../../src/encoder/index.js';
 import type { TaskDescription } from '../../src/families/index.js';
 import { englishTokenizer, loadTokenizer } from '../../src/text/index.js';
 import { resolveHyperparameters } from '../../src/training/hyperparameters.js';
-import { tokenize } from '../../src/training/tokenize.js';
+import { tokenize } from '../../src/training/run-training.js';
 
 const model = { name: 'm', type: 'binary-text-classification', family: 'Papaya', size: 'mini' } as const;
 const reviews = ['The delivery was wonderfully quick.', 'A disappointing and overpriced meal!'];

@@ -8,7 +8,7 @@ import type { TrainingTask } from '../../src/families/family.js';
 import { familyOfType } from '../../src/families/index.js';
 import type { TextOutputs } from '../../src/text/index.js';
 import type { Hyperparameters } from '../../src/training/hyperparameters.js';
-import { tokenize } from '../../src/training/tokenize.js';
+import { tokenize } from '../../src/training/run-training.js';
 import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
