@@ -1,4 +1,5 @@
 export { encodingWindows, markCapitals } from './encoding.js';
+export { englishTokenizer } from './english-tokenizer.js';
 export { loadTokenizer } from './load-tokenizer.js';
 export {
   defaultWindowOverlap,
@@ -10,5 +11,5 @@ export {
   type WindowOutputs,
 } from './text-reader.js';
 export type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
-export { type BertTokenizerJson, englishTokenizer, tokenizerConfig, vocabularyTokenizer } from './tokenizer-json.js';
+export { type BertTokenizerJson, tokenizerConfig, vocabularyTokenizer } from './tokenizer-json.js';
 export { trainWordPiece, wordPieceSteps } from './word-piece-trainer.js';

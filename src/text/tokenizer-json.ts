@@ -16,7 +16,6 @@ import {
   text,
   whole,
 } from '../system/index.js';
-import pieces from './english-vocabulary.json' with { type: 'json' };
 import type { SpecialTokenIds } from './tokenizer.js';
 
 /** Sixteen times the largest vocabulary of the Hub. */
@@ -306,9 +305,4 @@ export function vocabularyTokenizer(vocabulary: string, config: unknown): BertTo
     stripAccents: options.strip_accents ?? null,
     splitChineseCharacters: options.tokenize_chinese_chars ?? true,
   });
-}
-
-/** Lower-case WordPiece, 16,000 pieces; see models/recipes/english-vocabulary.ts. */
-export function englishTokenizer(): BertTokenizerJson {
-  return wordPieceTokenizerJson(pieces, { lowercase: true, stripAccents: null });
 }
