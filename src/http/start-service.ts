@@ -5,7 +5,7 @@ import type { TrainingHost, TrainingIsolation } from '../training/index.js';
 import { hashedKeys, type StoredKey } from './api-keys.js';
 import { type Backend, databaseBackend, folderBackend, type LimitSettings } from './backends.js';
 import { createHandler, type Handler, probeHandler } from './create-handler.js';
-import type { AccessLogEntry } from './observe.js';
+import type { AccessLogEntry } from './probes.js';
 import { readinessOf } from './probes.js';
 import { type RunningServer, serve } from './serve.js';
 import { type AccountServices, accountServices } from './services.js';

@@ -14,7 +14,7 @@ import { createTrainingHost } from '../../training/index.js';
 import type { TrainedModel, TrainingSummary } from '../model.js';
 import { MODEL_FOLDER, OpenModel } from '../open-model.js';
 import type { TrainOptions } from '../train.js';
-import type { FoundType } from './model-type.js';
+import type { FoundType } from './prepare-dataset.js';
 import { nameOf, prepareDataset } from './prepare-dataset.js';
 import { type TrainedFolder, trainInFolder } from './train-in-folder.js';
 import { type TrainSettings, trainSettings } from './train-options.js';
