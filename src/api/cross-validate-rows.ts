@@ -45,11 +45,9 @@ const crossValidateSchema = z.strictObject({
   onFold: callback<(fold: FoldSummary) => void>().optional(),
 });
 
-/** What all folds share. */
 interface Validation {
   readonly settings: CrossValidateSettings;
   readonly table: RowTable;
-  /** Each row as an example. */
   readonly rows: readonly Example[];
   readonly units: readonly FoldUnit[];
   readonly type: FoundType;
@@ -88,7 +86,6 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   return { type: name, typeIs, reason, ...result, warnings, seconds };
 }
 
-/** The validated options, with defaults. */
 type CrossValidateSettings = ReturnType<typeof crossValidateSettings>;
 
 /** @throws ValidationError */
@@ -106,7 +103,6 @@ function crossValidateSettings(options: unknown) {
   return { training, folds, repeats, groups, groupColumn, resamples, onFold };
 }
 
-/** The group of each row; undefined if there are none. @throws ValidationError, DatasetError */
 async function readGroups(
   { groups, groupColumn, training }: CrossValidateSettings,
   { rows }: CheckedRows,
@@ -187,11 +183,9 @@ async function runRepeats(validation: Validation): Promise<Results> {
 
 interface JudgedFold {
   readonly summary: FoldSummary;
-  /** The answers to the held-out rows. */
   readonly found: readonly OutOfFoldAnswer[];
 }
 
-/** Each fold in turn: trained without it, evaluated on it. */
 async function* repeatFolds(validation: Validation, repeat: number): AsyncGenerator<JudgedFold, void, undefined> {
   const { settings, table, rows, units } = validation;
   const foldOf = assignFolds(units, settings.folds, Random.fromSeed(settings.training.seed, repeat));
@@ -214,7 +208,6 @@ async function* repeatFolds(validation: Validation, repeat: number): AsyncGenera
   }
 }
 
-/** Compares the answers to some rows with what the rows say. */
 function evaluated(
   { judged, table, settings }: Validation,
   checked: CheckedRows,
@@ -259,7 +252,6 @@ async function trainFold(
   }
 }
 
-/** The rows at some positions, in their order. */
 function rowsAt(checked: CheckedRows, positions: ReadonlySet<number>): CheckedRows {
   const of = <Row>(rows: readonly Row[]): readonly Row[] => rows.filter((_, at) => positions.has(at));
   switch (checked.shape) {
@@ -278,7 +270,6 @@ function rowsAt(checked: CheckedRows, positions: ReadonlySet<number>): CheckedRo
   }
 }
 
-/** The mean and spread of each figure over two or more folds. */
 export function figuresOverFolds(folds: readonly Pick<FoldSummary, 'figures'>[]): readonly FoldFigure[] {
   const names = Object.keys(folds[0]?.figures ?? {});
   return names.map((name) => {
@@ -292,7 +283,6 @@ export function figuresOverFolds(folds: readonly Pick<FoldSummary, 'figures'>[])
 
 /** Rows that stay together, such as those with one author or one text. */
 export interface FoldUnit {
-  /** The positions of its rows, from 0. */
   readonly rows: readonly number[];
   /** The labels or entity types of all its rows, with repetitions. */
   readonly labels: readonly string[];
@@ -352,7 +342,6 @@ class DisjointSets {
   }
 }
 
-/** The counts of labels and rows in a fold so far. */
 interface Fold {
   readonly labels: Map<string, number>;
   rows: number;

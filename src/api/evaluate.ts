@@ -152,10 +152,8 @@ export async function answersTo(
   throw answers.error;
 }
 
-/** What an evaluation needs to know about a model. */
 export type JudgedModel = Pick<Model, 'kind' | 'type' | 'name' | 'labels'>;
 
-/** A text to ask about, and the correct answer. */
 export interface Example {
   readonly text: string;
   readonly labels: readonly string[];
@@ -183,7 +181,6 @@ export function examplesFor(model: JudgedModel, checked: CheckedRows, origin: st
   return kind === 'passages' ? byQuestion(examples) : examples;
 }
 
-/** Each row as an example. */
 export function examplesOf(checked: CheckedRows): Example[] {
   const blank = { labels: [], entities: [], passages: [] };
   switch (checked.shape) {

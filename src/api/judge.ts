@@ -13,16 +13,11 @@ import type {
   PassageEvaluation,
 } from './evaluate.js';
 
-/** The figures of an evaluation, with 95 % intervals and the most confident mistakes. */
-
-/** How the intervals are computed. */
 export interface BootstrapOptions {
-  /** Number of samples. */
   readonly resamples: number;
   readonly seed: number;
 }
 
-/** An example and the model's answer to it. */
 interface Judged<Given extends Answer> {
   readonly example: Example;
   readonly answer: Given;
@@ -185,12 +180,10 @@ function* entityEvaluation(rows: readonly Judged<EntityAnswer>[], options: Boots
   };
 }
 
-/** Whether an entity with the same place and type is among `ranges`. */
 export function holds(ranges: readonly Range[], { start, end, type }: Range): boolean {
   return ranges.some((each) => each.type === type && each.start === start && each.end === end);
 }
 
-/** Entities as `text (type)`. */
 export function entityNames(text: string, ranges: readonly Range[]): string[] {
   return ranges.map(({ start, end, type }) => `${text.slice(start, end)} (${type})`);
 }
@@ -202,7 +195,6 @@ interface Decisions {
   readonly missed: readonly number[];
 }
 
-/** How classes are counted. */
 interface CountOptions {
   /** How often each row counts. Default: once. [rows] */
   readonly times?: Int32Array;
@@ -210,7 +202,6 @@ interface CountOptions {
   readonly keepsAll?: boolean;
 }
 
-/** The figures of each class, and their averages. */
 function classFigures(
   decisions: readonly Decisions[],
   names: readonly string[],
@@ -266,10 +257,8 @@ function sum(values: Float64Array | readonly number[]): number {
   return total;
 }
 
-/** Ranks up to this one count. */
 const LAST_RANK = 10;
 
-/** The figures of a model that ranks passages. */
 function* passageEvaluation(
   rows: readonly Judged<PassageAnswer>[],
   options: BootstrapOptions,

@@ -52,7 +52,6 @@ import type { Model } from './model.js';
 /** How a model folder is recognized. */
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
-/** What an open model consists of. */
 interface OpenParts extends FoundModel, Pick<OpenOptions, 'onClose'> {
   readonly config: ModelFolderConfig;
   readonly family: Family;
@@ -61,7 +60,6 @@ interface OpenParts extends FoundModel, Pick<OpenOptions, 'onClose'> {
 
 const textsSchema = z.array(querySchema);
 
-/** A model folder and the inference service that runs it. */
 export class OpenModel implements Model {
   readonly name: string;
   readonly directory: string;

@@ -56,7 +56,6 @@ export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
   }
 }
 
-/** The validated options, with defaults. */
 interface TuneSettings {
   readonly training: TrainSettings;
   readonly budgetSeconds: number | undefined;
@@ -103,11 +102,9 @@ function requireUseful(space: CheckedSpace | undefined, dataset: PreparedDataset
   }
 }
 
-/** What a search works on. */
 interface SearchInput {
   readonly settings: TuneSettings;
   readonly dataset: PreparedDataset;
-  /** The folders that training may start from, by name. */
   readonly bases: ReadonlyMap<string, FoundModel>;
   /** When the budget started, from `performance.now`. */
   readonly startedAt: number;
@@ -120,7 +117,6 @@ interface FullRun {
   readonly trained: TrainedFolder;
 }
 
-/** A full training with the defaults, then other trials by successive halving. */
 class Search {
   readonly #input: SearchInput;
   readonly #random: Random;
@@ -301,7 +297,6 @@ class Search {
   }
 }
 
-/** The training of a trial: the given options, with the trial's settings in their place. */
 function trialTraining(
   training: TrainSettings,
   { labelSmoothing, tokenDropout, classWeights, adapters, freeze, ...own }: TrialSettings,
@@ -323,14 +318,11 @@ function withoutQuantizing(training: TrainSettings): TrainSettings {
   return { ...training, tuning: { ...training.tuning, quantize: false } };
 }
 
-/** Follows the events of a training: its epochs, their time, and the metric on dev. */
 class RunWatch {
   readonly #startedAt = performance.now();
   #plannedAt = 0;
   #epochAt = 0;
-  /** Maximum number of epochs, once known. */
   epochs: number | undefined;
-  /** Number of finished epochs. */
   epochsRun = 0;
   /** The metric of encoder and lexical expert together on dev, which also decides which epoch is kept. */
   figure: number | undefined;
@@ -345,7 +337,6 @@ class RunWatch {
     } else if (event.type === 'blend') this.figure = event.parts.blend.value;
   }
 
-  /** Since the start. */
   get seconds(): number {
     return (performance.now() - this.#startedAt) / 1000;
   }
@@ -381,7 +372,6 @@ export function rungShares(epochs: number): readonly number[] {
   return Array.from({ length: rungs }, (_, rung) => FACTOR ** (rung + 1 - rungs));
 }
 
-/** A trial, and the rung to run it on. */
 export interface Step {
   /** From 1. */
   readonly trial: number;
@@ -389,15 +379,12 @@ export interface Step {
   readonly rung: number;
 }
 
-/** The time that is left. */
 interface TimeLeft {
-  /** Seconds. */
   readonly left: number;
   /** The expected seconds of a run on a rung. */
   readonly cost: (rung: number) => number;
 }
 
-/** What to do next, or why the search ends. */
 type NextStep = Step | 'no time' | 'no trials';
 
 interface Outcome {
@@ -419,7 +406,6 @@ export class Halving {
   #mostTrials: number;
   #begun = 0;
 
-  /** @param rungs number of rungs. @param mostTrials maximum number of trials. */
   constructor(rungs: number, mostTrials: number) {
     this.#rungs = Array.from({ length: rungs }, () => []);
     this.#gone = Array.from({ length: rungs }, () => new Set());
@@ -442,7 +428,6 @@ export class Halving {
     return this.#bestWaiting() ?? { ...step, rung: this.#top };
   }
 
-  /** Records that a run starts. */
   begin({ trial, rung }: Step): void {
     this.#begun = Math.max(this.#begun, trial);
     for (const gone of this.#gone.slice(0, rung)) gone.add(trial);
@@ -455,12 +440,10 @@ export class Halving {
     outcomes?.sort((a, b) => b.figure - a.figure);
   }
 
-  /** Allows no more new trials. */
   closeToNew(): void {
     this.#mostTrials = this.#begun;
   }
 
-  /** The best trial that may go on from the highest possible rung. */
   #promotion(): Step | undefined {
     for (let rung = this.#top - 1; rung >= 0; rung -= 1) {
       const outcomes = this.#rungs[rung] ?? [];

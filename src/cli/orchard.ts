@@ -66,7 +66,6 @@ function asJson(code: string, message: string, problems?: readonly unknown[]): s
   return JSON.stringify({ error: { code, message, ...(problems && { problems }) } });
 }
 
-/** A line for each problem of a dataset; otherwise the message. */
 function linesOf(error: OrchardError): string {
   if (error.code !== 'dataset') return messageOf(error);
   const lines = error.problems.map(describeDatasetProblem);
@@ -74,7 +73,6 @@ function linesOf(error: OrchardError): string {
   return [...lines, ...(isCut ? [`${error.total.toLocaleString('en-US')} problems in total`] : [])].join('\n');
 }
 
-/** What the file system's codes mean. */
 const fileProblems: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or folder',
   EISDIR: 'this is a folder; give a file',

@@ -2,18 +2,13 @@ import { Argument, Option, Command as Parser } from 'commander';
 import { type Command, isOption, type Parameter } from './command.js';
 import type { Terminal } from './terminal.js';
 
-/** The commands as the parser sees them, and their help. */
-
-/** A command that was called, and with what. */
 export interface Call {
   readonly command: Command;
   /** `orchard models pull` */
   readonly path: string;
-  /** The values as typed, by the keys of the parameters. */
   readonly given: Readonly<Record<string, unknown>>;
 }
 
-/** Options of every command. */
 export const commonOptions = {
   json: { usage: '--json', description: 'print results and failures as JSON, one value per line' },
   help: { usage: '-h, --help', description: 'show help' },
@@ -26,10 +21,8 @@ Exit codes: 0 success, 1 failure, 2 usage error, 130 interrupted.`;
 
 /** Characters per line of help that does not go to a terminal. */
 const HELP_WIDTH = 100;
-/** Narrower descriptions are not wrapped. */
 const MIN_WIDTH = 20;
 
-/** The parser of the command line. @param called receives the command to run */
 export function programOf(
   commands: readonly Command[],
   version: string,

@@ -10,7 +10,6 @@ import type { ReadinessCheck } from './probes.js';
 import { type CalendarQuota, calendarQuota, periodOf, type Quota } from './quota.js';
 import { type OperatorServices, operatorServices } from './services.js';
 
-/** The limits of a service. */
 export interface LimitSettings {
   /** Maximum requests of an account. Default: no limit. */
   readonly requestsPerMinute?: number | undefined;
@@ -32,7 +31,6 @@ export interface Backend {
   /** Decides which process trains a job. Without one, the trainers of this process run all jobs. */
   readonly queue?: SharedJobQueue;
   limiters(settings: LimitSettings): Limiters;
-  /** Removes the counts of an account. */
   forget(app_id: string): Promise<void>;
   readonly checks: readonly ReadinessCheck[];
   close(): Promise<void>;

@@ -154,9 +154,7 @@ interface Content {
 }
 
 interface StaticFile {
-  /** Path of its URL. */
   readonly path: string;
-  /** Its content-type. */
   readonly type: string;
   /** Default: browsers ask each time whether it has changed. */
   readonly cacheControl?: string;
@@ -218,7 +216,6 @@ function contentOf(text: string | Uint8Array): Content {
   return { bytes, tag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
 }
 
-/** The same bytes, read on demand. */
 function inChunks(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
   let sent = 0;
   return new ReadableStream({
@@ -235,7 +232,6 @@ const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 
-/** The page at /. */
 function pageFiles(): Hono {
   return staticFiles([
     { path: '/', type: HTML, read: () => pageFile('index.html') },

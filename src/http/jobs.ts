@@ -81,7 +81,6 @@ export function jobStream(context: Context<HandlerEnvironment>, trainer: Trainer
   });
 }
 
-/** @throws OrchardError */
 async function* watched(
   trainer: TrainerService,
   id: string,

@@ -15,7 +15,6 @@ export interface DocumentedLimits {
   readonly quota?: unknown;
 }
 
-/** The OpenAPI 3.1 document of routes. */
 export function openApiDocument(
   routes: readonly Route[],
   limits: DocumentedLimits = {},
@@ -79,7 +78,6 @@ function failureObject(reasons: readonly string[]) {
   return { description: reasons.join('; '), content: { 'application/json': { schema: errorSchema } } };
 }
 
-/** The statuses of a route's failures, and their reasons. */
 export function failuresOf(
   { input, needsPro, runsModels, failures = [] }: Route,
   { rateLimiter, wrongKeyLimiter, quota }: DocumentedLimits,

@@ -4,8 +4,6 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import { Refusal } from './refusal.js';
 import type { HandlerEnvironment } from './route.js';
 
-/** What an operator asks a process without a key: whether it runs, whether it is ready, and its metrics. */
-
 export interface ProbeOptions {
   /** Whether requests can be answered, for /ready. Default: always. */
   readonly ready?: Readiness;
@@ -27,7 +25,6 @@ export function addProbes(app: Hono<HandlerEnvironment>, registry: Registry, { r
   );
 }
 
-/** Something without which requests can't be answered. */
 export interface ReadinessCheck {
   /** The reason if it fails, in words that are safe to publish: `the database does not answer`. */
   readonly otherwise: string;
@@ -86,7 +83,6 @@ export interface AccessLogEntry {
 /** Upper bounds in seconds: small models answer in milliseconds, cancelling a job takes seconds. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** Counts, times and logs every request. */
 export function observe(
   registry: Registry,
   log: ((entry: AccessLogEntry) => void) | undefined,

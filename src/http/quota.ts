@@ -39,7 +39,6 @@ const SAVE_AFTER_MS = 1000;
 
 const savedSchema = z.object({ period: z.string(), calls: z.number() });
 
-/** The inference calls of an account in a period. */
 interface Count {
   readonly period: string;
   /** As last read from the storage. */

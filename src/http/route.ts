@@ -34,11 +34,9 @@ type InputSchema = z.ZodObject<{
   query: z.ZodObject;
   /** Names in lower case. Other headers are ignored. */
   header?: z.ZodObject;
-  /** A JSON body. */
   body?: z.ZodType;
 }>;
 
-/** What a request contains, unchecked. */
 interface RawInput {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
@@ -46,7 +44,6 @@ interface RawInput {
   readonly body: unknown;
 }
 
-/** Who sends a request. */
 interface Caller {
   readonly account: Account;
   /** Fires when the client has gone. */
@@ -76,10 +73,8 @@ interface Definition<Input extends InputSchema> {
   readonly answer: (services: Services, caller: Caller, input: z.infer<Input>) => Promise<object>;
 }
 
-/** Everything about a route, for the router and for the OpenAPI document. */
 export interface Route extends Omit<Definition<InputSchema>, 'answer' | 'inferenceCalls'> {
   readonly places: Places;
-  /** Whether it counts for a quota. */
   readonly runsModels: boolean;
   /** Checks the input, counts for the quota, and answers. @throws Refusal, OrchardError */
   readonly handle: (

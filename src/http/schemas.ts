@@ -11,8 +11,6 @@ import {
   trainingJobInformationSchema,
 } from '../contract/index.js';
 
-/** Requests and answers: what they add to the objects of the contract. */
-
 export const problemSchema = z.strictObject({
   loc: z
     .array(z.union([z.string(), z.int()]))

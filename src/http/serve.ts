@@ -15,7 +15,6 @@ type Answer = (incoming: IncomingMessage, response: ServerResponse) => Promise<v
 const MAX_PIPELINED = 16;
 
 interface Connection {
-  /** The answer being sent. */
   current: ServerResponse | undefined;
   readonly waiting: [incoming: IncomingMessage, response: ServerResponse][];
 }
@@ -39,7 +38,6 @@ class Connections {
     server.setTimeout(limits.stallTimeoutMs, (socket) => this.#stalled(socket));
   }
 
-  /** The answer being sent on a connection, if any. */
   answering(socket: Socket): ServerResponse | undefined {
     return this.#open.get(socket)?.current;
   }

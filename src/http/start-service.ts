@@ -30,9 +30,7 @@ interface ServiceOptions extends LimitSettings {
   readonly connections?: number | undefined;
   readonly trustProxy: boolean;
   readonly allowPrivateAddresses: boolean;
-  /** Where training runs. */
   readonly isolation: TrainingIsolation;
-  /** Where trainings and queries are computed. */
   readonly device: Device;
   /** Inference threads. Default 2. */
   readonly workers?: number | undefined;
@@ -133,7 +131,6 @@ function startTraining(
   };
 }
 
-/** Counts the running and the ended trainings of a host. */
 function countingHost(host: TrainingHost, registry: Registry): TrainingHost {
   const registers = [registry];
   const running = new Gauge({

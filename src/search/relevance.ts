@@ -1,8 +1,6 @@
 import { Bm25Index } from '../lexical/index.js';
 import { runToEnd, type Scored, type Steps, topScores } from '../system/index.js';
 
-/** How passages are ranked without training, and how likely each one answers a question. */
-
 /** English words that tell how something is asked, not what about. */
 const FUNCTION_WORDS = new Set(
   `a about all also am an and any are as at be been being but by can could did do does doing for from get gets give had has
@@ -32,7 +30,6 @@ export function sentencesOf(text: string): string[] {
   return sentences.length === 0 ? [text] : sentences;
 }
 
-/** The sentences of several passages. */
 export class PassageSentences {
   /** The sentences of all passages, one passage after another. */
   readonly texts: readonly string[];
@@ -48,7 +45,6 @@ export class PassageSentences {
     return runToEnd(PassageSentences.dividing(passages));
   }
 
-  /** Divides all passages, step by step. */
   static *dividing(passages: readonly string[]): Steps<PassageSentences> {
     const starts = new Int32Array(passages.length + 1);
     const texts: string[] = [];
@@ -80,7 +76,6 @@ export function bestSentences(values: Float32Array, starts: Int32Array): Float32
 /** The weight of a BM25 score over all words of the question, relative to one over its content words. */
 const FUNCTION_WORD_WEIGHT = 0.6;
 
-/** The words that passages share with a question. */
 interface SharedWords {
   /** A score for each passage, 0 if no word is shared. [passages] */
   readonly byWords: Float32Array;
@@ -133,7 +128,6 @@ export class PassageWords {
   }
 }
 
-/** The scores of every passage by words and by meaning. */
 export interface Evidence extends SharedWords {
   /** The cosine of the question and each passage's best sentence. [passages] */
   readonly cosines: Float32Array;
@@ -159,7 +153,6 @@ interface Features {
   readonly cosineLead: number;
 }
 
-/** A passage's position, and its features. */
 interface Ranked {
   readonly id: number;
   readonly features: Features;

@@ -37,13 +37,10 @@ import type { TrainSettings } from './train-options.js';
 
 /** Which type of model some rows or an archive (docs/archives.md) are for, and what a training reads of them. */
 
-/** The type of a model to be trained, and how it was found. */
 export interface FoundType {
   readonly type: ModelType;
   readonly family: FamilyName;
-  /** Whether the application named it, or it was found in the data. */
   readonly typeIs: 'given' | 'inferred';
-  /** Why this type, in words. */
   readonly reason: string;
 }
 
@@ -57,7 +54,6 @@ const fitting: Readonly<Record<RowTable['checked']['shape'], readonly ModelType[
   passages: ['question-answering'],
 };
 
-/** The shapes that rows for a type may have. */
 function shapesFor(type: ModelType): readonly RowShape[] {
   return rowShapes.filter((shape) => fitting[shape].includes(type));
 }
@@ -112,7 +108,6 @@ function typeOfLabels(labels: readonly string[], origin: string): FoundType {
   throw invalid(['rows'], `all rows of ${origin} have the label ${only}; a classifier needs two labels or more`);
 }
 
-/** Whether a label with commas is made of labels that others have alone. */
 function isListOf(label: string, known: ReadonlySet<string>): boolean {
   const parts = label.split(',').map((part) => part.trim());
   return parts.length > 1 && parts.some((part) => known.has(part));
@@ -126,7 +121,6 @@ const configSchema = splitFilesSchema.partial().extend({
 });
 type Config = z.infer<typeof configSchema>;
 
-/** A file that only archives of entities have. */
 const SENTENCES = /(^|\/)sentences\.txt$/;
 
 /**
@@ -181,13 +175,11 @@ async function labelCells(archive: ArchiveFolder, config: Config, problems: Prob
   return lines.map(({ text }) => text.split('\t')[at] ?? '');
 }
 
-/** A dataset to train on. */
 export interface PreparedDataset {
   readonly dataset: DatasetSource;
   readonly type: FoundType;
 }
 
-/** How a dataset is used. */
 interface DatasetUse {
   /** Whether several trainings read it, so that it is to be read and checked once. Default false. */
   readonly isReadOften?: boolean;

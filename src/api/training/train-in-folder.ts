@@ -36,7 +36,6 @@ interface TrainingInput {
 export interface TrainedFolder {
   readonly directory: string;
   readonly warnings: readonly DatasetWarning[];
-  /** Removes it. */
   readonly remove: () => Promise<void>;
 }
 
@@ -96,7 +95,6 @@ class Run {
     }
   }
 
-  /** What a failure is to the caller. */
   reasonFor(thrown: unknown): unknown {
     const { signal } = this.#settings;
     if (this.#listenerFailure) return this.#listenerFailure.thrown;

@@ -38,7 +38,6 @@ labels of a row are separated by commas.`,
   },
 });
 
-/** What is reported about an archive of any type. */
 interface Summary {
   readonly path: string;
   readonly train: number;

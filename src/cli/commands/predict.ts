@@ -59,16 +59,13 @@ text that can't be read or answered is reported with its line number; the rest c
   },
 });
 
-/** A text with its answer. */
 interface AnsweredText {
   readonly line: number;
   readonly text: string;
   readonly answer: Answer;
 }
 
-/** Writes the answers of one model. */
 interface AnswerWriter {
-  /** Written before the first answer; undefined for none. */
   readonly header: string | undefined;
   /** One line or several, without the last line break. */
   lines(answered: AnsweredText): string;
@@ -89,7 +86,6 @@ function answerWriter(format: AnswerFormat, kind: Answer['kind'], top: number | 
   return { header: undefined, lines: ({ text, answer }) => plain(text, answer, top) };
 }
 
-/** Default number of passages per question. */
 const SHOWN_PASSAGES = 3;
 
 function cut(answer: Answer, top: number | undefined): Answer {
@@ -115,7 +111,6 @@ function chosen({ labels, scores, noneOfThese = false }: LabelAnswer, top: numbe
   return applying.length > 0 ? applying : none;
 }
 
-/** Written if no label applies. */
 const NO_LABEL = '-';
 
 /** "Ada saw Paris" → "[Ada PER] saw [Paris LOC]" */

@@ -55,7 +55,6 @@ async function answer(
   await output.result({ line, question, passages }, line > 1 ? ['', ...lines] : lines);
 }
 
-/** A saved index, or a new one of the passages in a file. */
 async function indexOf(
   settings: Settings<typeof parameters>,
   { terminal, output, signal }: { terminal: Terminal; output: Output; signal: AbortSignal },

@@ -4,7 +4,6 @@ import { JobPanel, jobList } from './jobs.js';
 import { hasEnded, Service } from './service.js';
 import { startTrainForm } from './train-form.js';
 
-/** Where this tab keeps the API key. */
 const KEY = 'orchard-api-key';
 
 const keyForm = byId('key-form', HTMLFormElement);

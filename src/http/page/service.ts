@@ -11,7 +11,6 @@ import type {
 import type { explanationSchema, JobStreamEvent, pageModelsSchema } from '../schemas.js';
 
 export type Job = Extract<JobStreamEvent, { event: 'job' }>['data'];
-/** An answer, and which words influenced it. */
 export type Explanation = z.infer<typeof explanationSchema>['data'];
 /** A job as typed; the service checks it. */
 export interface NewJob {
@@ -68,7 +67,6 @@ export class Service {
     return this.#json('/page/explanations', { method: 'POST', json: { model, query } });
   }
 
-  /** The report, the card or the zip of a model. */
   async modelFile(id: string, file: 'report' | 'card' | 'zip'): Promise<Blob> {
     const response = await this.#ask(`/page/models/${id}/${file}`);
     return response.blob();

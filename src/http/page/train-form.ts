@@ -86,11 +86,8 @@ function setting(name: keyof NewJob['training_config'], id: string): NewJob['tra
   return value === '' ? {} : { [name]: valueAsNumber };
 }
 
-/** The format of a file of rows, by the family of models. */
 interface DatasetFormat {
-  /** What a row contains. */
   readonly about: string;
-  /** Contents by file name. */
   readonly samples: Readonly<Record<string, string>>;
   /** Accepted file extensions, for `accept`. */
   readonly accept: string;
