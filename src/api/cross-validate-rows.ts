@@ -23,9 +23,17 @@ import type {
   OutOfFoldAnswer,
 } from './cross-validate.js';
 import { doubtfulRows } from './doubtful-rows.js';
-import { answersTo, type Evaluation, type Example, examplesFor, examplesOf, type JudgedModel } from './evaluate.js';
+import {
+  answersTo,
+  type BootstrapOptions,
+  type Evaluation,
+  type Example,
+  examplesFor,
+  examplesOf,
+  type JudgedModel,
+  judge,
+} from './evaluate.js';
 import { evaluationFigures } from './evaluation-report.js';
-import { type BootstrapOptions, judge } from './judge.js';
 import { OpenModel } from './open-model.js';
 import type { FoundType } from './training/prepare-dataset.js';
 import { checkedRows, nameOf, readTypedRows } from './training/prepare-dataset.js';

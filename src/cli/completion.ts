@@ -1,6 +1,6 @@
 import { type Command, isOption, type Parameter } from './command.js';
 import { commands } from './commands.js';
-import { commonOptions } from './program.js';
+import { commonOptions } from './orchard.js';
 
 export function completionScript(shell: 'bash' | 'zsh' | 'fish'): string {
   return scripts[shell](completedCommands(commands));

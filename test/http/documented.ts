@@ -1,5 +1,4 @@
-import { documentedRoutes } from '../../src/http/create-handler.js';
-import { type DocumentedLimits, failuresOf } from '../../src/http/open-api.js';
+import { type DocumentedLimits, documentedRoutes, failuresOf } from '../../src/http/create-handler.js';
 import { errorSchema } from '../../src/http/schemas.js';
 
 /** Throws where an answer is none of those that the OpenAPI document gives the operation. */
