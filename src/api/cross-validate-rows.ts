@@ -37,7 +37,7 @@ import { evaluationFigures } from './evaluation-report.js';
 import { OpenModel } from './open-model.js';
 import type { FoundType } from './training/prepare-dataset.js';
 import { checkedRows, nameOf, readTypedRows } from './training/prepare-dataset.js';
-import { trainInFolder } from './training/train-in-folder.js';
+import { trainInFolder } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 
 /** How `crossValidate` works: trains on all folds but one, evaluates on that one, and repeats this for every fold. */

@@ -355,22 +355,14 @@ function* entityEvaluation(rows: readonly Judged<EntityAnswer>[], options: Boots
   const ids = new Map(names.map((name, id) => [name, id]));
   const idsOf = (ranges: readonly Range[]) => ranges.map(({ type }) => ids.get(type) ?? -1);
   const decisions = compared.map(
-    ({ right, wrong, missed }): Decisions => ({
-      right: idsOf(right),
-      wrong: idsOf(wrong),
-      missed: idsOf(missed),
-    }),
+    ({ right, wrong, missed }): Decisions => ({ right: idsOf(right), wrong: idsOf(wrong), missed: idsOf(missed) }),
   );
   const intervalOf = yield* bootstrap(rows.length, (times) => averageF1(decisions, names, times), options);
   return {
     kind: 'entities',
     rows: rows.length,
     ...classFigures(decisions, names),
-    intervals: {
-      microF1: intervalOf('microF1'),
-      macroF1: intervalOf('macroF1'),
-      weightedF1: intervalOf('weightedF1'),
-    },
+    intervals: { microF1: intervalOf('microF1'), macroF1: intervalOf('macroF1'), weightedF1: intervalOf('weightedF1') },
     mistakes: listedMistakes(
       compared.flatMap(({ text, actual, found, wrong, missed }): Mistake[] => {
         if (wrong.length + missed.length === 0) return [];

@@ -113,11 +113,7 @@ export function defaultSpace(defaults: DefaultSettings, settings: TrainSettings)
   const { learningRate, batchSize, rows, hasLabels } = defaults;
   const sizes = [batchSize / 2, batchSize, 2 * batchSize].map(Math.round);
   const space: CheckedSpace = {
-    learningRate: {
-      min: learningRate / RATE_FACTOR,
-      max: Math.min(1, learningRate * RATE_FACTOR),
-      scale: 'log',
-    },
+    learningRate: { min: learningRate / RATE_FACTOR, max: Math.min(1, learningRate * RATE_FACTOR), scale: 'log' },
     batchSize: sizes.filter((size) => size === batchSize || (size >= 4 && size <= rows && size <= 1024)),
     tokenDropout: [0, 0.05, 0.1, 0.15, 0.25],
     ...(hasLabels && { labelSmoothing: [0, 0.05, 0.1, 0.2], classWeights: ['none', 'balanced'] }),

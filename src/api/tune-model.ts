@@ -16,8 +16,7 @@ import {
   type TrialSettings,
 } from './search-space.js';
 import { nameOf, type PreparedDataset, prepareDataset } from './training/prepare-dataset.js';
-import { type TrainedFolder, trainInFolder } from './training/train-in-folder.js';
-import { openTrained } from './training/train-model.js';
+import { openTrained, type TrainedFolder, trainInFolder } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 import type { Trial, TrialRun, TuneOptions, TuningSummary } from './tune.js';
 
@@ -180,10 +179,7 @@ class Search {
         continue;
       }
       halving.begin(step);
-      const plan = {
-        epochs: epochsOn(step.rung, trial.settings.epochs),
-        isFull: step.rung === shares.length - 1,
-      };
+      const plan = { epochs: epochsOn(step.rung, trial.settings.epochs), isFull: step.rung === shares.length - 1 };
       const figure = await this.#train(trial, plan);
       if (figure !== undefined) halving.ended(step, figure);
       if (this.#outOfTime.signal.aborted) return 'time';

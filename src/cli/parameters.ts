@@ -29,11 +29,7 @@ export function option(usage: string, description: string): Parameter<string | u
 /** @param parse throws a UsageError that says what to give. */
 export function option<Value>(usage: string, description: string, parse: Parse<Value>): Parameter<Value | undefined>;
 export function option(usage: string, description: string, parse: Parse<unknown> = text): Parameter {
-  return {
-    usage,
-    description,
-    parse: (given) => (given === undefined ? undefined : parse(String(given))),
-  };
+  return { usage, description, parse: (given) => (given === undefined ? undefined : parse(String(given))) };
 }
 
 export function choice<const Choice extends string>(

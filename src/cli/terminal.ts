@@ -74,11 +74,7 @@ export class Output {
     this.#terminal.stderr.write(`${text}\n`);
   }
 
-  /**
-   * A text that has no result: the command goes on, and its exit code is 1.
-   * @param source what the line belongs to, for the message: `texts.csv line`
-   * @param isJson whether a line of JSON replaces the result
-   */
+  /** A text that has no result: the exit code becomes 1. @param source for the message: `texts.csv line` */
   async problem(source: string, line: number, error: string, isJson = this.isJson): Promise<void> {
     this.fail();
     this.warn(`${source} ${grouped(line)}: ${error}`);
@@ -147,11 +143,7 @@ export async function interruptible<Value>(work: (signal: AbortSignal) => Promis
   }
 }
 
-/**
- * Asks on the terminal before something is removed.
- * @param expected the answer that confirms
- * @throws ValidationError for another answer, or without a terminal
- */
+/** @throws ValidationError for an answer other than `expected`, or without a terminal */
 export async function confirm({ stdin, stderr }: Terminal, warning: string, expected: string): Promise<void> {
   if (!stdin.isTTY) throw refusal('--yes', `${warning} Add --yes, because there is no terminal to ask on`);
   const { createInterface } = await import('node:readline/promises'); // help does not need it

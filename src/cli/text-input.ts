@@ -170,19 +170,19 @@ function formatOfFile(path: string): InputFormat {
   return BY_ENDING[extname(path).toLowerCase()] ?? 'text';
 }
 
-/** How a stream of texts is read. */
-interface TextStream {
-  readonly bytes: AsyncIterable<Uint8Array>;
-  readonly format: InputFormat;
-  /** Of a table or of JSON objects: the field that has the text. */
-  readonly column: string;
-}
-
 /**
  * Reads texts in bounded memory. Blank lines are skipped. What can't be read is a problem in its place, and the next
  * lines go on; a table whose header lacks the column, or whose quoting is broken, ends there.
  */
-export async function* textsOf({ bytes, format, column }: TextStream): InputTexts {
+export async function* textsOf({
+  bytes,
+  format,
+  column,
+}: {
+  bytes: AsyncIterable<Uint8Array>;
+  format: InputFormat;
+  column: string;
+}): InputTexts {
   const lines = linesOf(bytes);
   if (format === 'csv' || format === 'tsv') return yield* textsOfColumn(recordsOf(lines, format), column);
   for await (const some of lines) {

@@ -157,12 +157,7 @@ export function accountServices({
         }
       },
     },
-    operator: operatorServices({
-      storage,
-      trainerOf: trainers.madeFor,
-      queue: trainerOptions.queue,
-      forget,
-    }),
+    operator: operatorServices({ storage, trainerOf: trainers.madeFor, queue: trainerOptions.queue, forget }),
     async close() {
       await Promise.all([trainers.close(), predictors.close(), medleys.close()]);
       await Promise.all([inference.close(), uploads.close(), host.close()]);

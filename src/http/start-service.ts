@@ -133,11 +133,7 @@ function startTraining(
 
 function countingHost(host: TrainingHost, registry: Registry): TrainingHost {
   const registers = [registry];
-  const running = new Gauge({
-    name: 'orchard_training_runs',
-    help: 'Trainings running in this process',
-    registers,
-  });
+  const running = new Gauge({ name: 'orchard_training_runs', help: 'Trainings running in this process', registers });
   const ended = new Counter({
     name: 'orchard_training_runs_total',
     help: 'Trainings that ended in this process: done, stopped (cancelled, or left to another process) or failed',

@@ -144,15 +144,7 @@ function csvRows({ line, text, answer }: AnsweredText, top: number | undefined):
     return passages.map((passage, index) => [line, text, index + 1, passage.text, passage.score]);
   }
   if (answer.entities.length === 0) return [[line, text, '', '', '', '', '']];
-  return answer.entities.map(({ type, text: entity, start, end, score }) => [
-    line,
-    text,
-    type,
-    entity,
-    start,
-    end,
-    score,
-  ]);
+  return answer.entities.map((each) => [line, text, each.type, each.text, each.start, each.end, each.score]);
 }
 
 /** A row of CSV (RFC 4180), without a line break. */
