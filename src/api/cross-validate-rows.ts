@@ -63,7 +63,6 @@ interface Validation {
   readonly base: FoundModel | undefined;
 }
 
-/** @throws as `crossValidate` fails */
 export async function crossValidateRows(options: CrossValidateOptions): Promise<CrossValidation> {
   const startedAt = performance.now();
   const settings = crossValidateSettings(options);
@@ -96,7 +95,6 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
 
 type CrossValidateSettings = ReturnType<typeof crossValidateSettings>;
 
-/** @throws ValidationError */
 function crossValidateSettings(options: unknown) {
   const checked = validate(crossValidateSchema, options ?? {});
   const { folds, repeats, groups, groupColumn, resamples, onFold, ...rest } = checked;
@@ -155,9 +153,7 @@ function requireDivisible({ checked, origin }: RowTable, units: readonly FoldUni
   }
 }
 
-type Results = Pick<CrossValidation, 'folds' | 'figures' | 'evaluations' | 'answers' | 'doubtful'>;
-
-async function runRepeats(validation: Validation): Promise<Results> {
+async function runRepeats(validation: Validation) {
   const { settings, table, rows, judged } = validation;
   const { repeats, resamples } = settings;
   const folds: FoldSummary[] = [];
@@ -189,12 +185,8 @@ async function runRepeats(validation: Validation): Promise<Results> {
   return { folds, figures: figuresOverFolds(folds), evaluations, answers, doubtful };
 }
 
-interface JudgedFold {
-  readonly summary: FoldSummary;
-  readonly found: readonly OutOfFoldAnswer[];
-}
-
-async function* repeatFolds(validation: Validation, repeat: number): AsyncGenerator<JudgedFold, void, undefined> {
+/** @returns each fold with the answers to its held-out rows */
+async function* repeatFolds(validation: Validation, repeat: number) {
   const { settings, table, rows, units } = validation;
   const foldOf = assignFolds(units, settings.folds, Random.fromSeed(settings.training.seed, repeat));
   for (let fold = 0; fold < settings.folds; fold += 1) {

@@ -321,7 +321,6 @@ function accuracyOf(decisions: readonly Decisions[], times?: Int32Array): number
   return share(right, decisions.length);
 }
 
-/** The mean over rows of each row's own figures. */
 function samplesOf(decisions: readonly Decisions[]): AverageFigures {
   const each = decisions.map(({ right, wrong, missed }) => figuresOf(right.length, wrong.length, missed.length));
   return meanOf(each, () => 1);
@@ -389,17 +388,10 @@ interface Decisions {
   readonly missed: readonly number[];
 }
 
-interface CountOptions {
-  /** How often each row counts. Default: once. [rows] */
-  readonly times?: Int32Array;
-  /** Whether classes that never occur are kept. Default false. */
-  readonly keepsAll?: boolean;
-}
-
 function classFigures(
   decisions: readonly Decisions[],
   names: readonly string[],
-  { times, keepsAll = false }: CountOptions = {},
+  { times, keepsAll = false }: { readonly times?: Int32Array; readonly keepsAll?: boolean } = {},
 ) {
   const right = new Float64Array(names.length);
   const wrong = new Float64Array(names.length);

@@ -50,7 +50,6 @@ import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading,
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model } from './model.js';
 
-/** How a model folder is recognized. */
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
 interface OpenParts extends FoundModel, Pick<OpenOptions, 'onClose'> {

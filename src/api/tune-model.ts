@@ -33,7 +33,6 @@ const tuneSchema = z.strictObject({
   onTrial: callback<(trial: Trial) => void>().optional(),
 });
 
-/** @throws as `tune` fails */
 export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
   const startedAt = performance.now();
   const settings = tuneSettings(options);
@@ -63,7 +62,6 @@ interface TuneSettings {
   readonly onTrial: TuneOptions['onTrial'];
 }
 
-/** @throws ValidationError */
 function tuneSettings(options: unknown): TuneSettings {
   const { budgetSeconds, trials, space, onTrial, ...rest } = validate(tuneSchema, options ?? {});
   const training = settingsFrom(rest);
@@ -218,7 +216,6 @@ class Search {
     }
   }
 
-  /** @throws the errors that end the whole search */
   #recordFailure(trial: Trial, watch: RunWatch, thrown: unknown): void {
     const { training, budgetSeconds } = this.#input.settings;
     if (training.signal?.aborted) throw new AbortedError('the search', { cause: training.signal.reason });
@@ -375,19 +372,6 @@ export interface Step {
   readonly rung: number;
 }
 
-interface TimeLeft {
-  readonly left: number;
-  /** The expected seconds of a run on a rung. */
-  readonly cost: (rung: number) => number;
-}
-
-type NextStep = Step | 'no time' | 'no trials';
-
-interface Outcome {
-  readonly trial: number;
-  readonly figure: number;
-}
-
 /**
  * Which trial of `tune` runs next: asynchronous successive halving (ASHA: Li et al. 2020, "A System for Massively Parallel
  * Hyperparameter Tuning", algorithm 2) with one worker. A rung is a length of training; of the trials that have run on a
@@ -396,7 +380,7 @@ interface Outcome {
  */
 export class Halving {
   /** The outcomes on each rung, best first; equal ones in the order of their runs. */
-  readonly #rungs: Outcome[][];
+  readonly #rungs: { readonly trial: number; readonly figure: number }[][];
   /** Trials that have left each rung. */
   readonly #gone: Set<number>[];
   #mostTrials: number;
@@ -415,8 +399,10 @@ export class Halving {
   /**
    * The next run. None starts unless there is time for a full training. Just before that time runs out, the best waiting
    * trial gets its full training.
+   * @param time the seconds left, and the expected seconds of a run on a rung
+   * @returns what to do, or why the search ends
    */
-  next(time: TimeLeft): NextStep {
+  next(time: { readonly left: number; readonly cost: (rung: number) => number }): Step | 'no time' | 'no trials' {
     if (time.left < time.cost(this.#top)) return 'no time';
     const step = this.#promotion() ?? this.#newTrial() ?? this.#lastTraining();
     if (step === undefined) return 'no trials';

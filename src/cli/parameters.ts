@@ -129,7 +129,6 @@ export const textOptions = {
   textColumn: option('--text-column <name>', 'column or field with the text (default: text)'),
 };
 
-/** @throws UsageError, StorageError */
 export async function openTexts(settings: TextSettings, shown: TextOutput): Promise<GivenTexts> {
   const { GivenTexts, openTextSource } = await import('./text-input.js');
   return new GivenTexts(await openTextSource(settings, shown.terminal), shown);
@@ -177,7 +176,6 @@ export const trainingParameters = {
   threads: modelParameters.threads,
 };
 
-/** Options of the library's `train`, except what to train on. */
 export function trainingOptions(settings: Settings<typeof trainingParameters>) {
   const { data, textColumn, labelColumn, questionColumn, passageColumn, ...options } = settings;
   return { ...options, columns: columnsOf(settings) } satisfies TrainOptions;

@@ -42,7 +42,6 @@ export type Handler = (request: Request, connection?: Connection) => Promise<Res
 const DEFAULT_MAX_BODY_BYTES = 2 ** 20;
 const DEFAULT_BODY_TIMEOUT_MS = 10_000;
 
-/** Methods by path. */
 type Methods = Record<string, readonly string[]>;
 
 const probeMethods: Methods = { '/health': ['GET'], '/ready': ['GET'], '/metrics': ['GET'] };
@@ -193,24 +192,17 @@ export function staticFiles(files: readonly StaticFile[], policy: Readonly<Recor
 }
 
 function sending({ read, type, cacheControl = 'no-cache' }: StaticFile): MiddlewareHandler {
-  const content = once(read);
+  let content: Promise<Content> | undefined;
   return async (context) => {
-    const { bytes, tag } = await content();
+    content ??= read().then(contentOf);
+    const { bytes, tag } = await content.catch((thrown: unknown) => {
+      content = undefined;
+      throw thrown;
+    });
     const headers = { 'content-type': type, 'cache-control': cacheControl, etag: tag };
     if (bytes.byteLength <= CHUNK_BYTES) return context.body(bytes, { headers });
     const length = String(bytes.byteLength);
     return context.body(inChunks(bytes), { headers: { ...headers, 'content-length': length } });
-  };
-}
-
-function once(read: StaticFile['read']): () => Promise<Content> {
-  let content: Promise<Content> | undefined;
-  return () => {
-    content ??= read().then(contentOf);
-    content.catch(() => {
-      content = undefined;
-    });
-    return content;
   };
 }
 

@@ -39,7 +39,6 @@ export interface ReadinessCheck {
 export type Readiness = () => Promise<string | undefined>;
 
 const CHECK_TIMEOUT_MS = 2000;
-/** How long an outcome is reused. */
 const FRESH_MS = 500;
 
 /** Ready if all checks succeed. Concurrent calls share one round of checks. */

@@ -58,7 +58,6 @@ export const statuses = {
 export interface Places {
   /** What the paths of a ValidationError are relative to. */
   readonly input: 'query' | 'body';
-  /** What names the model or job. */
   readonly subject: Place;
 }
 

@@ -14,7 +14,6 @@ export interface Connection {
   readonly remoteAddress?: string | undefined;
 }
 
-/** What the parts of the handler share about a request. */
 export interface HandlerEnvironment {
   readonly Bindings: Connection;
   readonly Variables: RequestIdVariables & {
@@ -58,13 +57,11 @@ interface Definition<Input extends InputSchema> {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** With the names of its parameters: `/trainer/language/models/{model_id}`. */
   readonly path: `/${string}`;
-  /** The operation id in the OpenAPI document. */
   readonly id: string;
   readonly tag: 'trainer' | 'predictor' | 'batch predictor' | 'medley' | 'page' | 'operator';
   readonly summary: string;
   readonly needsPro?: true;
   readonly input: Input;
-  /** What a success contains, for a JSON answer. */
   readonly output?: z.ZodType;
   readonly failures?: readonly Failure[];
   /** What the request counts for a quota, if models run: each query of a batch is a call, a long query several. */

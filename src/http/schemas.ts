@@ -74,7 +74,6 @@ const warningSchema = z.strictObject({
   message: z.string(),
 });
 
-/** The job information, with the error and the warnings of the dataset if there are any. */
 export const jobSchema = trainingJobInformationSchema.extend({
   error: jobErrorSchema.optional().meta({ description: 'Why the job ended in ERROR.' }),
   warnings: z
@@ -118,22 +117,18 @@ export const explanationSchema = z.strictObject({
   metadata: metadataSchema,
 });
 
-/** The pretrained models for the page, and how the answers of each type of model are shown. */
 export const pageModelsSchema = z.strictObject({
   data: z.array(z.strictObject({ name: z.string(), type: modelTypeSchema })),
   answer_views: z.record(z.string(), z.enum(answerViews)),
 });
 
-/** The progress of a running job. */
 export interface JobProgress {
   /** download, read, prepare, train, evaluate or export. */
   readonly phase: string;
   /** Completed share of the whole job, 0 to 1. */
   readonly fraction: number;
-  /** Completed epochs. */
   readonly epoch: number;
   readonly epochs: number;
-  /** Completed optimizer steps. */
   readonly step: number;
   readonly steps: number;
   /** Mean training loss of the current epoch; absent before the first step. */

@@ -119,7 +119,6 @@ class Connections {
 
 // Answers to requests that never reach the handler. They have a `detail` too.
 
-/** By error code of Node. */
 const brokenRequests: Readonly<Record<string, readonly [status: string, msg: string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the headers of the request are too large'],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not arrive in time'],

@@ -89,9 +89,8 @@ interface SharedWords {
  */
 export class PassageWords {
   readonly passages: Bm25Index;
-  /** The sentences of all passages, one passage after another. */
   readonly sentences: Bm25Index;
-  /** Where the sentences of each passage start, and where the last one's end. [passages + 1] */
+  /** As in {@link PassageSentences}. */
   readonly starts: Int32Array;
 
   constructor({ passages, sentences, starts }: Pick<PassageWords, 'passages' | 'sentences' | 'starts'>) {
@@ -143,7 +142,6 @@ const COSINE_WEIGHT = 0.2;
  */
 const LOGISTIC = { intercept: -3.6, share: 8.14, lead: 13.1, cosineLead: 0.717 };
 
-/** The inputs of the regression for one passage. */
 interface Features {
   /** Its score by words, as a share of the best possible. */
   readonly share: number;
@@ -151,11 +149,6 @@ interface Features {
   readonly lead: number;
   /** Its cosine minus that of the best other passage, in standard deviations of all cosines. */
   readonly cosineLead: number;
-}
-
-interface Ranked {
-  readonly id: number;
-  readonly features: Features;
 }
 
 /**
@@ -173,7 +166,7 @@ export function rankPassages(evidence: Evidence, k: number): Scored[] {
 }
 
 /** The order of {@link rankPassages}, with the features. */
-export function rankedPassages(evidence: Evidence, k: number): Ranked[] {
+export function rankedPassages(evidence: Evidence, k: number): { readonly id: number; readonly features: Features }[] {
   const { byWords, bestPossible, cosines } = evidence;
   const [bestWords, bestCosines] = [topScores(byWords, 2), topScores(cosines, 2)];
   const highest = bestWords[0]?.score ?? 0;

@@ -113,7 +113,6 @@ class OpenSearchIndex implements SearchIndex {
 const SEARCH_FOLDER = { marker: 'search.json', noun: 'search.json of an index' };
 const ENCODER_FOLDER = 'encoder';
 const SENTENCES_FILE = 'sentences.safetensors';
-/** Where the sentences of each passage start. */
 const STARTS_FILE = 'sentence-starts.safetensors';
 const FORMAT = 3;
 const settingsSchema = z.strictObject({ format: z.literal(FORMAT), passages: z.int(), model: z.string() });

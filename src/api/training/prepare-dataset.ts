@@ -180,19 +180,14 @@ export interface PreparedDataset {
   readonly type: FoundType;
 }
 
-interface DatasetUse {
-  /** Whether several trainings read it, so that it is to be read and checked once. Default false. */
-  readonly isReadOften?: boolean;
-}
-
 /**
- * Reads and checks rows; an archive is left to the training, unless several read it.
+ * Reads and checks rows; an archive is left to the training, unless `isReadOften`: several trainings read it.
  * @param work a folder for what is unpacked. @throws ValidationError, DatasetError, DownloadError, AbortedError
  */
 export async function prepareDataset(
   settings: TrainSettings,
   work: string,
-  { isReadOften = false }: DatasetUse = {},
+  { isReadOften = false }: { readonly isReadOften?: boolean } = {},
 ): Promise<PreparedDataset> {
   const { source, type: given, signal } = settings;
   if (source.kind === 'rows') return datasetOfRows(source.rows, settings);

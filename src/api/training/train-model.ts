@@ -96,7 +96,6 @@ export async function openTrained(
   throw evaluation.error;
 }
 
-/** A model to train. */
 interface TrainingInput {
   readonly dataset: DatasetSource;
   readonly model: Pick<ModelConfig, 'name' | 'type' | 'family'>;
@@ -104,7 +103,6 @@ interface TrainingInput {
   readonly base?: FoundModel | undefined;
 }
 
-/** A model in a temporary folder of its own. */
 export interface TrainedFolder {
   readonly directory: string;
   readonly warnings: readonly DatasetWarning[];
@@ -134,7 +132,6 @@ export async function trainInFolder(
   }
 }
 
-/** One training, and its events. */
 class Run {
   readonly #id = randomUUID();
   readonly #settings: TrainSettings;

@@ -65,25 +65,19 @@ interface AnsweredText {
   readonly answer: Answer;
 }
 
-interface AnswerWriter {
-  readonly header: string | undefined;
-  /** One line or several, without the last line break. */
-  lines(answered: AnsweredText): string;
-}
-
 /** @param top maximum number of labels or passages per answer; default: what a reader needs first */
-function answerWriter(format: AnswerFormat, kind: Answer['kind'], top: number | undefined): AnswerWriter {
+function answerWriter(format: AnswerFormat, kind: Answer['kind'], top: number | undefined) {
   if (format === 'jsonl') {
     return {
       header: undefined,
-      lines: ({ line, text, answer }) => JSON.stringify({ line, text, ...cut(answer, top) }),
+      lines: ({ line, text, answer }: AnsweredText) => JSON.stringify({ line, text, ...cut(answer, top) }),
     };
   }
   if (format === 'csv') {
     const lines = (answered: AnsweredText) => csvRows(answered, top).map(csvLine).join('\n');
     return { header: csvLine(CSV_HEADERS[kind]), lines };
   }
-  return { header: undefined, lines: ({ text, answer }) => plain(text, answer, top) };
+  return { header: undefined, lines: ({ text, answer }: AnsweredText) => plain(text, answer, top) };
 }
 
 const SHOWN_PASSAGES = 3;

@@ -125,7 +125,6 @@ export const serveCommand = command({
   },
 });
 
-/** @throws UsageError */
 function checkDatabase(settings: Settings<typeof parameters>): void {
   if (settings.database !== undefined) return;
   const problems = (['role', 'schema', 'jobs', 'connections'] as const)

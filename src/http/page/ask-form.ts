@@ -257,7 +257,6 @@ const NAMED_WORDS = 3;
 const NAMED_SHARE = 0.25;
 const SHOWN_ANSWERS = 3;
 
-/** Which words influenced each answer: the text, with its words coloured by their weights. */
 function explanationView({ explained }: Explanation, query: string): HTMLElement {
   const legend = element(
     'p',

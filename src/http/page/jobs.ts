@@ -8,7 +8,6 @@ interface JobPanelOptions {
   readonly service: Service;
   readonly onChange: (job: Job) => void;
   readonly onDeleted: () => void;
-  /** Opens the job's model in the form for queries. */
   readonly onAsk: (id: string) => void;
 }
 
@@ -259,7 +258,6 @@ function startModelFiles(service: Service, current: () => Job | undefined, onDel
   });
 }
 
-/** The curves of the watched job, and the same figures as a table. */
 class JobCharts {
   readonly #loss = new CurveChart(byId('loss-chart', HTMLElement));
   readonly #metrics = new CurveChart(byId('metric-chart', HTMLElement));

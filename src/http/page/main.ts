@@ -30,7 +30,6 @@ function askForKey(problem = ''): void {
   keyInput.focus();
 }
 
-/** Opens the page with a key, if the service accepts it. */
 async function enter(key: string): Promise<void> {
   const service = new Service(key);
   const models = new ModelChoice(service);

@@ -51,7 +51,6 @@ export class Service {
     return this.#allPages('/trainer/language/models?trainingStatus=READY&');
   }
 
-  /** The newest, newest first. */
   async jobs(): Promise<readonly Job[]> {
     const { data } = await this.#json<Page<Job>>('/trainer/language/training-jobs?limit=20');
     return data;

@@ -89,7 +89,6 @@ function setting(name: keyof NewJob['training_config'], id: string): NewJob['tra
 interface DatasetFormat {
   readonly about: string;
   readonly samples: Readonly<Record<string, string>>;
-  /** Accepted file extensions, for `accept`. */
   readonly accept: string;
 }
 
@@ -123,7 +122,6 @@ const datasetFormats: Readonly<Record<string, DatasetFormat>> = {
   },
 };
 
-/** Shows the dataset format for the chosen type of model, and restricts the upload to its files. */
 function showFormat(family: string): void {
   const format = datasetFormats[family];
   if (format === undefined) return;
