@@ -225,10 +225,7 @@ interface Judged<Given extends Answer> {
   readonly answer: Given;
 }
 
-/**
- * Compares answers with examples.
- * @param answers in the order of the examples; examples without an answer are left out.
- */
+/** @param answers in the order of the examples; examples without an answer are left out */
 export function judge(
   model: JudgedModel,
   examples: readonly Example[],

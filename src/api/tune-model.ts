@@ -184,11 +184,7 @@ class Search {
     }
   }
 
-  /**
-   * Trains a trial.
-   * @param plan the maximum number of epochs, and whether this is a full training.
-   * @returns the metric on dev; undefined if the run failed or was stopped.
-   */
+  /** @returns the metric on dev; undefined if the run failed or was stopped */
   async #train(
     trial: Trial,
     { epochs, isFull }: { readonly epochs: number | undefined; readonly isFull: boolean },

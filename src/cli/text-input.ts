@@ -106,10 +106,7 @@ export class GivenTexts {
   }
 }
 
-/**
- * The texts on the command line, else of a file, else of standard input.
- * @throws UsageError for both of the first; StorageError if the file does not exist
- */
+/** @throws UsageError for texts and an input at once; StorageError if the file does not exist */
 export async function openTextSource(
   { texts = [], input, inputFormat: format, textColumn: column = 'text' }: TextSettings,
   { stdin, stderr }: Terminal,

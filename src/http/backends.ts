@@ -147,10 +147,7 @@ export interface DataPlace {
   readonly schema?: string | undefined;
 }
 
-/**
- * Works as an operator on the data of a service, which may be running.
- * @throws ValidationError for a folder without data, StorageError, and errors of the work
- */
+/** Works on the data of a service, which may be running. @throws ValidationError for a folder without data */
 export async function withOperator<Value>(
   { data, database, schema }: DataPlace,
   work: (operator: OperatorServices) => Promise<Value>,
@@ -164,10 +161,7 @@ export async function withOperator<Value>(
   }
 }
 
-/**
- * Copies the jobs and models of a folder into an empty schema of a database, and compares both by hash.
- * @throws ValidationError for a folder without data, StorageError
- */
+/** Copies a folder into an empty schema, compares both by hash. @throws ValidationError for a folder without data */
 export async function copyToDatabase({
   data,
   database,

@@ -159,10 +159,7 @@ export function periodOf(ms: number, per: 'day' | 'month'): { readonly name: str
     : { name: now.toISOString().slice(0, 10), endsAt: Date.UTC(year, month, day + 1) };
 }
 
-/**
- * Counts the calls and answers. Calls that are not answered are given back.
- * @throws Refusal 429 if the quota is used up
- */
+/** Counts the calls and answers; unanswered calls are given back. @throws Refusal 429 if the quota is used up */
 export async function withinQuota<Answer>(
   quota: Quota | undefined,
   { app_id }: Account,

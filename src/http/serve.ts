@@ -124,10 +124,7 @@ const brokenRequests: Readonly<Record<string, readonly [status: string, msg: str
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not arrive in time'],
 };
 
-/**
- * Answers an invalid HTTP message, and closes the connection.
- * @param answering the answer being sent on the connection, if any: nothing may come between its pieces
- */
+/** @param answering the answer being sent on the connection, if any: nothing may come between its pieces */
 function answerBrokenRequest(
   { code = '' }: NodeJS.ErrnoException,
   socket: Duplex,

@@ -57,11 +57,7 @@ export class PassageSentences {
   }
 }
 
-/**
- * The highest value among each passage's sentences. [passages]
- * @param values of all sentences.
- * @param starts as in {@link PassageSentences}.
- */
+/** The highest value among each passage's sentences. [passages] @param starts as in {@link PassageSentences} */
 export function bestSentences(values: Float32Array, starts: Int32Array): Float32Array {
   const best = new Float32Array(starts.length - 1).fill(Number.NEGATIVE_INFINITY);
   for (let passage = 0; passage < best.length; passage += 1) {

@@ -109,11 +109,7 @@ export interface TrainedFolder {
   readonly remove: () => Promise<void>;
 }
 
-/**
- * Runs one training in a temporary folder.
- * @param host is closed in the end.
- * @throws what the training fails with; AbortedError when the signal fires; what `onProgress` throws, which stops it
- */
+/** Closes the host. @throws what the training or `onProgress` throws; AbortedError when the signal fires */
 export async function trainInFolder(
   job: TrainingInput,
   settings: TrainSettings,

@@ -146,10 +146,7 @@ function setText(id: string, text: string): void {
   if (place.textContent !== text) place.textContent = text; // screen readers would read an unchanged alert again
 }
 
-/**
- * The list of the newest jobs of the account.
- * @returns a function that refreshes it, and returns the listed jobs, newest first
- */
+/** @returns a function that refreshes the list of the newest jobs, and returns these, newest first */
 export function jobList(service: Service, onWatch: (id: string, name: string) => void) {
   const row = ({ model: { id, name, type }, status, created }: Job) => {
     const ariaLabel = `Show job ${name}`;
