@@ -15,10 +15,7 @@ import { addProbes, observe, type ProbeOptions } from './probes.js';
 import type { Quota } from './quota.js';
 import { Refusal, type RefusalStatus, refusalOf, statuses } from './refusal.js';
 import type { Connection, Failure, HandlerEnvironment, Route } from './route.js';
-import { inferenceRoutes } from './routes/inference.js';
-import { operatorRoutes } from './routes/operator.js';
-import { pageRoutes } from './routes/page.js';
-import { trainerRoutes } from './routes/trainer.js';
+import { documentedRoutes, optionalRoutes } from './routes.js';
 import { errorSchema, jobSchema, problemSchema } from './schemas.js';
 import type { Services } from './services.js';
 
@@ -53,11 +50,7 @@ const probeMethods: Methods = { '/health': ['GET'], '/ready': ['GET'], '/metrics
 export function createHandler(options: HandlerOptions): Handler {
   const { page, operator, authenticateOperator, maxUploadBytes } = options;
   const documented = documentedRoutes();
-  const routes = [
-    ...documented,
-    ...(page ? pageRoutes(page, maxUploadBytes) : []),
-    ...(operator && authenticateOperator ? operatorRoutes(operator) : []),
-  ];
+  const routes = [...documented, ...optionalRoutes(page, authenticateOperator && operator, maxUploadBytes)];
   const document = JSON.stringify(openApiDocument(documented, options));
   return handlerOf(options, 'there is no such path; see /docs', (app) => {
     for (const route of routes) addRoute(app, route, options);
@@ -78,11 +71,6 @@ export function createHandler(options: HandlerOptions): Handler {
 export function probeHandler(options: ProbeOptions): Handler {
   const paths = Object.keys(probeMethods).join(', ');
   return handlerOf(options, `there is no such path; this process trains, and answers ${paths}`, () => ({}));
-}
-
-/** The routes of docs/service.md and of the OpenAPI document. */
-export function documentedRoutes(): readonly Route[] {
-  return [...trainerRoutes(), ...inferenceRoutes];
 }
 
 type App = Hono<HandlerEnvironment>;

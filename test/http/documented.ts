@@ -1,4 +1,5 @@
-import { type DocumentedLimits, documentedRoutes, failuresOf } from '../../src/http/create-handler.js';
+import { type DocumentedLimits, failuresOf } from '../../src/http/create-handler.js';
+import { documentedRoutes } from '../../src/http/routes.js';
 import { errorSchema } from '../../src/http/schemas.js';
 
 /** Throws where an answer is none of those that the OpenAPI document gives the operation. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { documentedRoutes } from '../../src/http/create-handler.js';
+import { documentedRoutes } from '../../src/http/routes.js';
 import { aRequest } from '../jobs/request.js';
 import { aService, MODEL, OTHER_MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 

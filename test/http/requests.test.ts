@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/contract/index.js';
-import { documentedRoutes } from '../../src/http/create-handler.js';
 import type { AccessLogEntry } from '../../src/http/index.js';
+import { documentedRoutes } from '../../src/http/routes.js';
 import { aRequest } from '../jobs/request.js';
 import { aService, MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
