@@ -99,13 +99,11 @@ export type AnswerOf<Name extends string> = Name extends 'named-entity-recogniti
 /** A label of a multilabel model applies above this score (docs/service.md, "Result"). */
 const THRESHOLD = 0.5;
 
-/** How the results of a model are converted. */
 export interface AnswerReading {
   readonly view: AnswerView;
   readonly isMultilabel: boolean;
 }
 
-/** Converts a result of the service into an answer. */
 export function toAnswer(result: JudgedResult, { view, isMultilabel }: AnswerReading): Answer {
   if (view === 'entities') return { kind: 'entities', entities: entitiesOf(result) };
   const { labels, scores } = result;

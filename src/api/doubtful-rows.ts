@@ -1,6 +1,6 @@
 import type { Answer, LabelAnswer } from './answers.js';
 import type { Example } from './evaluate.js';
-import { entityNames, holds } from './judge.js';
+import { entityNames, holds } from './evaluate.js';
 
 /** Rows whose labels are probably wrong, found from the answers of models that were not trained on them. */
 
@@ -27,7 +27,6 @@ export interface AnsweredRow {
   readonly answers: readonly Answer[];
 }
 
-/** The doubtful rows, the most certain first. */
 export function doubtfulRows(rows: readonly AnsweredRow[], isMultilabel: boolean): readonly DoubtfulRow[] {
   const found = isMultilabel ? doubtfulSets(rows) : [...doubtfulLabels(rows), ...rows.flatMap(doubtfulOther)];
   return found.sort((a, b) => b.score - a.score || a.row - b.row);
@@ -54,7 +53,6 @@ function probable(rows: readonly AnsweredRow[]): Probable[] {
   });
 }
 
-/** The mean of the values that were added for each name. */
 class Means {
   readonly #sums = new Map<string, { sum: number; count: number }>();
 

@@ -48,7 +48,6 @@ export interface EvaluationReportOptions {
 
 const optionsSchema = z.strictObject({ title: z.string().min(1).default('Evaluation of a model') });
 
-/** Figures at the top of the page. */
 const TILES = 4;
 
 /**

@@ -34,9 +34,8 @@ export {
   evaluationFigures,
   evaluationReport,
 } from './evaluation-report.js';
-export { type ExportOptions, exportModel } from './export-model.js';
 export type { Model, SummaryParts, TrainedModel, TrainingSummary, TunedModel } from './model.js';
-export { type LoadModelOptions, loadModel } from './open-model.js';
+export { type ExportOptions, exportModel, type LoadModelOptions, loadModel } from './open-model.js';
 export { type NumberRange, type SearchSpace, spaceSchema, type TrialSettings } from './search-space.js';
 export { type SuggestedText, type SuggestOptions, suggestTexts } from './suggest-texts.js';
 export { type TrainOptions, train } from './train.js';

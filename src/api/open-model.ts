@@ -45,14 +45,13 @@ import {
   readModelReport,
   writeFolder,
 } from '../models/index.js';
+import { type CopiedWeights, convertFolder } from '../training/index.js';
 import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model } from './model.js';
 
-/** How a model folder is recognized. */
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
-/** What an open model consists of. */
 interface OpenParts extends FoundModel, Pick<OpenOptions, 'onClose'> {
   readonly config: ModelFolderConfig;
   readonly family: Family;
@@ -61,7 +60,6 @@ interface OpenParts extends FoundModel, Pick<OpenOptions, 'onClose'> {
 
 const textsSchema = z.array(querySchema);
 
-/** A model folder and the inference service that runs it. */
 export class OpenModel implements Model {
   readonly name: string;
   readonly directory: string;
@@ -220,4 +218,41 @@ async function open(model: string, options: LoadModelOptions): Promise<Model> {
   const { modelLoader, signal, ...service } = options;
   const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
   return OpenModel.open(await findModel(name, { modelLoader: loader, signal }), { service, signal });
+}
+
+/** Options of {@link exportModel}. */
+export interface ExportOptions {
+  /**
+   * `float32` (default): `model.safetensors` and `onnx/model.onnx`, for Python libraries, transformers.js and other ONNX
+   * runtimes. If the model has only 8-bit weights, as models of the catalogue do, they are converted back, and the copy
+   * answers with the result. `int8`: only `onnx/model_quantized.onnx`, which is all that Orchard needs.
+   */
+  readonly weights?: CopiedWeights;
+}
+
+const exportSchema = z.strictObject({
+  folder: z.string().min(1),
+  output: z.string().min(1),
+  weights: z.enum(['float32', 'int8']).default('float32'),
+});
+
+/**
+ * Copies a model folder for use elsewhere.
+ * @param folder the folder of a model that this library trained, or of a model of the catalogue.
+ * @param output a folder that is missing or empty, or holds a model, which is replaced.
+ * @returns the path of the copy. Fails with a ValidationError if `output` holds other files, a ModelFolderError if `folder` is
+ *   not a model or lacks what the copy needs, or a StorageError.
+ */
+export function exportModel(
+  folder: string,
+  output: string,
+  options: ExportOptions = {},
+): ResultAsync<string, OrchardError> {
+  const exported = async () => {
+    const asked = validate(exportSchema, { folder, output, ...options }, []);
+    const write = (made: string) => convertFolder(asked.folder, made, asked.weights);
+    await writeFolder(asked.output, MODEL_FOLDER, write, 'output');
+    return asked.output;
+  };
+  return ResultAsync.fromPromise(exported(), (thrown) => toOrchardError(thrown, `exporting ${folder}`));
 }

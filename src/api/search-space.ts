@@ -5,8 +5,6 @@ import type { Random } from '../system/index.js';
 import type { AdapterTuning } from '../training/index.js';
 import type { TrainSettings } from './training/train-options.js';
 
-/** The settings that `tune` may try, the defaults for them, and random draws from them. */
-
 /** Any number from `min` to `max`. */
 export interface NumberRange {
   readonly min: number;
@@ -81,7 +79,6 @@ export const spaceSchema = z.strictObject({
   freeze: choices(z.union([z.literal('nothing'), freeze.unwrap()])),
 }) satisfies z.ZodType<SearchSpace>;
 
-/** A validated space. */
 export type CheckedSpace = z.infer<typeof spaceSchema>;
 
 type SettingName = keyof SearchSpace;
@@ -92,18 +89,15 @@ export function fixedSetting(space: CheckedSpace, settings: TrainSettings): Sett
   return spaceSchema.keyof().options.find((name) => space[name] !== undefined && fixed.has(name));
 }
 
-/** The settings that the training options have values for. */
 function fixedSettings(settings: TrainSettings): ReadonlySet<string> {
   const { learningRate, batchSize, epochs, augment, lowercase, base, tuning } = settings;
   const given = { ...tuning, learningRate, batchSize, epochs, augment, lowercase, base };
   return new Set(Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name])));
 }
 
-/** What the trial with the defaults was trained with. */
 interface DefaultSettings {
   readonly learningRate: number;
   readonly batchSize: number;
-  /** Number of training rows. */
   readonly rows: number;
   /** False for question answering. */
   readonly hasLabels: boolean;
@@ -119,11 +113,7 @@ export function defaultSpace(defaults: DefaultSettings, settings: TrainSettings)
   const { learningRate, batchSize, rows, hasLabels } = defaults;
   const sizes = [batchSize / 2, batchSize, 2 * batchSize].map(Math.round);
   const space: CheckedSpace = {
-    learningRate: {
-      min: learningRate / RATE_FACTOR,
-      max: Math.min(1, learningRate * RATE_FACTOR),
-      scale: 'log',
-    },
+    learningRate: { min: learningRate / RATE_FACTOR, max: Math.min(1, learningRate * RATE_FACTOR), scale: 'log' },
     batchSize: sizes.filter((size) => size === batchSize || (size >= 4 && size <= rows && size <= 1024)),
     tokenDropout: [0, 0.05, 0.1, 0.15, 0.25],
     ...(hasLabels && { labelSmoothing: [0, 0.05, 0.1, 0.2], classWeights: ['none', 'balanced'] }),

@@ -76,7 +76,6 @@ async function suggest(model: Model, texts: Queries, options: SuggestOptions): P
   return [...chosen].sort((a, b) => b.uncertainty - a.uncertainty || a.index - b.index);
 }
 
-/** Asks the model about each text. */
 async function addUncertain(
   candidates: Candidates,
   model: Model,
@@ -151,7 +150,6 @@ export class Candidates {
   #kept: Ranked[] = [];
   #keys = new Set<string>();
 
-  /** @param most number of texts to keep. */
   constructor(most: number, random: Random) {
     this.#most = most;
     this.#random = random;

@@ -5,7 +5,6 @@ import { typeFacts } from '../families/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
 import { type FoundModel, findModel, readModelReport, requireReplaceable } from '../models/index.js';
 import { Random, TemporaryDirectory } from '../system/index.js';
-import { Halving, rungShares } from './halving.js';
 import type { TunedModel } from './model.js';
 import { MODEL_FOLDER } from './open-model.js';
 import {
@@ -17,8 +16,7 @@ import {
   type TrialSettings,
 } from './search-space.js';
 import { nameOf, type PreparedDataset, prepareDataset } from './training/prepare-dataset.js';
-import { type TrainedFolder, trainInFolder } from './training/train-in-folder.js';
-import { openTrained } from './training/train-model.js';
+import { openTrained, type TrainedFolder, trainInFolder } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 import type { Trial, TrialRun, TuneOptions, TuningSummary } from './tune.js';
 
@@ -35,7 +33,6 @@ const tuneSchema = z.strictObject({
   onTrial: callback<(trial: Trial) => void>().optional(),
 });
 
-/** @throws as `tune` fails */
 export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
   const startedAt = performance.now();
   const settings = tuneSettings(options);
@@ -57,7 +54,6 @@ export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
   }
 }
 
-/** The validated options, with defaults. */
 interface TuneSettings {
   readonly training: TrainSettings;
   readonly budgetSeconds: number | undefined;
@@ -66,7 +62,6 @@ interface TuneSettings {
   readonly onTrial: TuneOptions['onTrial'];
 }
 
-/** @throws ValidationError */
 function tuneSettings(options: unknown): TuneSettings {
   const { budgetSeconds, trials, space, onTrial, ...rest } = validate(tuneSchema, options ?? {});
   const training = settingsFrom(rest);
@@ -104,11 +99,9 @@ function requireUseful(space: CheckedSpace | undefined, dataset: PreparedDataset
   }
 }
 
-/** What a search works on. */
 interface SearchInput {
   readonly settings: TuneSettings;
   readonly dataset: PreparedDataset;
-  /** The folders that training may start from, by name. */
   readonly bases: ReadonlyMap<string, FoundModel>;
   /** When the budget started, from `performance.now`. */
   readonly startedAt: number;
@@ -121,7 +114,6 @@ interface FullRun {
   readonly trained: TrainedFolder;
 }
 
-/** A full training with the defaults, then other trials by successive halving. */
 class Search {
   readonly #input: SearchInput;
   readonly #random: Random;
@@ -185,21 +177,14 @@ class Search {
         continue;
       }
       halving.begin(step);
-      const plan = {
-        epochs: epochsOn(step.rung, trial.settings.epochs),
-        isFull: step.rung === shares.length - 1,
-      };
+      const plan = { epochs: epochsOn(step.rung, trial.settings.epochs), isFull: step.rung === shares.length - 1 };
       const figure = await this.#train(trial, plan);
       if (figure !== undefined) halving.ended(step, figure);
       if (this.#outOfTime.signal.aborted) return 'time';
     }
   }
 
-  /**
-   * Trains a trial.
-   * @param plan the maximum number of epochs, and whether this is a full training.
-   * @returns the metric on dev; undefined if the run failed or was stopped.
-   */
+  /** @returns the metric on dev; undefined if the run failed or was stopped */
   async #train(
     trial: Trial,
     { epochs, isFull }: { readonly epochs: number | undefined; readonly isFull: boolean },
@@ -227,7 +212,6 @@ class Search {
     }
   }
 
-  /** @throws the errors that end the whole search */
   #recordFailure(trial: Trial, watch: RunWatch, thrown: unknown): void {
     const { training, budgetSeconds } = this.#input.settings;
     if (training.signal?.aborted) throw new AbortedError('the search', { cause: training.signal.reason });
@@ -302,7 +286,6 @@ class Search {
   }
 }
 
-/** The training of a trial: the given options, with the trial's settings in their place. */
 function trialTraining(
   training: TrainSettings,
   { labelSmoothing, tokenDropout, classWeights, adapters, freeze, ...own }: TrialSettings,
@@ -324,14 +307,11 @@ function withoutQuantizing(training: TrainSettings): TrainSettings {
   return { ...training, tuning: { ...training.tuning, quantize: false } };
 }
 
-/** Follows the events of a training: its epochs, their time, and the metric on dev. */
 class RunWatch {
   readonly #startedAt = performance.now();
   #plannedAt = 0;
   #epochAt = 0;
-  /** Maximum number of epochs, once known. */
   epochs: number | undefined;
-  /** Number of finished epochs. */
   epochsRun = 0;
   /** The metric of encoder and lexical expert together on dev, which also decides which epoch is kept. */
   figure: number | undefined;
@@ -346,7 +326,6 @@ class RunWatch {
     } else if (event.type === 'blend') this.figure = event.parts.blend.value;
   }
 
-  /** Since the start. */
   get seconds(): number {
     return (performance.now() - this.#startedAt) / 1000;
   }
@@ -369,4 +348,106 @@ function tooLittleTime({ epochs, epochsRun }: RunWatch, budget: number | undefin
   return new TrainingError(
     `the ${budget} s of budgetSeconds ended before the defaults were trained, ${where}; allow more time, or fewer epochs`,
   );
+}
+
+/** One in this many trials goes on: η in the paper, with its value. */
+export const FACTOR = 3;
+/** The lowest of three rungs trains for a ninth of the epochs. */
+const MOST_RUNGS = 3;
+
+/** The length of each rung as a share of a full training's epochs, shortest first; the last is 1. */
+export function rungShares(epochs: number): readonly number[] {
+  const rungs = Math.min(MOST_RUNGS, 1 + Math.floor(Math.log(Math.max(1, epochs)) / Math.log(FACTOR) + 1e-9));
+  return Array.from({ length: rungs }, (_, rung) => FACTOR ** (rung + 1 - rungs));
+}
+
+export interface Step {
+  /** From 1. */
+  readonly trial: number;
+  /** From 0. */
+  readonly rung: number;
+}
+
+/**
+ * Which trial of `tune` runs next: asynchronous successive halving (ASHA: Li et al. 2020, "A System for Massively Parallel
+ * Hyperparameter Tuning", algorithm 2) with one worker. A rung is a length of training; of the trials that have run on a
+ * rung, the best 1 / {@link FACTOR} go on to the next. The number of trials need not be known in advance, so a search can
+ * end at any time.
+ */
+export class Halving {
+  /** The outcomes on each rung, best first; equal ones in the order of their runs. */
+  readonly #rungs: { readonly trial: number; readonly figure: number }[][];
+  /** Trials that have left each rung. */
+  readonly #gone: Set<number>[];
+  #mostTrials: number;
+  #begun = 0;
+
+  constructor(rungs: number, mostTrials: number) {
+    this.#rungs = Array.from({ length: rungs }, () => []);
+    this.#gone = Array.from({ length: rungs }, () => new Set());
+    this.#mostTrials = mostTrials;
+  }
+
+  get #top(): number {
+    return this.#rungs.length - 1;
+  }
+
+  /**
+   * The next run. None starts unless there is time for a full training. Just before that time runs out, the best waiting
+   * trial gets its full training.
+   * @param time the seconds left, and the expected seconds of a run on a rung
+   * @returns what to do, or why the search ends
+   */
+  next(time: { readonly left: number; readonly cost: (rung: number) => number }): Step | 'no time' | 'no trials' {
+    if (time.left < time.cost(this.#top)) return 'no time';
+    const step = this.#promotion() ?? this.#newTrial() ?? this.#lastTraining();
+    if (step === undefined) return 'no trials';
+    if (step.rung === this.#top || time.left - time.cost(step.rung) >= time.cost(this.#top)) return step;
+    return this.#bestWaiting() ?? { ...step, rung: this.#top };
+  }
+
+  begin({ trial, rung }: Step): void {
+    this.#begun = Math.max(this.#begun, trial);
+    for (const gone of this.#gone.slice(0, rung)) gone.add(trial);
+  }
+
+  /** Records the metric of a run on dev; higher is better. Not called for failed runs. */
+  ended({ trial, rung }: Step, figure: number): void {
+    const outcomes = this.#rungs[rung];
+    outcomes?.push({ trial, figure });
+    outcomes?.sort((a, b) => b.figure - a.figure);
+  }
+
+  closeToNew(): void {
+    this.#mostTrials = this.#begun;
+  }
+
+  #promotion(): Step | undefined {
+    for (let rung = this.#top - 1; rung >= 0; rung -= 1) {
+      const outcomes = this.#rungs[rung] ?? [];
+      const best = outcomes.slice(0, Math.floor(outcomes.length / FACTOR));
+      const next = best.find(({ trial }) => !this.#gone[rung]?.has(trial));
+      if (next !== undefined) return { trial: next.trial, rung: rung + 1 };
+    }
+    return undefined;
+  }
+
+  #newTrial(): Step | undefined {
+    return this.#begun < this.#mostTrials ? { trial: this.#begun + 1, rung: 0 } : undefined;
+  }
+
+  /** With few trials, none may be among the best third of a rung; then the best one still gets a full training. */
+  #lastTraining(): Step | undefined {
+    const [finished = []] = this.#rungs.slice(-1);
+    return finished.length === 0 ? this.#bestWaiting() : undefined;
+  }
+
+  /** The best waiting trial of the highest possible rung, for a full training. */
+  #bestWaiting(): Step | undefined {
+    for (let rung = this.#top - 1; rung >= 0; rung -= 1) {
+      const next = this.#rungs[rung]?.find(({ trial }) => !this.#gone[rung]?.has(trial));
+      if (next !== undefined) return { trial: next.trial, rung: this.#top };
+    }
+    return undefined;
+  }
 }

@@ -2,7 +2,6 @@ import type { Output, Terminal } from './terminal.js';
 
 /** What a command of `orchard` consists of. A new command is a file in commands/ and a line in commands.ts. */
 
-/** An argument or option of a command. */
 export interface Parameter<Value = unknown> {
   /**
    * As help shows it. An argument: `<model>` is required, `[model]` is optional, `[texts...]` takes any number. An
@@ -11,7 +10,6 @@ export interface Parameter<Value = unknown> {
   readonly usage: string;
   /** For help, with the default in brackets. */
   readonly description: string;
-  /** The only values allowed. */
   readonly choices?: readonly string[];
   /** Values that a shell completes in addition to files; others are allowed too. */
   readonly suggestions?: readonly string[];
@@ -28,12 +26,10 @@ export interface Parameter<Value = unknown> {
 /** By key: the name of an argument, or that of an option in camel case. */
 type Parameters = Readonly<Record<string, Parameter>>;
 
-/** The values of a command's parameters. */
 export type Settings<From extends Parameters> = {
   readonly [Key in keyof From]: ReturnType<From[Key]['parse']>;
 };
 
-/** What a command works with. */
 interface Context {
   readonly terminal: Terminal;
   readonly output: Output;
@@ -41,7 +37,6 @@ interface Context {
 
 interface Definition<From extends Parameters> {
   readonly name: string;
-  /** One line of help. */
   readonly summary: string;
   /** More help, printed after the options. Indented lines are examples and keep their line breaks. */
   readonly details?: string;
@@ -50,7 +45,6 @@ interface Definition<From extends Parameters> {
   readonly run: (context: Context & { readonly settings: Settings<From> }) => Promise<void>;
 }
 
-/** A command, as help, completion and the parser use it. */
 export interface Command extends Omit<Definition<Parameters>, 'run'> {
   /** Subcommands. A command that has any does nothing itself. */
   readonly commands?: readonly Command[];

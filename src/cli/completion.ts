@@ -1,17 +1,13 @@
 import { type Command, isOption, type Parameter } from './command.js';
 import { commands } from './commands.js';
-import { commonOptions } from './program.js';
+import { commonOptions } from './orchard.js';
 
-/** Completion scripts for shells. */
-
-/** The script for a shell. */
 export function completionScript(shell: 'bash' | 'zsh' | 'fish'): string {
   return scripts[shell](completedCommands(commands));
 }
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-/** An option, as a shell completes it. */
 interface CompletedOption {
   /** `-k`, if there is one. */
   readonly short: string | undefined;
@@ -23,7 +19,6 @@ interface CompletedOption {
   readonly choices: readonly string[];
 }
 
-/** A command, as a shell completes it. */
 interface CompletedCommand {
   /** `models pull` */
   readonly path: string;
@@ -34,7 +29,6 @@ interface CompletedCommand {
   readonly words: readonly string[];
 }
 
-/** Every command and subcommand, with all that may follow it. */
 function completedCommands(from: readonly Command[], above = ''): readonly CompletedCommand[] {
   return from.flatMap((each) => {
     const { name, summary, commands: below = [] } = each;
@@ -142,7 +136,6 @@ if [[ $funcstack[1] == _orchard ]]; then _orchard "$@"; else compdef _orchard or
 `;
 }
 
-/** Offers subcommands until one is typed. */
 function nestedCase({ path, below }: CompletedCommand): string {
   return `    ${path})
       if (( CURRENT == 3 )); then
@@ -174,7 +167,6 @@ function described(name: string, summary: string): string {
   return zshWord(`${name}:${summary.replaceAll('\\', '\\\\').replaceAll(':', '\\:')}`);
 }
 
-/** As one word of the shell. */
 function zshWord(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -215,7 +207,6 @@ function fishOption({ short, long, description, takesValue, choices }: Completed
   return parts.join(' ');
 }
 
-/** As one word of fish. */
 function fishWord(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -1,7 +1,5 @@
 import type { AverageFigures, Evaluation, LabelEvaluation } from '../api/index.js';
 
-/** How results are laid out as text. */
-
 /** 12345 → "12,345" */
 export function grouped(count: number): string {
   return count.toLocaleString('en-US');
@@ -24,7 +22,6 @@ export function alignedLines(
   return rows.map((row) => row.map(aligned).join('  ').trimEnd());
 }
 
-/** An evaluation as text: a table of classes and averages, the metrics with their intervals, confusions. */
 export async function evaluationLines(evaluation: Evaluation): Promise<readonly string[]> {
   const { evaluationFigures } = await import('../api/index.js');
   const metrics = alignedLines(
@@ -53,7 +50,6 @@ function cellsOf({ label, precision, recall, f1, support }: AverageFigures & { r
   return [label, ...[precision, recall, f1].map((figure) => figure.toFixed(4)), grouped(support)];
 }
 
-/** Pairs of labels that are listed. */
 const MAX_CONFUSIONS = 10;
 
 /** Which label was predicted for which, the most frequent first. */

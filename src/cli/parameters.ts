@@ -14,8 +14,6 @@ import { type Parameter, type Settings, UsageError } from './command.js';
 import type { Progress } from './terminal.js';
 import type { GivenTexts, TextOutput, TextSettings } from './text-input.js';
 
-/** Arguments and options: how they are declared and parsed, and those that several commands share. */
-
 type Parse<Value> = (text: string) => Value;
 
 /** A required argument. */
@@ -23,24 +21,17 @@ export function argument(usage: string, description: string): Parameter<string> 
   return { usage, description, parse: (given) => text(String(given ?? '')) };
 }
 
-/** An argument that takes any number of values. */
 export function list(usage: string, description: string): Parameter<readonly string[]> {
   return { usage, description, parse: (given) => (Array.isArray(given) ? given.map(String) : []) };
 }
 
-/** An option with a text as its value. */
 export function option(usage: string, description: string): Parameter<string | undefined>;
 /** @param parse throws a UsageError that says what to give. */
 export function option<Value>(usage: string, description: string, parse: Parse<Value>): Parameter<Value | undefined>;
 export function option(usage: string, description: string, parse: Parse<unknown> = text): Parameter {
-  return {
-    usage,
-    description,
-    parse: (given) => (given === undefined ? undefined : parse(String(given))),
-  };
+  return { usage, description, parse: (given) => (given === undefined ? undefined : parse(String(given))) };
 }
 
-/** An option or argument with a fixed set of values. */
 export function choice<const Choice extends string>(
   usage: string,
   description: string,
@@ -54,12 +45,10 @@ export function choice<const Choice extends string>(
   return { ...option(usage, description, parse), choices };
 }
 
-/** An option without a value. */
 export function flag(usage: string, description: string): Parameter<boolean> {
   return { usage, description, parse: (given) => given === true };
 }
 
-/** An option that must be given. */
 export function required<Value>(of: Parameter<Value>): Parameter<NonNullable<Value>> {
   return {
     ...of,
@@ -84,7 +73,6 @@ export function matching(pattern: RegExp, expected: string, maxLength = Number.P
   };
 }
 
-/** A parser for whole numbers within limits. */
 export function integer(least: number, most = 999_999_999): Parse<number> {
   const range = most < 999_999_999 ? `from ${least} to ${most}` : least > 0 ? `of at least ${least}` : '';
   return (typed) => {
@@ -94,12 +82,10 @@ export function integer(least: number, most = 999_999_999): Parse<number> {
   };
 }
 
-/** A parser for numbers such as 0.25 or 1e-4. */
 export function decimal(typed: string): number {
   return Number(matching(/^\d*\.?\d+(e-?\d{1,2})?$/i, 'a number')(typed));
 }
 
-/** A parser for a share of the rows. */
 function share(typed: string): number {
   const number = decimal(typed);
   if (number > 0 && number < 1) return number;
@@ -113,7 +99,6 @@ export const deviceOption = choice(
 );
 export const seedOption = option('--seed <number>', 'random seed (default: 0)', integer(0));
 
-/** A model, and how it runs. */
 export const modelParameters = {
   model: {
     ...argument('<model>', 'a model folder, a pretrained model, or owner/name from the Hugging Face cache'),
@@ -131,11 +116,9 @@ export async function openModel(
   return unwrap(loadModel(model, { signal, ...(device && { device }), ...(threads && { threads }) }));
 }
 
-/** How texts are written. */
 export const inputFormats = ['text', 'jsonl', 'csv', 'tsv'] as const;
 export type InputFormat = (typeof inputFormats)[number];
 
-/** Where texts come from, in addition to the command line. */
 export const textOptions = {
   input: option('-i, --input <file>', 'file of texts; - is standard input'),
   inputFormat: choice(
@@ -146,7 +129,6 @@ export const textOptions = {
   textColumn: option('--text-column <name>', 'column or field with the text (default: text)'),
 };
 
-/** @throws UsageError, StorageError */
 export async function openTexts(settings: TextSettings, shown: TextOutput): Promise<GivenTexts> {
   const { GivenTexts, openTextSource } = await import('./text-input.js');
   return new GivenTexts(await openTextSource(settings, shown.terminal), shown);
@@ -158,7 +140,6 @@ export const devFractionOption = option(
   share,
 );
 
-/** The names of the columns in a file of rows. */
 export const columnOptions = {
   textColumn: option('--text-column <name>', 'column of the text: classification, entities (default: text)'),
   labelColumn: option('--label-column <name>', 'column of the label: classification (default: label)'),
@@ -171,7 +152,6 @@ export function columnsOf(settings: Settings<typeof columnOptions>): NonNullable
   return { text: textColumn, label: labelColumn, question: questionColumn, passage: passageColumn };
 }
 
-/** What every command that trains takes. */
 export const trainingParameters = {
   data: argument('<data>', 'training data: a file of rows, a dataset archive, or the URL of an archive'),
   type: choice('-t, --type <type>', 'task of the model (default: inferred from the rows)', modelTypes),
@@ -196,7 +176,6 @@ export const trainingParameters = {
   threads: modelParameters.threads,
 };
 
-/** Options of the library's `train`, except what to train on. */
 export function trainingOptions(settings: Settings<typeof trainingParameters>) {
   const { data, textColumn, labelColumn, questionColumn, passageColumn, ...options } = settings;
   return { ...options, columns: columnsOf(settings) } satisfies TrainOptions;
@@ -222,7 +201,6 @@ export const schemaOption = option(
   matching(/^[a-z_][a-z0-9_]{0,39}$/, 'at most 40 of a–z, 0–9 and _, not starting with a digit'),
 );
 
-/** Where a service has its data. */
 export const serviceDataOptions = {
   data: option('--data <folder>', 'data folder of orchard serve (default: ./orchard-data)'),
   database: databaseOption,

@@ -3,9 +3,6 @@ import type { Readable, Writable } from 'node:stream';
 import { ValidationError } from '../contract/index.js';
 import { grouped } from './format.js';
 
-/** What a command reads and writes, and how it is interrupted. */
-
-/** A stream that may be a person's terminal. */
 interface MayBeTerminal {
   readonly isTTY?: boolean;
   /** Characters per line of a terminal. */
@@ -24,7 +21,6 @@ export interface Terminal {
 export class Output {
   readonly #terminal: Terminal;
   readonly #closing = new AbortController();
-  /** Whether results and failures are written as JSON. */
   readonly isJson: boolean;
   #hasFailed = false;
 
@@ -40,7 +36,6 @@ export class Output {
     return this.#closing.signal;
   }
 
-  /** Whether a person reads the results. */
   get isTerminal(): boolean {
     return this.#terminal.stdout.isTTY === true;
   }
@@ -79,11 +74,7 @@ export class Output {
     this.#terminal.stderr.write(`${text}\n`);
   }
 
-  /**
-   * A text that has no result: the command goes on, and its exit code is 1.
-   * @param source what the line belongs to, for the message: `texts.csv line`
-   * @param isJson whether a line of JSON replaces the result
-   */
+  /** A text that has no result: the exit code becomes 1. @param source for the message: `texts.csv line` */
   async problem(source: string, line: number, error: string, isJson = this.isJson): Promise<void> {
     this.fail();
     this.warn(`${source} ${grouped(line)}: ${error}`);
@@ -98,9 +89,7 @@ export class Output {
 }
 
 const BAR_WIDTH = 24;
-/** Shortest time between two drawings of the bar. */
 const REDRAW_MS = 100;
-/** Returns to the beginning of the line and clears it. */
 const CLEAR = '\r\u001B[K';
 
 /** A progress bar on standard error, drawn only if that is a terminal. */
@@ -128,7 +117,6 @@ export class Progress {
     this.#stderr.write(CLEAR + `${bar}${label}`.slice(0, width - 1));
   }
 
-  /** Clears the line for other output, or at the end. */
   clear(): void {
     if (this.#isShown && this.#drawnAt > 0) this.#stderr.write(CLEAR);
     this.#drawnAt = 0;
@@ -155,11 +143,7 @@ export async function interruptible<Value>(work: (signal: AbortSignal) => Promis
   }
 }
 
-/**
- * Asks on the terminal before something is removed.
- * @param expected the answer that confirms
- * @throws ValidationError for another answer, or without a terminal
- */
+/** @throws ValidationError for an answer other than `expected`, or without a terminal */
 export async function confirm({ stdin, stderr }: Terminal, warning: string, expected: string): Promise<void> {
   if (!stdin.isTTY) throw refusal('--yes', `${warning} Add --yes, because there is no terminal to ask on`);
   const { createInterface } = await import('node:readline/promises'); // help does not need it

@@ -8,20 +8,16 @@ import { grouped } from './format.js';
 import type { InputFormat } from './parameters.js';
 import type { Output, Progress, Terminal } from './terminal.js';
 
-/** The texts that a command works on: how they are read, and reported if they can't be. Loaded when a command runs. */
-
 /** A text with the line on which it begins. */
 interface GivenText {
   readonly line: number;
   readonly text: string;
 }
 
-/** A text that was given, or why there is none. */
 export type InputText = GivenText | { readonly line: number; readonly problem: string };
 
 type InputTexts = AsyncGenerator<InputText, void, undefined>;
 
-/** What the user says of the texts to read. */
 export interface TextSettings {
   /** Typed on the command line. */
   readonly texts?: readonly string[] | undefined;
@@ -31,7 +27,6 @@ export interface TextSettings {
   readonly textColumn?: string | undefined;
 }
 
-/** Where problems and progress are shown. */
 export interface TextOutput {
   readonly terminal: Terminal;
   readonly output: Output;
@@ -40,7 +35,6 @@ export interface TextOutput {
   readonly isJson?: boolean;
 }
 
-/** Where texts come from. */
 interface TextSource {
   readonly entries: InputTexts;
   /** What the lines are of, for messages. */
@@ -87,7 +81,6 @@ export class GivenTexts {
     return first;
   }
 
-  /** Reports what could not be read, up to the next text. */
   async reportProblems(): Promise<void> {
     for (let first = this.#waiting[0]; first !== undefined && 'problem' in first; first = this.#waiting[0]) {
       this.#waiting.shift();
@@ -95,7 +88,6 @@ export class GivenTexts {
     }
   }
 
-  /** Reports that the text of a line has no result. */
   async problem(line: number, message: string): Promise<void> {
     const { output, progress, isJson } = this.#shown;
     progress?.clear();
@@ -114,10 +106,7 @@ export class GivenTexts {
   }
 }
 
-/**
- * The texts on the command line, else of a file, else of standard input.
- * @throws UsageError for both of the first; StorageError if the file does not exist
- */
+/** @throws UsageError for texts and an input at once; StorageError if the file does not exist */
 export async function openTextSource(
   { texts = [], input, inputFormat: format, textColumn: column = 'text' }: TextSettings,
   { stdin, stderr }: Terminal,
@@ -174,24 +163,23 @@ const BY_ENDING: Readonly<Record<string, InputFormat>> = {
   '.tsv': 'tsv',
 };
 
-/** By the ending of the file's name; text for others. */
 function formatOfFile(path: string): InputFormat {
   return BY_ENDING[extname(path).toLowerCase()] ?? 'text';
-}
-
-/** How a stream of texts is read. */
-interface TextStream {
-  readonly bytes: AsyncIterable<Uint8Array>;
-  readonly format: InputFormat;
-  /** Of a table or of JSON objects: the field that has the text. */
-  readonly column: string;
 }
 
 /**
  * Reads texts in bounded memory. Blank lines are skipped. What can't be read is a problem in its place, and the next
  * lines go on; a table whose header lacks the column, or whose quoting is broken, ends there.
  */
-export async function* textsOf({ bytes, format, column }: TextStream): InputTexts {
+export async function* textsOf({
+  bytes,
+  format,
+  column,
+}: {
+  bytes: AsyncIterable<Uint8Array>;
+  format: InputFormat;
+  column: string;
+}): InputTexts {
   const lines = linesOf(bytes);
   if (format === 'csv' || format === 'tsv') return yield* textsOfColumn(recordsOf(lines, format), column);
   for await (const some of lines) {
@@ -229,7 +217,6 @@ function brokenLine({ number: line, problem: { found, expected } }: BrokenLine):
   return { line, problem: `${found}; expected ${expected}` };
 }
 
-/** Of a line of JSON: a string, or an object with one. */
 function textIn(json: string, column: string): { readonly text: string } | { readonly problem: string } {
   let value: unknown;
   try {

@@ -6,8 +6,6 @@ import { Refusal } from './refusal.js';
 import type { HandlerEnvironment, Route } from './route.js';
 import type { OperatorServices } from './services.js';
 
-/** Who may send requests, and how many. */
-
 export interface Admission {
   readonly authenticate: Authenticate;
   /** Counts the requests of each account. Default: no limit. */
@@ -51,7 +49,6 @@ export async function waitAfter(counting: Promise<unknown>): Promise<number | un
   }
 }
 
-/** A 429 that says when to try again. */
 export function tooMany(problem: string, type: string, waitMs: number): Refusal {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
   const detail = [{ loc: ['header', 'x-api-key'], msg: `${problem}; try again in ${seconds} s`, type }];

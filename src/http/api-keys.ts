@@ -86,7 +86,6 @@ function sha256(apiKey: string): Buffer {
   return createHash('sha256').update(apiKey).digest();
 }
 
-/** The keys in a file. @throws StorageError, ValidationError */
 export async function readKeyFile(path: string): Promise<StoredKey[]> {
   return parseStoredKeys(await named(path, readFile(path, 'utf8')));
 }

@@ -10,7 +10,6 @@ import type { ReadinessCheck } from './probes.js';
 import { type CalendarQuota, calendarQuota, periodOf, type Quota } from './quota.js';
 import { type OperatorServices, operatorServices } from './services.js';
 
-/** The limits of a service. */
 export interface LimitSettings {
   /** Maximum requests of an account. Default: no limit. */
   readonly requestsPerMinute?: number | undefined;
@@ -32,7 +31,6 @@ export interface Backend {
   /** Decides which process trains a job. Without one, the trainers of this process run all jobs. */
   readonly queue?: SharedJobQueue;
   limiters(settings: LimitSettings): Limiters;
-  /** Removes the counts of an account. */
   forget(app_id: string): Promise<void>;
   readonly checks: readonly ReadinessCheck[];
   close(): Promise<void>;
@@ -149,10 +147,7 @@ export interface DataPlace {
   readonly schema?: string | undefined;
 }
 
-/**
- * Works as an operator on the data of a service, which may be running.
- * @throws ValidationError for a folder without data, StorageError, and errors of the work
- */
+/** Works on the data of a service, which may be running. @throws ValidationError for a folder without data */
 export async function withOperator<Value>(
   { data, database, schema }: DataPlace,
   work: (operator: OperatorServices) => Promise<Value>,
@@ -166,10 +161,7 @@ export async function withOperator<Value>(
   }
 }
 
-/**
- * Copies the jobs and models of a folder into an empty schema of a database, and compares both by hash.
- * @throws ValidationError for a folder without data, StorageError
- */
+/** Copies a folder into an empty schema, compares both by hash. @throws ValidationError for a folder without data */
 export async function copyToDatabase({
   data,
   database,

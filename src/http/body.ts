@@ -96,7 +96,6 @@ function tooSlow(bodyTimeoutMs: number): Refusal {
   return new Refusal(408, [{ loc: ['body'], msg, type: 'too_slow' }], { headers: HANG_UP });
 }
 
-/** The rest of the body is not read. */
 const HANG_UP = { connection: 'close' };
 
 /**

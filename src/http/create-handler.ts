@@ -1,17 +1,23 @@
-import { type Context, Hono } from 'hono';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { etag } from 'hono/etag';
 import { requestId } from 'hono/request-id';
+import { secureHeaders } from 'hono/secure-headers';
 import { Registry } from 'prom-client';
+import * as z from 'zod';
+import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
+import { inferenceResultSchema, modelRecordSchema, paginationSchema } from '../contract/index.js';
+import { ownFile } from '../system/index.js';
 import { type Admission, admit, type OperatorAccess } from './admission.js';
 import { type BodyLimits, readBody } from './body.js';
-import { observe } from './observe.js';
-import { openApiDocument } from './open-api.js';
-import { addProbes, type ProbeOptions } from './probes.js';
+import { addProbes, observe, type ProbeOptions } from './probes.js';
 import type { Quota } from './quota.js';
-import { Refusal, refusalOf } from './refusal.js';
-import type { Connection, HandlerEnvironment, Route } from './route.js';
+import { Refusal, type RefusalStatus, refusalOf, statuses } from './refusal.js';
+import type { Connection, Failure, HandlerEnvironment, Route } from './route.js';
 import { documentedRoutes, optionalRoutes } from './routes.js';
+import { errorSchema, jobSchema, problemSchema } from './schemas.js';
 import type { Services } from './services.js';
-import { pageFiles, referencePage, staticFiles } from './static-files.js';
 
 export interface HandlerOptions extends Services, Admission, OperatorAccess, ProbeOptions {
   /**
@@ -33,7 +39,6 @@ export type Handler = (request: Request, connection?: Connection) => Promise<Res
 const DEFAULT_MAX_BODY_BYTES = 2 ** 20;
 const DEFAULT_BODY_TIMEOUT_MS = 10_000;
 
-/** Methods by path. */
 type Methods = Record<string, readonly string[]>;
 
 const probeMethods: Methods = { '/health': ['GET'], '/ready': ['GET'], '/metrics': ['GET'] };
@@ -45,11 +50,7 @@ const probeMethods: Methods = { '/health': ['GET'], '/ready': ['GET'], '/metrics
 export function createHandler(options: HandlerOptions): Handler {
   const { page, operator, authenticateOperator, maxUploadBytes } = options;
   const documented = documentedRoutes();
-  const isOperated = operator !== undefined && authenticateOperator !== undefined;
-  const routes = [
-    ...documented,
-    ...optionalRoutes({ page, maxUploadBytes, operator: isOperated ? operator : undefined }),
-  ];
+  const routes = [...documented, ...optionalRoutes(page, authenticateOperator && operator, maxUploadBytes)];
   const document = JSON.stringify(openApiDocument(documented, options));
   return handlerOf(options, 'there is no such path; see /docs', (app) => {
     for (const route of routes) addRoute(app, route, options);
@@ -135,3 +136,245 @@ function refuse(context: Context<HandlerEnvironment>, { status, detail, cause, d
   if (cause !== undefined) context.set('failure', cause);
   return context.json({ detail, ...(data !== undefined && { data }) }, status, headers);
 }
+
+interface Content {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The hash of the bytes, in quotes. */
+  readonly tag: string;
+}
+
+interface StaticFile {
+  readonly path: string;
+  readonly type: string;
+  /** Default: browsers ask each time whether it has changed. */
+  readonly cacheControl?: string;
+  /** Called once, and again only if it failed. */
+  readonly read: () => Promise<string | Uint8Array>;
+}
+
+/** Bytes written to a connection at a time, which bounds the memory of one that does not read. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** Nothing from other servers, no inline scripts or styles. */
+const strictPolicy = {
+  defaultSrc: ["'self'"],
+  baseUri: ["'none'"],
+  formAction: ["'none'"],
+  frameAncestors: ["'none'"],
+  objectSrc: ["'none'"],
+};
+
+/**
+ * Serves files from memory; all requests share them.
+ * @param policy is added to the content security policy, which allows only this server.
+ */
+export function staticFiles(files: readonly StaticFile[], policy: Readonly<Record<string, string[]>> = {}): Hono {
+  const app = new Hono();
+  // The proxy decides whether to require TLS.
+  const headers = secureHeaders({
+    contentSecurityPolicy: { ...strictPolicy, ...policy },
+    strictTransportSecurity: false,
+  });
+  for (const file of files) app.get(file.path, headers, etag(), sending(file));
+  return app;
+}
+
+function sending({ read, type, cacheControl = 'no-cache' }: StaticFile): MiddlewareHandler {
+  let content: Promise<Content> | undefined;
+  return async (context) => {
+    content ??= read().then(contentOf);
+    const { bytes, tag } = await content.catch((thrown: unknown) => {
+      content = undefined;
+      throw thrown;
+    });
+    const headers = { 'content-type': type, 'cache-control': cacheControl, etag: tag };
+    if (bytes.byteLength <= CHUNK_BYTES) return context.body(bytes, { headers });
+    const length = String(bytes.byteLength);
+    return context.body(inChunks(bytes), { headers: { ...headers, 'content-length': length } });
+  };
+}
+
+function contentOf(text: string | Uint8Array): Content {
+  const bytes = new Uint8Array(Buffer.from(text));
+  return { bytes, tag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
+}
+
+function inChunks(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let sent = 0;
+  return new ReadableStream({
+    pull(controller) {
+      const chunk = bytes.subarray(sent, sent + CHUNK_BYTES);
+      sent += chunk.byteLength;
+      if (chunk.byteLength > 0) controller.enqueue(chunk);
+      if (sent >= bytes.byteLength) controller.close();
+    },
+  });
+}
+
+const HTML = 'text/html; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+function pageFiles(): Hono {
+  return staticFiles([
+    { path: '/', type: HTML, read: () => pageFile('index.html') },
+    { path: '/page/page.js', type: SCRIPT, read: () => pageFile('page.js') },
+    { path: '/page/style.css', type: CSS, read: () => pageFile('style.css') },
+    { path: '/page/icon.svg', type: 'image/svg+xml', read: () => pageFile('icon.svg') },
+    { path: '/page/licences.txt', type: 'text/plain; charset=utf-8', read: () => pageFile('licences.txt') },
+  ]);
+}
+
+/** @throws InstallationError if the page was not built, or is missing from a bundle */
+async function pageFile(name: string): Promise<string> {
+  const script = ownFile('page/page.js', () => new URL(/* webpackIgnore: true */ './page/page.js', import.meta.url));
+  return readFile(new URL(name, script), 'utf8');
+}
+
+const REFERENCE_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width">
+  <title>Text Model Training and Inference Service</title>
+  <link rel="icon" href="data:,">
+  <link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+  <div id="reference"></div>
+  <script src="/docs/swagger-ui-bundle.js"></script>
+  <script src="/docs/start.js"></script>
+</body>
+</html>
+`;
+/** In a separate file, because the page's policy forbids inline scripts. */
+const START = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#reference', validatorUrl: null });\n`;
+
+/** Swagger UI uses style attributes, and its icons are data: URLs. */
+const referencePolicy = { styleSrc: ["'self'", "'unsafe-inline'"], imgSrc: ["'self'", 'data:'] };
+
+/** The API reference: Swagger UI on /openapi.json, without requests to other servers. */
+function referencePage(): Hono {
+  const cacheControl = 'max-age=3600';
+  const bundle = 'swagger-ui-bundle.js';
+  return staticFiles(
+    [
+      { path: '/', type: HTML, read: async () => REFERENCE_PAGE },
+      { path: '/start.js', type: SCRIPT, cacheControl, read: async () => START },
+      { path: '/swagger-ui.css', type: CSS, cacheControl, read: () => referenceFile('swagger-ui.css') },
+      { path: `/${bundle}`, type: SCRIPT, cacheControl, read: () => referenceFile(bundle) },
+    ],
+    referencePolicy,
+  );
+}
+
+/** The build copies the files of Swagger UI. @throws InstallationError if a bundle left them out */
+async function referenceFile(name: string): Promise<Uint8Array> {
+  const source = () => new URL(/* webpackIgnore: true */ './reference/swagger-ui-bundle.js', import.meta.url);
+  return readFile(new URL(name, ownFile('reference/swagger-ui-bundle.js', source)));
+}
+
+/** Version of the interface, not of this package (docs/service.md). */
+const INTERFACE_VERSION = '1.0';
+
+/** Limits of the service: undefined for no limit. */
+export interface DocumentedLimits {
+  readonly rateLimiter?: unknown;
+  readonly wrongKeyLimiter?: unknown;
+  readonly quota?: unknown;
+}
+
+export function openApiDocument(
+  routes: readonly Route[],
+  limits: DocumentedLimits = {},
+): ReturnType<typeof createDocument> {
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const route of routes) {
+    paths[route.path] = {
+      ...paths[route.path],
+      [route.method.toLowerCase()]: operationObject(route, limits),
+    };
+  }
+  return createDocument(
+    {
+      openapi: '3.1.1',
+      info: {
+        title: 'Text Model Training and Inference Service',
+        version: INTERFACE_VERSION,
+        description: 'Train text models on your own data; classify text, find entities, rank passages.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: '/' }],
+      security: [{ apiKey: [] }],
+      tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+      paths,
+      components: {
+        securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
+        schemas: {
+          Problem: problemSchema,
+          Error: errorSchema,
+          ModelRecord: modelRecordSchema,
+          TrainingJobInformation: jobSchema,
+          InferenceResult: inferenceResultSchema,
+          Pagination: paginationSchema,
+        },
+      },
+    },
+    { reused: 'inline' },
+  );
+}
+
+function operationObject(route: Route, limits: DocumentedLimits): ZodOpenApiOperationObject {
+  const { id, tag, summary, input, output } = route;
+  const { path, query, header, body } = input.shape;
+  const failures = [...failuresOf(route, limits)];
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    requestParams: { ...(path && { path }), query, ...(header && { header }) },
+    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    responses: {
+      200: { description: 'Success', content: { 'application/json': { schema: output ?? z.unknown() } } },
+      ...Object.fromEntries(failures.map(([status, reasons]) => [status, failureObject(reasons)])),
+    },
+  };
+}
+
+function failureObject(reasons: readonly string[]) {
+  return { description: reasons.join('; '), content: { 'application/json': { schema: errorSchema } } };
+}
+
+export function failuresOf(
+  { input, needsPro, runsModels, failures = [] }: Route,
+  { rateLimiter, wrongKeyLimiter, quota }: DocumentedLimits,
+): ReadonlyMap<RefusalStatus, readonly string[]> {
+  const found = new Map<RefusalStatus, string[]>();
+  const add = (status: RefusalStatus, reason: string) => found.set(status, [...(found.get(status) ?? []), reason]);
+  add(401, 'The API key is missing or invalid');
+  if (needsPro) add(statuses.tier, reasons.tier);
+  if (input.shape.body !== undefined) {
+    add(400, 'The body is incomplete');
+    add(408, 'The body did not arrive in time');
+    add(413, 'The body is too large');
+    add(415, 'The body is not application/json');
+  }
+  add(422, 'The request does not validate');
+  for (const failure of failures) add(statuses[failure], reasons[failure]);
+  if (rateLimiter !== undefined) add(429, 'Too many requests');
+  if (wrongKeyLimiter !== undefined) add(429, 'Too many wrong API keys');
+  if (quota !== undefined && runsModels) add(429, 'The inference calls of the account are used up');
+  add(500, 'Internal error');
+  if (runsModels) add(503, 'Too many queries are waiting; see retry-after');
+  add(503, 'The service is shutting down, or its data is unavailable');
+  return found;
+}
+
+const reasons: Readonly<Record<Failure, string>> = {
+  tier: 'The subscription tier does not include this',
+  not_found: 'No such model or job for this account',
+  model_not_ready: 'The model is not READY',
+  transition: 'The job has already ended',
+  queue_full: 'Too many jobs of the account are waiting',
+  model_download: 'The model could not be downloaded',
+};

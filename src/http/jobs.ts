@@ -71,17 +71,13 @@ export function jobStream(context: Context<HandlerEnvironment>, trainer: Trainer
       for await (const event of watched(trainer, id, gone.signal)) await send(event);
     } catch (thrown) {
       const { detail } = refusalOf(thrown, context.get('route')?.places);
-      await send({
-        event: 'failed',
-        data: { detail: detail.map((each) => ({ ...each, loc: [...each.loc] })) },
-      });
+      await send({ event: 'failed', data: { detail: detail.map((each) => ({ ...each, loc: [...each.loc] })) } });
     } finally {
       clearInterval(heartbeat);
     }
   });
 }
 
-/** @throws OrchardError */
 async function* watched(
   trainer: TrainerService,
   id: string,

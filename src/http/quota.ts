@@ -39,7 +39,6 @@ const SAVE_AFTER_MS = 1000;
 
 const savedSchema = z.object({ period: z.string(), calls: z.number() });
 
-/** The inference calls of an account in a period. */
 interface Count {
   readonly period: string;
   /** As last read from the storage. */
@@ -160,10 +159,7 @@ export function periodOf(ms: number, per: 'day' | 'month'): { readonly name: str
     : { name: now.toISOString().slice(0, 10), endsAt: Date.UTC(year, month, day + 1) };
 }
 
-/**
- * Counts the calls and answers. Calls that are not answered are given back.
- * @throws Refusal 429 if the quota is used up
- */
+/** Counts the calls and answers; unanswered calls are given back. @throws Refusal 429 if the quota is used up */
 export async function withinQuota<Answer>(
   quota: Quota | undefined,
   { app_id }: Account,

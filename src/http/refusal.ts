@@ -16,7 +16,6 @@ export class Refusal extends Error {
   readonly headers: RefusalOptions['headers'];
   readonly data: unknown;
 
-  /** @param detail what is wrong. */
   constructor(
     readonly status: RefusalStatus,
     readonly detail: readonly ValidationProblem[],
@@ -31,7 +30,6 @@ export class Refusal extends Error {
 /** A path into a request: `['body', 'queries', 3]`. */
 export type Place = ValidationProblem['loc'];
 
-/** The status of each error of the library. */
 export const statuses = {
   validation: 422,
   dataset: 422,
@@ -60,11 +58,9 @@ export const statuses = {
 export interface Places {
   /** What the paths of a ValidationError are relative to. */
   readonly input: 'query' | 'body';
-  /** What names the model or job. */
   readonly subject: Place;
 }
 
-/** For a path that does not call the library. */
 const nowhere: Places = { input: 'query', subject: [] };
 
 /** A database that restarts is usually back after some seconds. */

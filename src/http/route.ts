@@ -14,7 +14,6 @@ export interface Connection {
   readonly remoteAddress?: string | undefined;
 }
 
-/** What the parts of the handler share about a request. */
 export interface HandlerEnvironment {
   readonly Bindings: Connection;
   readonly Variables: RequestIdVariables & {
@@ -34,11 +33,9 @@ type InputSchema = z.ZodObject<{
   query: z.ZodObject;
   /** Names in lower case. Other headers are ignored. */
   header?: z.ZodObject;
-  /** A JSON body. */
   body?: z.ZodType;
 }>;
 
-/** What a request contains, unchecked. */
 interface RawInput {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
@@ -46,7 +43,6 @@ interface RawInput {
   readonly body: unknown;
 }
 
-/** Who sends a request. */
 interface Caller {
   readonly account: Account;
   /** Fires when the client has gone. */
@@ -61,13 +57,11 @@ interface Definition<Input extends InputSchema> {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** With the names of its parameters: `/trainer/language/models/{model_id}`. */
   readonly path: `/${string}`;
-  /** The operation id in the OpenAPI document. */
   readonly id: string;
   readonly tag: 'trainer' | 'predictor' | 'batch predictor' | 'medley' | 'page' | 'operator';
   readonly summary: string;
   readonly needsPro?: true;
   readonly input: Input;
-  /** What a success contains, for a JSON answer. */
   readonly output?: z.ZodType;
   readonly failures?: readonly Failure[];
   /** What the request counts for a quota, if models run: each query of a batch is a call, a long query several. */
@@ -76,10 +70,8 @@ interface Definition<Input extends InputSchema> {
   readonly answer: (services: Services, caller: Caller, input: z.infer<Input>) => Promise<object>;
 }
 
-/** Everything about a route, for the router and for the OpenAPI document. */
 export interface Route extends Omit<Definition<InputSchema>, 'answer' | 'inferenceCalls'> {
   readonly places: Places;
-  /** Whether it counts for a quota. */
   readonly runsModels: boolean;
   /** Checks the input, counts for the quota, and answers. @throws Refusal, OrchardError */
   readonly handle: (

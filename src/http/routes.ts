@@ -13,14 +13,10 @@ export function documentedRoutes(): readonly Route[] {
 }
 
 /** Those that depend on what the service offers. */
-export function optionalRoutes({
-  page,
-  operator,
-  maxUploadBytes,
-}: {
-  readonly page?: PageServices | undefined;
-  readonly operator?: OperatorServices | undefined;
-  readonly maxUploadBytes?: number | undefined;
-}): readonly Route[] {
+export function optionalRoutes(
+  page: PageServices | undefined,
+  operator: OperatorServices | undefined,
+  maxUploadBytes: number | undefined,
+): readonly Route[] {
   return [...(page ? pageRoutes(page, maxUploadBytes) : []), ...(operator ? operatorRoutes(operator) : [])];
 }

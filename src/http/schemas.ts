@@ -11,8 +11,6 @@ import {
   trainingJobInformationSchema,
 } from '../contract/index.js';
 
-/** Requests and answers: what they add to the objects of the contract. */
-
 export const problemSchema = z.strictObject({
   loc: z
     .array(z.union([z.string(), z.int()]))
@@ -76,7 +74,6 @@ const warningSchema = z.strictObject({
   message: z.string(),
 });
 
-/** The job information, with the error and the warnings of the dataset if there are any. */
 export const jobSchema = trainingJobInformationSchema.extend({
   error: jobErrorSchema.optional().meta({ description: 'Why the job ended in ERROR.' }),
   warnings: z
@@ -120,22 +117,18 @@ export const explanationSchema = z.strictObject({
   metadata: metadataSchema,
 });
 
-/** The pretrained models for the page, and how the answers of each type of model are shown. */
 export const pageModelsSchema = z.strictObject({
   data: z.array(z.strictObject({ name: z.string(), type: modelTypeSchema })),
   answer_views: z.record(z.string(), z.enum(answerViews)),
 });
 
-/** The progress of a running job. */
 export interface JobProgress {
   /** download, read, prepare, train, evaluate or export. */
   readonly phase: string;
   /** Completed share of the whole job, 0 to 1. */
   readonly fraction: number;
-  /** Completed epochs. */
   readonly epoch: number;
   readonly epochs: number;
-  /** Completed optimizer steps. */
   readonly step: number;
   readonly steps: number;
   /** Mean training loss of the current epoch; absent before the first step. */

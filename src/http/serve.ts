@@ -15,7 +15,6 @@ type Answer = (incoming: IncomingMessage, response: ServerResponse) => Promise<v
 const MAX_PIPELINED = 16;
 
 interface Connection {
-  /** The answer being sent. */
   current: ServerResponse | undefined;
   readonly waiting: [incoming: IncomingMessage, response: ServerResponse][];
 }
@@ -39,7 +38,6 @@ class Connections {
     server.setTimeout(limits.stallTimeoutMs, (socket) => this.#stalled(socket));
   }
 
-  /** The answer being sent on a connection, if any. */
   answering(socket: Socket): ServerResponse | undefined {
     return this.#open.get(socket)?.current;
   }
@@ -121,16 +119,12 @@ class Connections {
 
 // Answers to requests that never reach the handler. They have a `detail` too.
 
-/** By error code of Node. */
 const brokenRequests: Readonly<Record<string, readonly [status: string, msg: string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the headers of the request are too large'],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not arrive in time'],
 };
 
-/**
- * Answers an invalid HTTP message, and closes the connection.
- * @param answering the answer being sent on the connection, if any: nothing may come between its pieces
- */
+/** @param answering the answer being sent on the connection, if any: nothing may come between its pieces */
 function answerBrokenRequest(
   { code = '' }: NodeJS.ErrnoException,
   socket: Duplex,

@@ -23,8 +23,6 @@ import { CONFIG_FILE, catalogueModels, type ModelLoader, modelFolderConfig, read
 import type { Storage } from '../storage/index.js';
 import { DatasetUploads, type UploadLimits, uploadReadingHost } from './uploads.js';
 
-/** The classes of the library behind the service, and what the page and operators need in addition. */
-
 export type TrainerService = Pick<
   Trainer,
   | 'createTrainingJob'
@@ -159,12 +157,7 @@ export function accountServices({
         }
       },
     },
-    operator: operatorServices({
-      storage,
-      trainerOf: trainers.madeFor,
-      queue: trainerOptions.queue,
-      forget,
-    }),
+    operator: operatorServices({ storage, trainerOf: trainers.madeFor, queue: trainerOptions.queue, forget }),
     async close() {
       await Promise.all([trainers.close(), predictors.close(), medleys.close()]);
       await Promise.all([inference.close(), uploads.close(), host.close()]);
@@ -189,7 +182,6 @@ function perAccount<T extends { close(): Promise<void> }>(create: (account: Acco
   };
 }
 
-/** In the order of docs/service.md. Never rejects. */
 async function installedModels(loader: ModelLoader): Promise<readonly InstalledModel[]> {
   const found = await Promise.all(
     pretrainedModelNames.map(async (name) => {

@@ -5,7 +5,7 @@ import type { TrainingHost, TrainingIsolation } from '../training/index.js';
 import { hashedKeys, type StoredKey } from './api-keys.js';
 import { type Backend, databaseBackend, folderBackend, type LimitSettings } from './backends.js';
 import { createHandler, type Handler, probeHandler } from './create-handler.js';
-import type { AccessLogEntry } from './observe.js';
+import type { AccessLogEntry } from './probes.js';
 import { readinessOf } from './probes.js';
 import { type RunningServer, serve } from './serve.js';
 import { type AccountServices, accountServices } from './services.js';
@@ -14,31 +14,20 @@ import { uploadReadingHost } from './uploads.js';
 /** A whole service. docs/http.md describes each option. */
 interface ServiceOptions extends LimitSettings {
   readonly host: string;
-  /** 0 takes a free port. */
   readonly port: number;
   /** The folder of jobs and models; with a database, a local cache. */
   readonly data: string;
-  /** postgres://…: a database for jobs and models instead of the folder. */
   readonly database?: string | undefined;
-  /** Schema in the database. Default orchard. */
   readonly schema?: string | undefined;
-  /** With a database: answer requests, train, or both. Default all. */
   readonly role?: 'api' | 'trainer' | 'all' | undefined;
-  /** With a database: maximum jobs that train here at the same time. Default 1. */
   readonly jobs?: number | undefined;
-  /** With a database: maximum connections of this process to it, at least 5. Default 11. */
   readonly connections?: number | undefined;
   readonly trustProxy: boolean;
   readonly allowPrivateAddresses: boolean;
-  /** Where training runs. */
   readonly isolation: TrainingIsolation;
-  /** Where trainings and queries are computed. */
   readonly device: Device;
-  /** Inference threads. Default 2. */
   readonly workers?: number | undefined;
-  /** Maximum queries that wait for a thread. Default 2000. */
   readonly maxWaiting?: number | undefined;
-  /** Maximum open connections. Default 1000. */
   readonly maxConnections?: number | undefined;
   readonly keys: readonly StoredKey[];
   /** Keys that may erase accounts and remove unused models. */
@@ -133,14 +122,9 @@ function startTraining(
   };
 }
 
-/** Counts the running and the ended trainings of a host. */
 function countingHost(host: TrainingHost, registry: Registry): TrainingHost {
   const registers = [registry];
-  const running = new Gauge({
-    name: 'orchard_training_runs',
-    help: 'Trainings running in this process',
-    registers,
-  });
+  const running = new Gauge({ name: 'orchard_training_runs', help: 'Trainings running in this process', registers });
   const ended = new Counter({
     name: 'orchard_training_runs_total',
     help: 'Trainings that ended in this process: done, stopped (cancelled, or left to another process) or failed',

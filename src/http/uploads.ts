@@ -39,8 +39,6 @@ import { type BodyLimits, saveBody } from './body.js';
 import { invalid, Refusal } from './refusal.js';
 import type { TrainerService } from './services.js';
 
-/** Datasets that accounts upload on the page at /. */
-
 /** Disk space for uploads, including those that are arriving. */
 export interface UploadLimits {
   /** Per account, in bytes. Default 1 GiB. */
@@ -55,7 +53,6 @@ const MAX_WAITING_UPLOADS = 3;
 const ABANDONED_AFTER_MS = 60 * 60_000;
 /** An upload is removed after this time if the process died while it created the job. */
 const ORPHANED_AFTER_MS = 24 * 60 * 60_000;
-/** How often uploads to remove are looked for. */
 const SWEEP_MS = 60_000;
 
 /**
@@ -194,7 +191,6 @@ export class DatasetUploads {
   }
 }
 
-/** The largest size that the body of a request can have. */
 function announcedBytes({ headers }: Request, { maxBodyBytes }: BodyLimits): number {
   const announced = headers.get('content-length') ?? '';
   return /^\d+$/.test(announced) ? Math.min(Number(announced), maxBodyBytes) : maxBodyBytes;
@@ -226,7 +222,6 @@ const MAX_NAME = 200;
 const TABLES = ['.csv', '.tsv', '.jsonl', '.ndjson', '.json'];
 const COLUMNS = ['.conll', '.txt', '.tsv', '.bio', '.iob'];
 
-/** Whether the body of a request is a file of rows. */
 export function hasRows({ headers }: Request): boolean {
   return (headers.get('content-type') ?? '').split(';')[0]?.trim() === 'text/plain';
 }
@@ -253,7 +248,6 @@ async function saveRows(request: Request, path: string, limits: BodyLimits): Pro
 }
 
 interface ArchiveOptions {
-  /** The folder in the zip. */
   readonly name: string;
   readonly rows: { readonly path: string };
 }

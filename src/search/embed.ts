@@ -65,7 +65,6 @@ export function embed(
 
 interface OpenEncoder<Encoder> {
   readonly encoder: Promise<Encoder>;
-  /** Calls that are using it. */
   calls: number;
 }
 
@@ -75,7 +74,6 @@ export class OpenEncoders<Encoder extends { close(): Promise<void> }> {
   readonly #opened = new Map<string, OpenEncoder<Encoder>>();
   readonly #mostIdle: number;
 
-  /** @param mostIdle number of unused encoders that stay open. */
   constructor(mostIdle: number) {
     this.#mostIdle = mostIdle;
   }
@@ -117,12 +115,10 @@ export class OpenEncoders<Encoder extends { close(): Promise<void> }> {
 /** Each open encoder takes threads, and memory for its weights. */
 const encoders = new OpenEncoders<SentenceEncoder>(2);
 
-/** How an encoder is opened. */
 export type EncoderOptions = Pick<OpenOptions, 'service' | 'signal'>;
 
 /** Turns texts into vectors of unit length, in worker threads. */
 export class SentenceEncoder {
-  /** The model that it was made from. */
   readonly name: string;
   /** A folder that {@link ofFolder} opens. */
   readonly directory: string;

@@ -1,8 +1,6 @@
 import { Bm25Index } from '../lexical/index.js';
 import { runToEnd, type Scored, type Steps, topScores } from '../system/index.js';
 
-/** How passages are ranked without training, and how likely each one answers a question. */
-
 /** English words that tell how something is asked, not what about. */
 const FUNCTION_WORDS = new Set(
   `a about all also am an and any are as at be been being but by can could did do does doing for from get gets give had has
@@ -32,7 +30,6 @@ export function sentencesOf(text: string): string[] {
   return sentences.length === 0 ? [text] : sentences;
 }
 
-/** The sentences of several passages. */
 export class PassageSentences {
   /** The sentences of all passages, one passage after another. */
   readonly texts: readonly string[];
@@ -48,7 +45,6 @@ export class PassageSentences {
     return runToEnd(PassageSentences.dividing(passages));
   }
 
-  /** Divides all passages, step by step. */
   static *dividing(passages: readonly string[]): Steps<PassageSentences> {
     const starts = new Int32Array(passages.length + 1);
     const texts: string[] = [];
@@ -61,11 +57,7 @@ export class PassageSentences {
   }
 }
 
-/**
- * The highest value among each passage's sentences. [passages]
- * @param values of all sentences.
- * @param starts as in {@link PassageSentences}.
- */
+/** The highest value among each passage's sentences. [passages] @param starts as in {@link PassageSentences} */
 export function bestSentences(values: Float32Array, starts: Int32Array): Float32Array {
   const best = new Float32Array(starts.length - 1).fill(Number.NEGATIVE_INFINITY);
   for (let passage = 0; passage < best.length; passage += 1) {
@@ -80,7 +72,6 @@ export function bestSentences(values: Float32Array, starts: Int32Array): Float32
 /** The weight of a BM25 score over all words of the question, relative to one over its content words. */
 const FUNCTION_WORD_WEIGHT = 0.6;
 
-/** The words that passages share with a question. */
 interface SharedWords {
   /** A score for each passage, 0 if no word is shared. [passages] */
   readonly byWords: Float32Array;
@@ -94,9 +85,8 @@ interface SharedWords {
  */
 export class PassageWords {
   readonly passages: Bm25Index;
-  /** The sentences of all passages, one passage after another. */
   readonly sentences: Bm25Index;
-  /** Where the sentences of each passage start, and where the last one's end. [passages + 1] */
+  /** As in {@link PassageSentences}. */
   readonly starts: Int32Array;
 
   constructor({ passages, sentences, starts }: Pick<PassageWords, 'passages' | 'sentences' | 'starts'>) {
@@ -133,7 +123,6 @@ export class PassageWords {
   }
 }
 
-/** The scores of every passage by words and by meaning. */
 export interface Evidence extends SharedWords {
   /** The cosine of the question and each passage's best sentence. [passages] */
   readonly cosines: Float32Array;
@@ -149,7 +138,6 @@ const COSINE_WEIGHT = 0.2;
  */
 const LOGISTIC = { intercept: -3.6, share: 8.14, lead: 13.1, cosineLead: 0.717 };
 
-/** The inputs of the regression for one passage. */
 interface Features {
   /** Its score by words, as a share of the best possible. */
   readonly share: number;
@@ -157,12 +145,6 @@ interface Features {
   readonly lead: number;
   /** Its cosine minus that of the best other passage, in standard deviations of all cosines. */
   readonly cosineLead: number;
-}
-
-/** A passage's position, and its features. */
-interface Ranked {
-  readonly id: number;
-  readonly features: Features;
 }
 
 /**
@@ -180,7 +162,7 @@ export function rankPassages(evidence: Evidence, k: number): Scored[] {
 }
 
 /** The order of {@link rankPassages}, with the features. */
-export function rankedPassages(evidence: Evidence, k: number): Ranked[] {
+export function rankedPassages(evidence: Evidence, k: number): { readonly id: number; readonly features: Features }[] {
   const { byWords, bestPossible, cosines } = evidence;
   const [bestWords, bestCosines] = [topScores(byWords, 2), topScores(cosines, 2)];
   const highest = bestWords[0]?.score ?? 0;

@@ -18,8 +18,6 @@ import { type EncoderOptions, SentenceEncoder } from './embed.js';
 import { bestSentences, PassageSentences, PassageWords, rankPassages } from './relevance.js';
 import type { FoundPassage, SearchCallOptions, SearchIndex } from './search.js';
 
-/** An open index: its passages, how they are searched, and its folder. */
-
 const callSchema = z.strictObject({
   k: z.int().min(1).max(1000).default(10),
   minScore: z.number().min(0).max(1).default(0),
@@ -52,7 +50,6 @@ export async function openIndex(folder: string, options: EncoderOptions): Promis
 interface IndexContent {
   readonly passages: readonly string[];
   readonly words: PassageWords;
-  /** The vectors of all sentences. */
   readonly vectors: VectorIndex;
 }
 
@@ -113,12 +110,9 @@ class OpenSearchIndex implements SearchIndex {
   }
 }
 
-/** How the folder of an index is recognized. */
 const SEARCH_FOLDER = { marker: 'search.json', noun: 'search.json of an index' };
 const ENCODER_FOLDER = 'encoder';
-/** BM25 postings of all sentences. */
 const SENTENCES_FILE = 'sentences.safetensors';
-/** Where the sentences of each passage start. */
 const STARTS_FILE = 'sentence-starts.safetensors';
 const FORMAT = 3;
 const settingsSchema = z.strictObject({ format: z.literal(FORMAT), passages: z.int(), model: z.string() });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FACTOR, Halving, rungShares, type Step } from '../../src/api/halving.js';
+import { FACTOR, Halving, rungShares, type Step } from '../../src/api/tune-model.js';
 
 /** Which trial of a search runs next. */
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Command } from '../../src/cli/command.js';
 import { commands } from '../../src/cli/commands.js';
-import { type Call, programOf } from '../../src/cli/program.js';
+import { type Call, programOf } from '../../src/cli/orchard.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { command } from './run-command.js';
 

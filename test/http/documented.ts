@@ -1,4 +1,4 @@
-import { type DocumentedLimits, failuresOf } from '../../src/http/open-api.js';
+import { type DocumentedLimits, failuresOf } from '../../src/http/create-handler.js';
 import { documentedRoutes } from '../../src/http/routes.js';
 import { errorSchema } from '../../src/http/schemas.js';
 

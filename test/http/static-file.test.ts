@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { staticFiles } from '../../src/http/static-files.js';
+import { staticFiles } from '../../src/http/create-handler.js';
 
 const LARGE = 'é'.repeat(500_000);
 const anApp = (read: () => Promise<string>) => staticFiles([{ path: '/file', type: 'text/plain', read }]);

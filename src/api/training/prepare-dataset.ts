@@ -1,12 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import * as z from 'zod';
-import { DatasetError } from '../../contract/index.js';
+import { DatasetError, type FamilyName, familyNameOf, type ModelType } from '../../contract/index.js';
 import {
   type ArchiveFolder,
   archiveFile,
   type CheckedRows,
   CONFIG_FILE,
+  counted,
   fetchDataset,
   fieldsOf,
   fileKind,
@@ -17,21 +18,100 @@ import {
   LABEL_FILE,
   openArchive,
   ProblemList,
+  quoted,
+  type RowShape,
   type RowsOrPath,
+  type RowTable,
   readArchiveConfig,
   readJsonFile,
   readLines,
   readRows,
+  rowShapes,
   splitFilesSchema,
   unzip,
   ZIP,
 } from '../../datasets/index.js';
 import { type CheckedRowSets, families, type RowSets } from '../../families/index.js';
 import type { DatasetSource } from '../../training/index.js';
-import { type FoundType, found, shapesFor, typeOfRows } from './model-type.js';
 import type { TrainSettings } from './train-options.js';
 
-/** Which type of model an archive (docs/archives.md) is for, by what is in it. */
+/** Which type of model some rows or an archive (docs/archives.md) are for, and what a training reads of them. */
+
+export interface FoundType {
+  readonly type: ModelType;
+  readonly family: FamilyName;
+  readonly typeIs: 'given' | 'inferred';
+  readonly reason: string;
+}
+
+/** The types that each shape of row can be for, the first being the one for it where nothing else is said. */
+const fitting: Readonly<Record<RowTable['checked']['shape'], readonly ModelType[]>> = {
+  label: ['binary-text-classification', 'multiclass-text-classification', 'multilabel-text-classification'],
+  labels: ['multilabel-text-classification'],
+  tags: ['named-entity-recognition', 'sequence-labeling'],
+  entities: ['named-entity-recognition', 'sequence-labeling'],
+  passage: ['question-answering'],
+  passages: ['question-answering'],
+};
+
+function shapesFor(type: ModelType): readonly RowShape[] {
+  return rowShapes.filter((shape) => fitting[shape].includes(type));
+}
+
+/** @throws ValidationError for a type that the rows don't fit, or where they don't settle it. */
+export function typeOfRows(table: RowTable, given: ModelType | undefined): FoundType {
+  const { shape } = table.checked;
+  if (given === undefined) return inferred(table);
+  if (!fitting[shape].includes(given)) {
+    const types = fitting[shape].join(', ');
+    throw invalid(['type'], `${table.origin} has rows of ${fieldsOf(shape)}, which are for ${types}, not for ${given}`);
+  }
+  return found(given, 'given', 'as asked for');
+}
+
+function found(type: ModelType, typeIs: FoundType['typeIs'], reason: string): FoundType {
+  return { type, family: familyNameOf[type], typeIs, reason };
+}
+
+function inferred({ checked, origin }: RowTable): FoundType {
+  switch (checked.shape) {
+    case 'label':
+      return typeOfLabels(
+        checked.rows.map(({ label }) => label),
+        origin,
+      );
+    case 'labels':
+      return found('multilabel-text-classification', 'inferred', 'rows have any number of labels');
+    case 'tags':
+      return found('named-entity-recognition', 'inferred', 'rows have words and a tag for each');
+    case 'entities':
+      return found('named-entity-recognition', 'inferred', 'rows have texts and the places of entities');
+    default:
+      return found('question-answering', 'inferred', 'rows have questions and passages that answer them');
+  }
+}
+
+/** @throws ValidationError where it can't be told whether a comma separates labels, or there is but one label. */
+function typeOfLabels(labels: readonly string[], origin: string): FoundType {
+  const distinct = new Set(labels);
+  const joined = [...distinct].find((label) => isListOf(label, distinct));
+  if (joined !== undefined) {
+    throw invalid(
+      ['type'],
+      `${origin} has the label ${quoted(joined)}, which may be one label or several; pass type: 'multilabel-text-classification' if a comma separates labels, else 'multiclass-text-classification'`,
+    );
+  }
+  const different = `${counted(distinct.size, 'different label')}, one for each row`;
+  if (distinct.size > 2) return found('multiclass-text-classification', 'inferred', different);
+  if (distinct.size === 2) return found('binary-text-classification', 'inferred', different);
+  const only = quoted([...distinct][0] ?? '');
+  throw invalid(['rows'], `all rows of ${origin} have the label ${only}; a classifier needs two labels or more`);
+}
+
+function isListOf(label: string, known: ReadonlySet<string>): boolean {
+  const parts = label.split(',').map((part) => part.trim());
+  return parts.length > 1 && parts.some((part) => known.has(part));
+}
 
 const configSchema = splitFilesSchema.partial().extend({
   field_names: z.array(z.string()).optional(),
@@ -41,7 +121,6 @@ const configSchema = splitFilesSchema.partial().extend({
 });
 type Config = z.infer<typeof configSchema>;
 
-/** A file that only archives of entities have. */
 const SENTENCES = /(^|\/)sentences\.txt$/;
 
 /**
@@ -96,28 +175,19 @@ async function labelCells(archive: ArchiveFolder, config: Config, problems: Prob
   return lines.map(({ text }) => text.split('\t')[at] ?? '');
 }
 
-/** What a training reads, made of whatever it was given to train on. */
-
-/** A dataset to train on. */
 export interface PreparedDataset {
   readonly dataset: DatasetSource;
   readonly type: FoundType;
 }
 
-/** How a dataset is used. */
-interface DatasetUse {
-  /** Whether several trainings read it, so that it is to be read and checked once. Default false. */
-  readonly isReadOften?: boolean;
-}
-
 /**
- * Reads and checks rows; an archive is left to the training, unless several read it.
+ * Reads and checks rows; an archive is left to the training, unless `isReadOften`: several trainings read it.
  * @param work a folder for what is unpacked. @throws ValidationError, DatasetError, DownloadError, AbortedError
  */
 export async function prepareDataset(
   settings: TrainSettings,
   work: string,
-  { isReadOften = false }: DatasetUse = {},
+  { isReadOften = false }: { readonly isReadOften?: boolean } = {},
 ): Promise<PreparedDataset> {
   const { source, type: given, signal } = settings;
   if (source.kind === 'rows') return datasetOfRows(source.rows, settings);

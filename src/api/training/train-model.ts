@@ -1,7 +1,17 @@
+import { randomUUID } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { AbortedError } from '../../contract/index.js';
+import {
+  AbortedError,
+  isOrchardError,
+  type ModelConfig,
+  type TrainingConfig,
+  toOrchardError,
+} from '../../contract/index.js';
+import type { DatasetWarning } from '../../datasets/index.js';
 import { defaultMemoryLimit } from '../../jobs/index.js';
 import {
+  type FoundModel,
   findModel,
   moveInto,
   type RecordedPart,
@@ -10,13 +20,21 @@ import {
   writeFolder,
 } from '../../models/index.js';
 import { TemporaryDirectory } from '../../system/index.js';
-import { createTrainingHost } from '../../training/index.js';
+import {
+  type BackboneSource,
+  backboneLoader,
+  createTrainingHost,
+  type DatasetSource,
+  deviceWarning,
+  loadBackbone,
+  type TrainingHost,
+  type TrainingRunEvent,
+  type TrainingSpec,
+} from '../../training/index.js';
 import type { TrainedModel, TrainingSummary } from '../model.js';
 import { MODEL_FOLDER, OpenModel } from '../open-model.js';
 import type { TrainOptions } from '../train.js';
-import type { FoundType } from './model-type.js';
-import { nameOf, prepareDataset } from './prepare-dataset.js';
-import { type TrainedFolder, trainInFolder } from './train-in-folder.js';
+import { type FoundType, nameOf, prepareDataset } from './prepare-dataset.js';
 import { type TrainSettings, trainSettings } from './train-options.js';
 
 /** Prepares the data, trains, and opens the model. @throws as `train` fails */
@@ -76,4 +94,147 @@ export async function openTrained(
   if (evaluation.isOk()) return Object.assign(model, { training: { ...training, test: evaluation.value } });
   await model.close();
   throw evaluation.error;
+}
+
+interface TrainingInput {
+  readonly dataset: DatasetSource;
+  readonly model: Pick<ModelConfig, 'name' | 'type' | 'family'>;
+  /** What it starts from. Default: the backbone of its language and size. */
+  readonly base?: FoundModel | undefined;
+}
+
+export interface TrainedFolder {
+  readonly directory: string;
+  readonly warnings: readonly DatasetWarning[];
+  readonly remove: () => Promise<void>;
+}
+
+/** Closes the host. @throws what the training or `onProgress` throws; AbortedError when the signal fires */
+export async function trainInFolder(
+  job: TrainingInput,
+  settings: TrainSettings,
+  host = createTrainingHost(settings.isolation),
+): Promise<TrainedFolder> {
+  const folder = new TemporaryDirectory();
+  const run = new Run(settings);
+  const remove = () => folder.remove();
+  try {
+    const directory = await folder.path();
+    await run.train(job, directory, host);
+    return { directory, warnings: run.warnings, remove };
+  } catch (thrown) {
+    await remove();
+    throw run.reasonFor(thrown);
+  }
+}
+
+class Run {
+  readonly #id = randomUUID();
+  readonly #settings: TrainSettings;
+  readonly #stop = new AbortController();
+  #listenerFailure: { readonly thrown: unknown } | undefined;
+  warnings: readonly DatasetWarning[] = [];
+
+  constructor(settings: TrainSettings) {
+    this.#settings = settings;
+  }
+
+  async train(job: TrainingInput, directory: string, host: TrainingHost): Promise<void> {
+    const { signal, device } = this.#settings;
+    const stop = () => this.#stop.abort('cancelled');
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) stop();
+    const options = { signal: this.#stop.signal, onEvent: (event: TrainingRunEvent) => this.#tell(event) };
+    try {
+      this.#tellState('RUNNING');
+      const spec = await this.#spec(job, directory);
+      await host.run({ ...spec, device }, options).catch((thrown: unknown) => {
+        this.#requireLostDevice(thrown);
+        return host.run({ ...spec, device: 'cpu' }, options);
+      });
+      this.#tellState('READY');
+      if (this.#listenerFailure) throw this.#listenerFailure.thrown;
+    } finally {
+      await host.close();
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  reasonFor(thrown: unknown): unknown {
+    const { signal } = this.#settings;
+    if (this.#listenerFailure) return this.#listenerFailure.thrown;
+    if (signal?.aborted) return new AbortedError('the training', { cause: signal.reason });
+    return toOrchardError(thrown, 'training');
+  }
+
+  async #spec({ dataset, model, base }: TrainingInput, directory: string): Promise<Omit<TrainingSpec, 'device'>> {
+    const { size, seed, tuning = {}, device } = this.#settings;
+    const { threads = availableParallelism(), memoryLimit = defaultMemoryLimit() } = this.#settings;
+    const model_config: ModelConfig = { ...model, size };
+    const training_config = trainingConfig(this.#settings);
+    const backbone = await this.#backbone(model_config, training_config, base);
+    return {
+      ...{ id: this.#id, dataset, directory, model_config, training_config },
+      ...{ threads, memoryLimit, seed, tuning },
+      ...(backbone && { backbone }),
+      // Only a run that lost its device goes on from a checkpoint.
+      ...(device === 'cpu' && { checkpointIntervalMs: Number.POSITIVE_INFINITY }),
+    };
+  }
+
+  async #backbone(
+    model_config: ModelConfig,
+    training_config: TrainingConfig,
+    base: FoundModel | undefined,
+  ): Promise<BackboneSource | undefined> {
+    if (training_config.use_pretrained === false) return undefined;
+    if (base !== undefined) return base;
+    const { signal } = this.#stop;
+    const asked = { model_config, training_config };
+    return loadBackbone(backboneLoader({ backbone: null }), null, asked, signal, (progress) =>
+      this.#tell({ type: 'backbone', ...progress }),
+    );
+  }
+
+  /** The CPU goes on where a device was lost. @throws `thrown` if it is anything else */
+  #requireLostDevice(thrown: unknown): void {
+    const isLost = isOrchardError(thrown) && thrown.code === 'device' && this.#settings.device !== 'cpu';
+    if (!isLost || this.#stop.signal.aborted) throw thrown;
+    this.warnings = [];
+    this.#tell({ type: 'warnings', warnings: [deviceWarning(thrown.message)] });
+  }
+
+  #tell(event: TrainingRunEvent): void {
+    if (event.type === 'warnings') this.warnings = [...this.warnings, ...event.warnings];
+    this.#listen(() => this.#settings.onProgress?.({ ...event, id: this.#id }));
+  }
+
+  #tellState(status: 'RUNNING' | 'READY'): void {
+    const at = new Date().toISOString();
+    this.#listen(() => this.#settings.onProgress?.({ type: 'state', id: this.#id, status, at }));
+  }
+
+  /** What a listener throws stops the training. */
+  #listen(call: () => void): void {
+    if (this.#listenerFailure) return;
+    try {
+      call();
+    } catch (thrown) {
+      this.#listenerFailure = { thrown };
+      this.#stop.abort('cancelled');
+    }
+  }
+}
+
+function trainingConfig(settings: TrainSettings): TrainingConfig {
+  const { epochs, learningRate, batchSize, language, augment, pretrained, lowercase } = settings;
+  return {
+    num_epochs: epochs,
+    learning_rate: learningRate,
+    batch_size: batchSize,
+    language,
+    data_augmentation: augment,
+    use_pretrained: pretrained,
+    ...(lowercase !== undefined && { preprocessing: { lowercase } }),
+  };
 }

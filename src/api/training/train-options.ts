@@ -45,10 +45,8 @@ export const trainSchema = z.strictObject({
   signal: z.instanceof(AbortSignal).optional(),
 });
 
-/** The options, checked, with the defaults filled in. */
 export type TrainSettings = z.infer<typeof trainSchema> & { readonly source: TrainSource };
 
-/** What to train on: exactly one of three. */
 type TrainSource =
   | { readonly kind: 'rows'; readonly rows: Rows }
   | { readonly kind: 'path'; readonly path: string }
@@ -64,7 +62,6 @@ export function settingsFrom(options: z.infer<typeof trainSchema>): TrainSetting
   return { ...options, source: sourceOf(options) };
 }
 
-/** A function of the application's. */
 export function callback<Call>() {
   return z.custom<Call>((value) => typeof value === 'function', { error: 'give a function' });
 }

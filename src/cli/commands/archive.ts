@@ -1,6 +1,5 @@
 import { basename, extname } from 'node:path';
 import { modelTypes, unwrap } from '../../contract/index.js';
-import type { DatasetWarning } from '../../datasets/index.js';
 import { command, type Settings } from '../command.js';
 import { grouped } from '../format.js';
 import { argument, choice, columnOptions, devFractionOption, option, required, seedOption } from '../parameters.js';
@@ -38,20 +37,7 @@ labels of a row are separated by commas.`,
   },
 });
 
-/** What is reported about an archive of any type. */
-interface Summary {
-  readonly path: string;
-  readonly train: number;
-  readonly dev: number;
-  readonly removedDuplicates: number;
-  readonly warnings: readonly DatasetWarning[];
-  /** `4 labels` */
-  readonly contents: string;
-  /** What was changed in the texts, if anything. */
-  readonly respaced?: string | undefined;
-}
-
-async function write(settings: Settings<typeof parameters>): Promise<Summary> {
+async function write(settings: Settings<typeof parameters>) {
   const families = await import('../../families/index.js');
   const { type, input, dev, description, devFraction, seed } = settings;
   const target = settings.output ?? `${input.slice(0, input.length - extname(input).length)}.zip`;
@@ -84,5 +70,5 @@ async function write(settings: Settings<typeof parameters>): Promise<Summary> {
   const columns = { questionColumn: settings.questionColumn, contextColumn: settings.passageColumn };
   const created = families.createRetrievalArchive({ ...options, ...sources(columns) }, target);
   const { passages, ...summary } = await unwrap(created);
-  return { ...summary, contents: `${grouped(passages)} passages` };
+  return { ...summary, contents: `${grouped(passages)} passages`, respaced: undefined };
 }

@@ -3,7 +3,6 @@ import { command } from '../command.js';
 import { deviceOption, list, openTexts, option, textOptions } from '../parameters.js';
 import { Progress } from '../terminal.js';
 
-/** Texts whose vectors are computed together. */
 const BATCH_SIZE = 64;
 
 export const embedCommand = command({

@@ -119,7 +119,6 @@ function isRestricted(licence: UsageTerms | undefined): licence is UsageTerms {
   return licence?.commercial_use === false;
 }
 
-/** Why a model is not for commercial use, and what to use instead. */
 function restriction({ reasons, alternative }: UsageTerms): string {
   const because = `not for commercial use without permission from the owners of the data: ${reasons.join('; ')}.`;
   return alternative === undefined ? because : `${because} Instead: ${alternative}`;

@@ -59,37 +59,27 @@ text that can't be read or answered is reported with its line number; the rest c
   },
 });
 
-/** A text with its answer. */
 interface AnsweredText {
   readonly line: number;
   readonly text: string;
   readonly answer: Answer;
 }
 
-/** Writes the answers of one model. */
-interface AnswerWriter {
-  /** Written before the first answer; undefined for none. */
-  readonly header: string | undefined;
-  /** One line or several, without the last line break. */
-  lines(answered: AnsweredText): string;
-}
-
 /** @param top maximum number of labels or passages per answer; default: what a reader needs first */
-function answerWriter(format: AnswerFormat, kind: Answer['kind'], top: number | undefined): AnswerWriter {
+function answerWriter(format: AnswerFormat, kind: Answer['kind'], top: number | undefined) {
   if (format === 'jsonl') {
     return {
       header: undefined,
-      lines: ({ line, text, answer }) => JSON.stringify({ line, text, ...cut(answer, top) }),
+      lines: ({ line, text, answer }: AnsweredText) => JSON.stringify({ line, text, ...cut(answer, top) }),
     };
   }
   if (format === 'csv') {
     const lines = (answered: AnsweredText) => csvRows(answered, top).map(csvLine).join('\n');
     return { header: csvLine(CSV_HEADERS[kind]), lines };
   }
-  return { header: undefined, lines: ({ text, answer }) => plain(text, answer, top) };
+  return { header: undefined, lines: ({ text, answer }: AnsweredText) => plain(text, answer, top) };
 }
 
-/** Default number of passages per question. */
 const SHOWN_PASSAGES = 3;
 
 function cut(answer: Answer, top: number | undefined): Answer {
@@ -115,7 +105,6 @@ function chosen({ labels, scores, noneOfThese = false }: LabelAnswer, top: numbe
   return applying.length > 0 ? applying : none;
 }
 
-/** Written if no label applies. */
 const NO_LABEL = '-';
 
 /** "Ada saw Paris" → "[Ada PER] saw [Paris LOC]" */
@@ -149,15 +138,7 @@ function csvRows({ line, text, answer }: AnsweredText, top: number | undefined):
     return passages.map((passage, index) => [line, text, index + 1, passage.text, passage.score]);
   }
   if (answer.entities.length === 0) return [[line, text, '', '', '', '', '']];
-  return answer.entities.map(({ type, text: entity, start, end, score }) => [
-    line,
-    text,
-    type,
-    entity,
-    start,
-    end,
-    score,
-  ]);
+  return answer.entities.map((each) => [line, text, each.type, each.text, each.start, each.end, each.score]);
 }
 
 /** A row of CSV (RFC 4180), without a line break. */

@@ -40,22 +40,14 @@ export const searchCommand = command({
       if (questions.length === 0) return;
     }
     using input = await openTexts({ texts: questions }, { terminal, output });
-    for await (const each of input) await answer(index, each, top, output);
+    for await (const { line, text: question } of input) {
+      const passages = await unwrap(index.search(question, { k: top }));
+      const lines = passages.map(({ score, passage }) => `${score.toFixed(4)}\t${onOneLine(passage)}`);
+      await output.result({ line, question, passages }, line > 1 ? ['', ...lines] : lines);
+    }
   },
 });
 
-async function answer(
-  index: SearchIndex,
-  { line, text: question }: { readonly line: number; readonly text: string },
-  top: number,
-  output: Output,
-): Promise<void> {
-  const passages = await unwrap(index.search(question, { k: top }));
-  const lines = passages.map(({ score, passage }) => `${score.toFixed(4)}\t${onOneLine(passage)}`);
-  await output.result({ line, question, passages }, line > 1 ? ['', ...lines] : lines);
-}
-
-/** A saved index, or a new one of the passages in a file. */
 async function indexOf(
   settings: Settings<typeof parameters>,
   { terminal, output, signal }: { terminal: Terminal; output: Output; signal: AbortSignal },

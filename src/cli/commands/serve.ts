@@ -90,7 +90,6 @@ const parameters = {
   maxConnections: option('--max-connections <number>', 'maximum open connections (default: 1000)', integer(1)),
 };
 
-/** Options that are only for a database. */
 const needDatabase = {
   role: 'roles need a shared database; add --database, or omit --role',
   schema: 'only a database has schemas; add --database',
@@ -126,7 +125,6 @@ export const serveCommand = command({
   },
 });
 
-/** @throws UsageError */
 function checkDatabase(settings: Settings<typeof parameters>): void {
   if (settings.database !== undefined) return;
   const problems = (['role', 'schema', 'jobs', 'connections'] as const)

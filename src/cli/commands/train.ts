@@ -36,7 +36,6 @@ too, as a zip, a folder or a URL. A tenth of the rows is set aside for evaluatio
   },
 });
 
-/** Options of `train` and `tune` in the library. */
 export function outputOptions(settings: Settings<typeof trainParameters>) {
   const { data, dev, test, name, output } = settings;
   return {
@@ -52,7 +51,6 @@ function nameOf(data: string): string {
   return basename(path, extname(path)) || 'model';
 }
 
-/** A trained model as JSON. */
 export function summaryOf({ name, type, labels, directory, training }: TrainedModel): object {
   return { name, directory, labels, ...training, type };
 }

@@ -3,7 +3,6 @@ import { announce, byId, element, shownProblem, shownTime, table, whileBusy } fr
 import { entitySegments } from './entity-segments.js';
 import type { Explanation, Service } from './service.js';
 
-/** Sends the text to the chosen model, and shows the answer. */
 export function startAskForm(service: Service, models: ModelChoice): void {
   const form = byId('ask-form', HTMLFormElement);
   const query = byId('query', HTMLTextAreaElement);
@@ -33,10 +32,8 @@ export function startAskForm(service: Service, models: ModelChoice): void {
   });
 }
 
-/** The query of the answer on the page. */
 let answered: { readonly model: string; readonly query: string } | undefined;
 
-/** Shows which words influenced the answer. */
 async function explain(service: Service): Promise<void> {
   if (answered === undefined) return;
   const { model, query } = answered;
@@ -74,7 +71,6 @@ async function ask(service: Service, models: ModelChoice, query: string): Promis
   }
 }
 
-/** The select of models. */
 export class ModelChoice {
   readonly #select = byId('model', HTMLSelectElement);
   readonly #service: Service;
@@ -125,7 +121,6 @@ function nameOf({ name, created }: ModelRecord): string {
   return `${name} (${shownTime(created)})`;
 }
 
-/** Texts to try pretrained models on, by their names. */
 const ofModels: Readonly<Record<string, readonly string[]>> = {
   'sentiment-classification': [
     'A warm, funny and quietly moving film.',
@@ -151,9 +146,7 @@ function exampleQueries(model: string): readonly string[] {
   return ofModels[model.replace('pre-trained/', '')] ?? [];
 }
 
-/** More labels are folded away. */
 const SHOWN_LABELS = 10;
-/** Number of entity styles in the stylesheet. */
 const ENTITY_STYLES = 6;
 
 interface View {
@@ -162,7 +155,6 @@ interface View {
   summary(result: InferenceResult): string;
 }
 
-/** Labels as bars, entities in their text, passages by rank. */
 const views: Readonly<Record<AnswerView, View>> = {
   labels: {
     shown: bars,
@@ -231,7 +223,6 @@ function passages({ labels, scores }: InferenceResult): HTMLElement {
   return element('ol', { className: 'passages' }, ...items);
 }
 
-/** Shows the first sentences of a long passage, and the whole on demand. */
 function passageView(passage: string): HTMLElement {
   const text = shortened(passage);
   if (text === passage) return element('p', {}, passage);
@@ -242,7 +233,6 @@ function passageView(passage: string): HTMLElement {
 /** UTF-16 code units of a passage before it is folded. */
 const SHOWN_CHARACTERS = 280;
 
-/** The first sentences, or the first words of a long one. */
 function shortened(passage: string): string {
   if (passage.length <= SHOWN_CHARACTERS * 1.2) return passage;
   const start = passage.slice(0, SHOWN_CHARACTERS);
@@ -265,10 +255,8 @@ const MOST_COLOUR = 45;
 /** How many words the summary names, and the least share of the largest weight that they have. */
 const NAMED_WORDS = 3;
 const NAMED_SHARE = 0.25;
-/** More answers are folded away. */
 const SHOWN_ANSWERS = 3;
 
-/** Which words influenced each answer: the text, with its words coloured by their weights. */
 function explanationView({ explained }: Explanation, query: string): HTMLElement {
   const legend = element(
     'p',

@@ -36,7 +36,6 @@ export function table(
   );
 }
 
-/** Text, or a number as written. */
 type Cell = string | { readonly number: string };
 
 function cell(content: Cell): HTMLTableCellElement {
@@ -49,7 +48,6 @@ export function announce(message: string): void {
   byId('announcements', HTMLElement).textContent = message;
 }
 
-/** A time in the reader's format. */
 export function shownTime(iso: string): string {
   return new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 }
@@ -65,7 +63,6 @@ export async function whileBusy(button: HTMLButtonElement, work: () => Promise<v
   }
 }
 
-/** An error as a sentence. */
 export function shownProblem(thrown: unknown): string {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return `${message.slice(0, 1).toUpperCase()}${message.slice(1).replace(/\.$/, '')}.`;

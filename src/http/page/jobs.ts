@@ -6,11 +6,8 @@ import { hasEnded, type Job, type Service, watchJob } from './service.js';
 
 interface JobPanelOptions {
   readonly service: Service;
-  /** Called when the status of the watched job changes. */
   readonly onChange: (job: Job) => void;
-  /** Called after the job's model was deleted. */
   readonly onDeleted: () => void;
-  /** Opens the job's model in the form for queries. */
   readonly onAsk: (id: string) => void;
 }
 
@@ -39,7 +36,6 @@ export class JobPanel {
     });
   }
 
-  /** Shows a job instead of the previous one. */
   async watch(id: string, name: string): Promise<void> {
     this.#watching.abort();
     const watching = new AbortController();
@@ -150,10 +146,7 @@ function setText(id: string, text: string): void {
   if (place.textContent !== text) place.textContent = text; // screen readers would read an unchanged alert again
 }
 
-/**
- * The list of the newest jobs of the account.
- * @returns a function that refreshes it, and returns the listed jobs, newest first
- */
+/** @returns a function that refreshes the list of the newest jobs, and returns these, newest first */
 export function jobList(service: Service, onWatch: (id: string, name: string) => void) {
   const row = ({ model: { id, name, type }, status, created }: Job) => {
     const ariaLabel = `Show job ${name}`;
@@ -181,7 +174,6 @@ export function jobList(service: Service, onWatch: (id: string, name: string) =>
   };
 }
 
-/** Prefix of the ids of the buttons. */
 const BUTTON = 'show-';
 
 /** Each status has a mark, so that it can be recognized without colour. */
@@ -197,10 +189,8 @@ const statusTexts: Readonly<Record<TrainingJobStatus, string>> = {
 
 type DatasetProblem = NonNullable<NonNullable<Job['error']>['problems']>[number];
 
-/** More problems are folded away. */
 const SHOWN_PROBLEMS = 20;
 
-/** A row for each problem in the dataset of a failed job. */
 function datasetProblems(problems: readonly DatasetProblem[]): HTMLElement[] {
   if (problems.length === 0) return [];
   const shown = problemTable(problems.slice(0, SHOWN_PROBLEMS), 'Problems in the dataset');
@@ -265,7 +255,6 @@ function startModelFiles(service: Service, current: () => Job | undefined, onDel
   });
 }
 
-/** The curves of the watched job, and the same figures as a table. */
 class JobCharts {
   readonly #loss = new CurveChart(byId('loss-chart', HTMLElement));
   readonly #metrics = new CurveChart(byId('metric-chart', HTMLElement));
@@ -284,7 +273,6 @@ class JobCharts {
   }
 }
 
-/** The line, name and latest value of each curve. */
 function legend({ metrics }: JobFigures): HTMLElement[] {
   return metrics.map(({ name, values }, at) => {
     const line = element('span', { className: `line line-${at}`, ariaHidden: 'true' });
@@ -306,7 +294,6 @@ function showTable({ epochs, loss, metrics }: JobFigures): void {
   byId('figures-rows', HTMLElement).replaceChildren(...rows);
 }
 
-/** The curves of a job: training loss, and metrics on the dev set. */
 interface JobFigures {
   /** Epochs completed: 1, 2, … */
   readonly epochs: readonly number[];
@@ -352,7 +339,6 @@ const HEIGHT = 200;
 /** Curves differ by colour and by dash, in CSS pixels. */
 const dashes = [[], [6, 4], [2, 3]];
 const colours = ['--accent', '--second', '--muted'];
-/** Steps between the marks of whole epochs. */
 const epochSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 
 /** Curves over epochs. Fits its place, and takes its colours from the stylesheet. */

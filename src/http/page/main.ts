@@ -4,7 +4,6 @@ import { JobPanel, jobList } from './jobs.js';
 import { hasEnded, Service } from './service.js';
 import { startTrainForm } from './train-form.js';
 
-/** Where this tab keeps the API key. */
 const KEY = 'orchard-api-key';
 
 const keyForm = byId('key-form', HTMLFormElement);
@@ -31,7 +30,6 @@ function askForKey(problem = ''): void {
   keyInput.focus();
 }
 
-/** Opens the page with a key, if the service accepts it. */
 async function enter(key: string): Promise<void> {
   const service = new Service(key);
   const models = new ModelChoice(service);

@@ -11,7 +11,6 @@ import type {
 import type { explanationSchema, JobStreamEvent, pageModelsSchema } from '../schemas.js';
 
 export type Job = Extract<JobStreamEvent, { event: 'job' }>['data'];
-/** An answer, and which words influenced it. */
 export type Explanation = z.infer<typeof explanationSchema>['data'];
 /** A job as typed; the service checks it. */
 export interface NewJob {
@@ -52,7 +51,6 @@ export class Service {
     return this.#allPages('/trainer/language/models?trainingStatus=READY&');
   }
 
-  /** The newest, newest first. */
   async jobs(): Promise<readonly Job[]> {
     const { data } = await this.#json<Page<Job>>('/trainer/language/training-jobs?limit=20');
     return data;
@@ -68,7 +66,6 @@ export class Service {
     return this.#json('/page/explanations', { method: 'POST', json: { model, query } });
   }
 
-  /** The report, the card or the zip of a model. */
   async modelFile(id: string, file: 'report' | 'card' | 'zip'): Promise<Blob> {
     const response = await this.#ask(`/page/models/${id}/${file}`);
     return response.blob();

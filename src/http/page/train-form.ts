@@ -86,13 +86,9 @@ function setting(name: keyof NewJob['training_config'], id: string): NewJob['tra
   return value === '' ? {} : { [name]: valueAsNumber };
 }
 
-/** The format of a file of rows, by the family of models. */
 interface DatasetFormat {
-  /** What a row contains. */
   readonly about: string;
-  /** Contents by file name. */
   readonly samples: Readonly<Record<string, string>>;
-  /** Accepted file extensions, for `accept`. */
   readonly accept: string;
 }
 
@@ -126,7 +122,6 @@ const datasetFormats: Readonly<Record<string, DatasetFormat>> = {
   },
 };
 
-/** Shows the dataset format for the chosen type of model, and restricts the upload to its files. */
 function showFormat(family: string): void {
   const format = datasetFormats[family];
   if (format === undefined) return;

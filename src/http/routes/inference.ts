@@ -21,10 +21,7 @@ import {
 type OneQuery = { readonly body: { readonly query: string } };
 type Queries = { readonly body: { readonly queries: readonly string[] } };
 
-const one = {
-  method: 'POST',
-  inferenceCalls: ({ body }: OneQuery) => inferenceCallsOf([body.query]),
-} as const;
+const one = { method: 'POST', inferenceCalls: ({ body }: OneQuery) => inferenceCallsOf([body.query]) } as const;
 const batch = {
   method: 'POST',
   needsPro: true,

@@ -27,8 +27,6 @@ import {
 import type { PageServices } from '../services.js';
 import { hasRows } from '../uploads.js';
 
-/** What only the page at / asks for. Not in the OpenAPI document. */
-
 const oneModel = z.object({ path: modelPathSchema, query: noQuery });
 
 /** An explanation counts as several calls, because the model reads the text once for each word. */
@@ -122,7 +120,6 @@ export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD
 
 type Content = string | ReadableStream<Uint8Array>;
 
-/** A file of a model to download. */
 function modelFile(
   name: 'report' | 'card' | 'zip',
   type: string,

@@ -75,11 +75,7 @@ export function trainerRoutes(): readonly Route[] {
       id: 'createTrainingJob',
       tag: 'trainer',
       summary: 'Train a custom model; question answering needs the pro tier',
-      input: z.object({
-        query: noQuery,
-        header: idempotencySchema,
-        body: trainingRequestSchema,
-      }),
+      input: z.object({ query: noQuery, header: idempotencySchema, body: trainingRequestSchema }),
       output: createdSchema,
       failures: ['tier', 'queue_full'],
       answer: ({ trainer }, { account, signal }, { header: { 'idempotency-key': key }, body }) =>

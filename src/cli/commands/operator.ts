@@ -1,0 +1,130 @@
+import { APP_ID, tiers } from '../../contract/index.js';
+import type { UnusedModel } from '../../jobs/index.js';
+import { command } from '../command.js';
+import { alignedLines, grouped } from '../format.js';
+import {
+  argument,
+  choice,
+  DEFAULT_DATA,
+  databaseOption,
+  dataPlaceOf,
+  flag,
+  integer,
+  matching,
+  option,
+  required,
+  serviceDataOptions,
+  yesOption,
+} from '../parameters.js';
+import { confirm } from '../terminal.js';
+
+const appId = matching(APP_ID, '1 to 50 printable ASCII characters');
+
+export const newKeyCommand = command({
+  name: 'new-key',
+  summary: 'add an API key for an account to a key file, and print it',
+  details: 'The file stores only a hash of the key, so the key is shown only once.',
+  parameters: {
+    appId: required(option('--app-id <name>', 'name of the account (app_id)', appId)),
+    keys: required(option('--keys <file>', 'key file; created if it does not exist')),
+    tier: choice('--tier <tier>', 'subscription tier (default: pro)', tiers),
+  },
+  async run({ settings: { appId: app_id, keys, tier = 'pro' }, output }) {
+    const { addToKeyFile, newApiKey } = await import('../../http/index.js');
+    const { apiKey, stored } = newApiKey({ app_id, tier });
+    await addToKeyFile(keys, stored);
+    await output.result({ api_key: apiKey, app_id, tier, keys }, apiKey);
+  },
+});
+
+export const copyCommand = command({
+  name: 'copy',
+  summary: 'copy the data folder of a service into an empty database schema, and compare both by hash',
+  details: 'Stop the service first.',
+  parameters: {
+    ...serviceDataOptions,
+    database: required({ ...databaseOption, variable: 'ORCHARD_DATABASE' }),
+  },
+  async run({ settings: { data = DEFAULT_DATA, database, schema = 'orchard' }, output }) {
+    const { copyToDatabase } = await import('../../http/index.js');
+    const copied = await copyToDatabase({ data, database, schema });
+    const { sha256, accounts, records, jobs, folders, files, bytes, unfinished, local_datasets } = copied;
+    const lines = [
+      `copied ${data} to the schema ${schema}: ${accounts} accounts, ${jobs} jobs and models, ${grouped(records)} records, ${folders} folders with ${files} files of ${grouped(bytes)} bytes`,
+      `both sides were read again and are identical: records ${sha256.records}, files ${sha256.files}`,
+    ];
+    if (unfinished > 0) lines.push(`${unfinished} unfinished jobs will continue with the next trainer of the database`);
+    if (local_datasets > 0)
+      lines.push(`${local_datasets} of them train on files of this machine; trainers elsewhere need those files too`);
+    await output.result(copied, lines);
+  },
+});
+
+export const eraseCommand = command({
+  name: 'erase',
+  summary: 'remove all data of an account of the service, after confirmation',
+  details: 'Remove its API keys first.',
+  parameters: {
+    app_id: { ...argument('<app_id>', 'name of the account'), parse: (given: unknown) => appId(String(given)) },
+    ...serviceDataOptions,
+    yes: yesOption,
+  },
+  async run({ settings, terminal, output }) {
+    const { withOperator } = await import('../../http/index.js');
+    const { app_id: account, yes } = settings;
+    const place = dataPlaceOf(settings, terminal.env);
+    // Without the address of the database, which may contain a password.
+    const where = place.database === undefined ? place.data : `the schema ${place.schema ?? 'orchard'} of the database`;
+    await withOperator(place, async (operator) => {
+      if (!yes) await confirm(terminal, `This permanently removes all data of ${account} in ${where}.`, account);
+      const erased = await operator.eraseAccount(account);
+      const { job_ids, folders, bytes, records, uploads } = erased;
+      await output.result(
+        erased,
+        `${account}: erased ${job_ids.length} jobs and models, ${folders} folders with ${grouped(bytes)} bytes, ${records} records, ${uploads} uploads`,
+      );
+    });
+  },
+});
+
+export const unusedCommand = command({
+  name: 'unused',
+  summary: 'list or remove models of the service that have not been used for some time',
+  parameters: {
+    days: option('--days <number>', 'minimum number of days without use (default: 30)', integer(1, 36_500)),
+    remove: flag('--remove', 'remove the models, after confirmation'),
+    ...serviceDataOptions,
+    yes: yesOption,
+  },
+  async run({ settings, terminal, output }) {
+    const { withOperator } = await import('../../http/index.js');
+    const { days = 30, remove, yes } = settings;
+    await withOperator(dataPlaceOf(settings, terminal.env), async (operator) => {
+      const found = await operator.listUnusedModels({ days });
+      if (!output.isJson) for (const line of linesOf(found, days)) await output.line(line);
+      else if (!remove) for (const each of found) await output.result(each, []);
+      if (!remove || found.length === 0) return;
+      if (!yes) await confirm(terminal, `This permanently removes ${found.length} models.`, 'remove');
+      const removed = await operator.removeUnusedModels({ days });
+      if (output.isJson) for (const each of removed) await output.result({ removed: each }, []);
+      else await output.line(`removed ${removed.length} models, ${bytesOf(removed)} bytes`);
+    });
+  },
+});
+
+function linesOf(models: readonly UnusedModel[], days: number): readonly string[] {
+  if (models.length === 0) return [`no model has been unused for more than ${days} days`];
+  const rows = models.map(({ model, unused_since, bytes }) => [
+    model.app_id,
+    model.id,
+    model.name,
+    unused_since.slice(0, 10),
+    grouped(bytes),
+  ]);
+  const table = alignedLines([['account', 'model', 'name', 'unused since', 'bytes'], ...rows]);
+  return [...table, `${models.length} models, ${bytesOf(models)} bytes`];
+}
+
+function bytesOf(models: readonly UnusedModel[]): string {
+  return grouped(models.reduce((sum, { bytes }) => sum + bytes, 0));
+}
