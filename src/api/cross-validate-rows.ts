@@ -22,7 +22,6 @@ import type {
   FoldSummary,
   OutOfFoldAnswer,
 } from './cross-validate.js';
-import { doubtfulRows } from './doubtful-rows.js';
 import {
   answersTo,
   type BootstrapOptions,
@@ -34,9 +33,9 @@ import {
   judge,
 } from './evaluate.js';
 import { evaluationFigures } from './evaluation-report.js';
+import { doubtfulRows } from './label-errors.js';
 import { OpenModel } from './open-model.js';
-import type { FoundType } from './training/prepare-dataset.js';
-import { checkedRows, nameOf, readTypedRows } from './training/prepare-dataset.js';
+import { checkedRows, type FoundType, nameOf, readTypedRows } from './training/prepare-dataset.js';
 import { trainInFolder } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 

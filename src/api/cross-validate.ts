@@ -2,8 +2,8 @@ import { ResultAsync } from 'neverthrow';
 import { type ModelType, type OrchardError, toOrchardError } from '../contract/index.js';
 import type { DatasetWarning, TrainingRow } from '../datasets/index.js';
 import type { Answer, AnswerTo } from './answers.js';
-import type { DoubtfulRow } from './doubtful-rows.js';
 import type { Evaluation } from './evaluate.js';
+import type { DoubtfulRow } from './label-errors.js';
 import type { TrainOptions } from './train.js';
 
 type TrainingOptions<Row extends TrainingRow> = Omit<TrainOptions<Row>, 'url' | 'dev' | 'test' | 'output'>;

@@ -18,7 +18,6 @@ export {
   type FoldSummary,
   type OutOfFoldAnswer,
 } from './cross-validate.js';
-export type { DoubtfulRow } from './doubtful-rows.js';
 export type {
   AverageFigures,
   EntityEvaluation,
@@ -34,6 +33,7 @@ export {
   evaluationFigures,
   evaluationReport,
 } from './evaluation-report.js';
+export type { DoubtfulRow } from './label-errors.js';
 export type { Model, SummaryParts, TrainedModel, TrainingSummary, TunedModel } from './model.js';
 export { type ExportOptions, exportModel, type LoadModelOptions, loadModel } from './open-model.js';
 export { type NumberRange, type SearchSpace, spaceSchema, type TrialSettings } from './search-space.js';

@@ -23,6 +23,7 @@ export {
   ZIP,
 } from './archive-file.js';
 export { MAX_LABELS, MAX_PASSAGES, MAX_TAGS } from './archive-limits.js';
+export { type RecordFile, readTable, recordsOf, type SourceFormat } from './csv.js';
 export { byIndex, checkIndices, jsonValue, readJsonFile } from './json-file.js';
 export {
   counted,
@@ -63,5 +64,4 @@ export {
   type TaggedRow,
   type TrainingRow,
 } from './rows.js';
-export { type RecordFile, readTable, recordsOf, type SourceFormat } from './tables.js';
 export { type BrokenLine, linesOf, readLines, readText, type TextLine } from './text-lines.js';

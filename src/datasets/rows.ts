@@ -3,8 +3,8 @@ import { basename, extname } from 'node:path';
 import * as z from 'zod';
 import { AbortedError, type DatasetProblem, ValidationError } from '../contract/index.js';
 import { isPauseDue, pause } from '../system/index.js';
+import { readTable, type SourceFormat, type SourceRecord, type Table } from './csv.js';
 import { counted, ProblemList, quoted, singleProblem, someOf } from './problems.js';
-import { readTable, type SourceFormat, type SourceRecord, type Table } from './tables.js';
 import { readLines, type TextLine } from './text-lines.js';
 
 /** The rows that a model is trained and judged on. */

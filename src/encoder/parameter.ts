@@ -21,7 +21,7 @@ export function weight(name: string, shape: readonly number[], deviation: number
 }
 
 /** A bias, or LayerNorm's γ (1) and β (0). */
-export function vector(name: string, length: number, value = 0): ParameterSpec {
+function vector(name: string, length: number, value = 0): ParameterSpec {
   return { name, shape: [length], start: { value }, decay: false };
 }
 

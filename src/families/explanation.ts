@@ -183,7 +183,7 @@ function readsAlike(one: Encoding, other: Encoding): boolean {
 }
 
 /** UTF-16 code units of a text that is explained: the encoder reads it again many times. */
-export const MAX_EXPLAINED_CHARACTERS = MAX_QUERY_CHARACTERS / 10;
+const MAX_EXPLAINED_CHARACTERS = MAX_QUERY_CHARACTERS / 10;
 
 /** A text that is to be explained: its words, and how the encoder reads it without them. */
 export class ExplainedText {

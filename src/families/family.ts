@@ -91,9 +91,9 @@ export interface ClassNames {
 }
 
 /** What becomes of a text that is longer than the encoder reads: its end is cut off, or it is read in windows. */
-export type LongTexts = 'truncate' | 'windows';
+type LongTexts = 'truncate' | 'windows';
 
-export interface ExportedOutput {
+interface ExportedOutput {
   readonly name: string;
   /** [batch, outputs], or [batch, tokens, outputs]. */
   readonly tensor: Tensor;

@@ -28,14 +28,7 @@ export { entityScores } from './entities/evaluation.js';
 export { sequenceTypes } from './entities/sequence-dataset.js';
 export { sentenceWithEntities, taggedSentence } from './entities/tagged-sentence.js';
 export { sentencePlaces, sentenceText } from './entities/word-pieces.js';
-export {
-  confusionOf,
-  type Decision,
-  expectedCalibrationError,
-  figuresOf,
-  labelMistake,
-  share,
-} from './evaluation.js';
+export { confusionOf, type Decision, expectedCalibrationError, figuresOf, labelMistake, share } from './evaluation.js';
 export {
   type ExplainedAnswer,
   ExplainedText,

@@ -55,8 +55,12 @@ export type {
 } from './operations/operation.js';
 export { linearInputs, type Quantization, type Range, type TableBits } from './quantization.js';
 export { type Dimension, mergeDimensions, resolveShape, type Shape, ShapeError, volume } from './shape.js';
-export type { TensorFlow, TensorFlowClasses, TensorFlowTensor } from './tensorflow/tensorflow-executor.js';
-export { tensorflowExecutor } from './tensorflow/tensorflow-executor.js';
+export {
+  type TensorFlow,
+  type TensorFlowClasses,
+  type TensorFlowTensor,
+  tensorflowExecutor,
+} from './tensorflow/tensorflow-executor.js';
 export {
   type AdaptiveThreadsOptions,
   adaptiveThreads,
@@ -65,4 +69,4 @@ export {
   type ThreadChoiceOptions,
   type TimedRun,
   type Width,
-} from './thread-choice.js';
+} from './thread-count.js';

@@ -284,10 +284,7 @@ export interface DocumentedLimits {
   readonly quota?: unknown;
 }
 
-export function openApiDocument(
-  routes: readonly Route[],
-  limits: DocumentedLimits = {},
-): ReturnType<typeof createDocument> {
+function openApiDocument(routes: readonly Route[], limits: DocumentedLimits = {}): ReturnType<typeof createDocument> {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const route of routes) {
     paths[route.path] = {

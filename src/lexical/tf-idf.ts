@@ -176,7 +176,7 @@ function isSpace(codePoint: number | undefined): boolean {
 }
 
 export const CharacterKind = { space: 1, word: 2, symbol: 3, other: 4 } as const;
-export const space = /\s/u;
+const space = /\s/u;
 const word = /[\p{L}\p{N}\p{M}_]/u;
 /** Marks that carry meaning of their own. */
 const symbol = /[\p{S}!?%]/u;

@@ -26,7 +26,6 @@ import {
   pulledModels,
 } from './catalogue-models.js';
 import { checksumOf, downloadLocks, fetchChecked } from './checked-download.js';
-
 import { isDirectory, type ModelProgress } from './model-loader.js';
 
 const FROM = 'ORCHARD_MODELS_FROM';

@@ -263,6 +263,7 @@ class QueueWorker implements JobWorker {
   async #run(lease: QueueLease): Promise<void> {
     const { handle } = this.#options;
     const outcome = this.#isClosed ? 'left' : await handle(lease.job.app_id, lease).catch(() => 'left');
+    lease.isGivenUp = true;
     await this.#release(lease, outcome === 'ended');
     lease.end();
   }
@@ -290,6 +291,8 @@ class QueueWorker implements JobWorker {
  */
 class QueueLease extends JobStop implements JobLease {
   readonly job: TakenJob;
+  /** Whether the handler is over, so that a heartbeat on its way may find the lease released. */
+  isGivenUp = false;
   readonly #context: QueueContext;
   readonly #stopHeartbeats: () => void;
   #stopExpiry: () => void = () => undefined;
@@ -315,8 +318,9 @@ class QueueLease extends JobStop implements JobLease {
     const timeoutMs = Math.max(1, this.#remainingMs());
     try {
       const isCancelled = await withinTime(this.#context.table.renew(this.job, timeoutMs), timeoutMs);
-      if (isCancelled === undefined) this.stop('lost');
-      else if (sentAt > this.#renewedAt) {
+      if (isCancelled === undefined) {
+        if (!this.isGivenUp) this.stop('lost');
+      } else if (sentAt > this.#renewedAt) {
         this.#renewedAt = sentAt;
         this.#scheduleExpiry();
       }

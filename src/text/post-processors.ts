@@ -14,7 +14,7 @@ export interface SpaceTrimming {
   readonly addsPrefixSpace: boolean;
 }
 
-export interface PostProcessing {
+interface PostProcessing {
   readonly templates: SpecialTokenTemplates;
   /** Each takes the spaces of a piece out of its span. */
   readonly trimmings: readonly SpaceTrimming[];

@@ -57,7 +57,7 @@ import {
 } from './hyperparameters.js';
 import { estimateMemory, requireMemory } from './memory-estimate.js';
 import { ProgressReporter } from './progress-reporter.js';
-import { type LoopInput, type TrainedModel, trainModel } from './training-loop.js';
+import { type LoopInput, runTrainingLoop, type TrainedModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
 
 /** A crash loses at most this much of a training, and the epoch in progress. */
@@ -127,7 +127,7 @@ export async function runTraining(
     noticed.push(warning);
     progress.warned([warning]);
   };
-  const train = (executor: GraphExecutor) => trainModel({ ...input, executor });
+  const train = (executor: GraphExecutor) => runTrainingLoop({ ...input, executor });
   const choice = { device: spec.device ?? 'cpu', threads: spec.threads, cpu, input, warn };
   const { trained, device } = given
     ? { trained: await train(given), device: undefined }

@@ -99,7 +99,7 @@ export interface TrainedModel {
  * Trains until the last epoch, or until the main metric has not risen for a while; the best epoch's weights are kept.
  * @throws TrainingError if training diverges; AbortedError when the signal fires
  */
-export async function trainModel(input: LoopInput): Promise<TrainedModel> {
+export async function runTrainingLoop(input: LoopInput): Promise<TrainedModel> {
   const { task, encoder, frozenBackbone: plan } = input;
   const learner = await createLearner(input);
   const loop = new TrainingLoop(input, learner);

@@ -1,5 +1,4 @@
-import type { AverageFigures, Evaluation } from '../../src/api/evaluate.js';
-import { judge } from '../../src/api/evaluate.js';
+import { type AverageFigures, type Evaluation, judge } from '../../src/api/evaluate.js';
 import { sentenceWithEntities } from '../../src/families/entities/tagged-sentence.js';
 import { runToEnd } from '../../src/system/pauses.js';
 import type { EvaluationCases } from './evaluation-cases.js';

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { Evaluation } from '../../src/api/evaluate.js';
-import { bootstrap, judge, quantile } from '../../src/api/evaluate.js';
+import { bootstrap, type Evaluation, judge, quantile } from '../../src/api/evaluate.js';
 import { runToEnd } from '../../src/system/pauses.js';
 import { evaluationCases } from './evaluation-cases.js';
 import { evaluationsOf, namedFigures, reportedFigures } from './evaluation-figures.js';

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LabelAnswer } from '../../src/api/answers.js';
 import { assignFolds, type FoldUnit, figuresOverFolds, unitsOf } from '../../src/api/cross-validate-rows.js';
-import { type AnsweredRow, doubtfulRows } from '../../src/api/doubtful-rows.js';
-
+import { type AnsweredRow, doubtfulRows } from '../../src/api/label-errors.js';
 import { Random } from '../../src/system/numbers.js';
 
 /** How rows are divided for a cross-validation, and which of them are doubtful. */

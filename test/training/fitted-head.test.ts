@@ -10,7 +10,7 @@ import { sequenceTask } from '../../src/families/entities/training.js';
 import type { TrainingTask } from '../../src/families/index.js';
 import { Random } from '../../src/system/numbers.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
-import { trainModel } from '../../src/training/training-loop.js';
+import { runTrainingLoop } from '../../src/training/training-loop.js';
 import { GOES_ON_LATER } from '../../src/training/training-run.js';
 import { failureOf } from '../support/outcomes.js';
 import { type LoopChanges, loopInput, words } from './loop-input.js';
@@ -72,31 +72,31 @@ describe('the first epoch from a backbone', () => {
   it.each(['binary', 'multiclass', 'multilabel'] as const)(
     'has a head that tells %s labels before anything is learned; from random weights it has none',
     async (kind) => {
-      const fitted = await trainModel(input(classifier(kind), true, NEXT_TO_NOTHING));
+      const fitted = await runTrainingLoop(input(classifier(kind), true, NEXT_TO_NOTHING));
       expect(fitted.stats.metrics.validation.accuracy?.[0]).toBeGreaterThan(0.9);
-      const drawn = await trainModel(input(classifier(kind), false, NEXT_TO_NOTHING));
+      const drawn = await runTrainingLoop(input(classifier(kind), false, NEXT_TO_NOTHING));
       expect(drawn.stats.metrics.validation.accuracy?.[0]).toBeLessThan(0.8);
     },
   );
 
   it('has a head that finds entities before anything is learned; from random weights it has none', async () => {
-    const fitted = await trainModel(input(colouredSentences(), true, NEXT_TO_NOTHING));
+    const fitted = await runTrainingLoop(input(colouredSentences(), true, NEXT_TO_NOTHING));
     expect(fitted.stats.metrics.validation.f1?.[0]).toBeGreaterThan(0.9);
-    const drawn = await trainModel(input(colouredSentences(), false, NEXT_TO_NOTHING));
+    const drawn = await runTrainingLoop(input(colouredSentences(), false, NEXT_TO_NOTHING));
     expect(drawn.stats.metrics.validation.f1?.[0]).toBeLessThan(0.5);
   });
 
   it('is fitted once: a run that goes on has the weights of one that was never stopped', async () => {
-    const whole = await trainModel(input(classifier('multiclass'), true, 3e-3));
+    const whole = await runTrainingLoop(input(classifier('multiclass'), true, 3e-3));
     const stop = new AbortController();
     const progress = new ProgressReporter(() => {});
     progress.stepped = ({ step }) => {
       if (step === 3) stop.abort(GOES_ON_LATER);
     };
     await failureOf('aborted', () =>
-      trainModel(input(classifier('multiclass'), true, 3e-3, { signal: stop.signal, progress })),
+      runTrainingLoop(input(classifier('multiclass'), true, 3e-3, { signal: stop.signal, progress })),
     );
-    const resumed = await trainModel(input(classifier('multiclass'), true, 3e-3));
+    const resumed = await runTrainingLoop(input(classifier('multiclass'), true, 3e-3));
     expect(resumed.weights).toEqual(whole.weights);
   });
 });

@@ -16,7 +16,7 @@ import type { Tuning } from '../../src/training/hyperparameters.js';
 import { type Backbone, readBackbone } from '../../src/training/index.js';
 import { estimateMemory } from '../../src/training/memory-estimate.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
-import { type TrainedModel, trainModel } from '../../src/training/training-loop.js';
+import { runTrainingLoop, type TrainedModel } from '../../src/training/training-loop.js';
 import { GOES_ON_LATER } from '../../src/training/training-run.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
 import { failureOf } from '../support/outcomes.js';
@@ -59,7 +59,7 @@ async function aBackbone(floats: 'F32' | 'F16' = 'F32'): Promise<Backbone> {
 
 async function train(backbone: Backbone, tuning: Tuning, changes: LoopChanges = {}): Promise<TrainedModel> {
   const frozen = frozenBackbone('1', tuning, task.head, backbone);
-  return trainModel(
+  return runTrainingLoop(
     loopInput(
       task,
       folder,

@@ -9,7 +9,7 @@ import type { RetrievalDataset } from '../../src/families/retrieval/retrieval-da
 import { retrievalTask } from '../../src/families/retrieval/training.js';
 import { Random } from '../../src/system/numbers.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
-import { type TrainedModel, trainModel } from '../../src/training/training-loop.js';
+import { runTrainingLoop, type TrainedModel } from '../../src/training/training-loop.js';
 import { failureOf } from '../support/outcomes.js';
 import { loopInput, words } from './loop-input.js';
 
@@ -70,7 +70,7 @@ function inputFor(task: TrainingTask, hyperparameters: Parameters<typeof loopInp
 }
 
 async function train(...args: Parameters<typeof inputFor>): Promise<TrainedModel> {
-  return trainModel(inputFor(...args));
+  return runTrainingLoop(inputFor(...args));
 }
 
 describe('training', () => {
@@ -112,7 +112,7 @@ describe('training', () => {
       signal: stop.signal,
       progress,
     });
-    await failureOf('aborted', () => trainModel(interrupted));
+    await failureOf('aborted', () => runTrainingLoop(interrupted));
     const resumed = await train(task, hyperparameters, { ...options, checkpoint });
     expect(resumed.weights).toEqual(whole.weights);
     expect(resumed.stats.metrics.training).toEqual(whole.stats.metrics.training);

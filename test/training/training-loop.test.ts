@@ -13,7 +13,7 @@ import { Random } from '../../src/system/numbers.js';
 import type { TextWindow } from '../../src/text/index.js';
 import type { Hyperparameters } from '../../src/training/hyperparameters.js';
 import { ProgressReporter } from '../../src/training/progress-reporter.js';
-import { type TrainedModel, trainModel } from '../../src/training/training-loop.js';
+import { runTrainingLoop, type TrainedModel } from '../../src/training/training-loop.js';
 import { GOES_ON_LATER } from '../../src/training/training-run.js';
 import { failureOf } from '../support/outcomes.js';
 import { type LoopChanges, loopInput, words } from './loop-input.js';
@@ -48,7 +48,7 @@ function inputFor(
 }
 
 function train(...args: Parameters<typeof inputFor>): Promise<TrainedModel> {
-  return trainModel(inputFor(...args));
+  return runTrainingLoop(inputFor(...args));
 }
 
 /** Relative distance of two sets of numbers. */
@@ -147,7 +147,7 @@ describe('training', () => {
       signal: stop.signal,
       progress,
     });
-    await failureOf('aborted', () => trainModel(interrupted));
+    await failureOf('aborted', () => runTrainingLoop(interrupted));
     const resumed = await train(dataset, hyperparameters, { ...options, checkpoint });
     expect(resumed.weights).toEqual(whole.weights);
     expect(resumed.stats.metrics.training).toEqual(whole.stats.metrics.training);

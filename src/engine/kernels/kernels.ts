@@ -1,8 +1,8 @@
-/// <reference path="./web-assembly.d.ts" />
-
 import { InternalError } from '../../contract/index.js';
 import type { Arena } from './arena.js';
 import { KERNELS_WASM_BASE64 } from './generated.js';
+
+/// <reference path="./web-assembly.d.ts" />
 
 /** Draws in a random group. A mask uses whole groups, so that no draw is used twice. */
 const GROUP = 32;

@@ -1,6 +1,5 @@
 import type { Answer, LabelAnswer } from './answers.js';
-import type { Example } from './evaluate.js';
-import { entityNames, holds } from './evaluate.js';
+import { type Example, entityNames, holds } from './evaluate.js';
 
 /** Rows whose labels are probably wrong, found from the answers of models that were not trained on them. */
 
