@@ -147,9 +147,11 @@ export const columnOptions = {
   passageColumn: option('--passage-column <name>', 'column of the answering passage (default: passage or context)'),
 };
 
-export function columnsOf(settings: Settings<typeof columnOptions>): NonNullable<TrainOptions['columns']> {
-  const { textColumn, labelColumn, questionColumn, passageColumn } = settings;
-  return { text: textColumn, label: labelColumn, question: questionColumn, passage: passageColumn };
+/** The columns that the user names; undefined if none, since archives take none. */
+export function columnsOf(settings: Settings<typeof columnOptions>): TrainOptions['columns'] {
+  const { textColumn: text, labelColumn: label, questionColumn: question, passageColumn: passage } = settings;
+  const columns = { text, label, question, passage };
+  return Object.values(columns).some((name) => name !== undefined) ? columns : undefined;
 }
 
 export const trainingParameters = {

@@ -1,0 +1,23 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { run } from './run-command.js';
+
+/** `orchard archive`, and `orchard train` on what it made. */
+
+it('orchard train trains on an archive that orchard archive made', async () => {
+  const folder = temporaryDirectory();
+  const [rows, zip, model] = [join(folder, 'rows.csv'), join(folder, 'rows.zip'), join(folder, 'model')];
+  const texts = Array.from(
+    { length: 24 },
+    (_, row) => `text ${row} ${row % 2 ? 'good' : 'bad'},${row % 2 ? 'a' : 'b'}`,
+  );
+  writeFileSync(rows, `text,label\n${texts.join('\n')}\n`);
+  const archived = await run(['archive', rows, '--type', 'binary-text-classification', '--output', zip]);
+  expect(archived).toMatchObject({ exitCode: 0 });
+  const options = ['--language', 'german', '--epochs', '1', '--output', model, '--json'];
+  const trained = await run(['train', zip, ...options]);
+  expect(trained).toMatchObject({ exitCode: 0 });
+  expect(JSON.parse(trained.stdout)).toMatchObject({ type: 'binary-text-classification' });
+});
