@@ -7,7 +7,7 @@ import * as z from 'zod';
 /**
  * Time from a call of `train` with 12 rows to its first training step: in the first call of a process, and in a later one.
  * Each process loads one build, and the builds take turns, so that two of them can be compared.
- * Usage: `npx tsx bench/first-step.ts <built clone> [another built clone] [--runs 10]`
+ * Usage: `npm run bench -- first-step <built clone> [another built clone] [--runs 10]`
  */
 
 const { values, positionals } = parseArgs({

@@ -62,7 +62,7 @@ describe.runIf(mayMount)('a full disk', () => {
 });
 
 describe.runIf(mayMount)('a disk that becomes read-only', () => {
-  it('is told to who waits, and the job goes on once it can be written', async () => {
+  it('is reported to callers that wait, and the job continues once it can be written', async () => {
     const disk = await aSmallDisk(DISK_KB);
     const { trainer, host, clock } = aTrainer({ storage: fileStorage(join(disk, 'models')) });
     const id = await createJob(trainer);
@@ -82,7 +82,7 @@ describe.runIf(mayMount)('a disk that becomes read-only', () => {
 });
 
 describe('a storage that is not allowed to write', () => {
-  it('is told to who waits for a job that can not begin, and the job goes on once it is allowed', async () => {
+  it('is reported to callers that wait for a job that can not begin, and the job continues once it is allowed', async () => {
     const { trainer, host, storage, clock } = aTrainer();
     const allowWrites = refuseWrites(storage, 'job-leases', new Error('EACCES: permission denied'));
     const id = await createJob(trainer);

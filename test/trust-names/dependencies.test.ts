@@ -138,7 +138,7 @@ describe('what the build puts into dist', () => {
     .flatMap((name): string[] => JSON.parse(readFileSync(join(dist, name), 'utf8')).sources);
   const packages = new Set(sources.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []));
 
-  it('is named with its licence, and in the list of what comes along', () => {
+  it('is named with its licence, and in the list of what is included', () => {
     const notices = readFileSync(join(root, 'licences.txt'), 'utf8');
     for (const name of packages) expect(notices).toContain(`\n${name}: Copyright`);
     expect(packages.size).toBeGreaterThan(2);
@@ -148,7 +148,7 @@ describe('what the build puts into dist', () => {
 });
 
 describe('scripts/sbom.mjs', () => {
-  it('lists what comes along with its version, licence and checksum, and nothing else', async () => {
+  it('lists what is included with its version, licence and checksum, and nothing else', async () => {
     const file = join(temporaryDirectory(), 'sbom.json');
     expect((await run('sbom.mjs', [file], 'http://127.0.0.1:9/')).code).toBe(0);
     const { metadata, components } = JSON.parse(readFileSync(file, 'utf8'));

@@ -1,5 +1,5 @@
 // AssemblyScript, compiled by scripts/build-kernels.mjs. All pointers are byte offsets into the imported memory, all
-// counts are in elements; nothing is checked here: src/kernels/kernels.ts checks every view it passes.
+// counts are in elements; nothing is checked here: src/engine/kernels/kernels.ts checks every view it passes.
 export { accumulate } from './accumulate';
 export { adaGradRows } from './adagrad-rows';
 export { adamW } from './adamw';
