@@ -1,3 +1,4 @@
+export { type DeviceGraph, type DeviceUse, openDeviceGraph } from './device-graph.js';
 export {
   type CompiledGraph,
   type CompileOptions,

@@ -6,55 +6,44 @@ import { traceBatch, traceLoad } from './tracing.js';
 import type { BatchAnswer, StageTimes } from './worker.js';
 import type { ModelMemory, PooledWorker, WorkerPool } from './worker-pool.js';
 
+/** A batch from its start until its last slice is answered. */
 export class RunningBatch {
   /** Its id in the worker; set when the worker receives it. */
   id = -1;
-  #times: StageTimes = { load: 0, tokenize: 0, run: 0, decode: 0 };
+  readonly texts: readonly string[];
+  readonly requests: readonly PendingRequest[];
+  readonly work: number;
+  readonly characters: number;
+  /** Milliseconds of its slices so far. */
+  elapsedMs = 0;
 
   constructor(
     readonly worker: PooledWorker,
-    /** The queue that its slices count for. */
-    readonly queue: ModelQueue,
+    /** Whose work its slices count as. */
+    readonly account: string,
+    readonly directory: string,
     readonly items: readonly Item[],
     /** Batches of one round run in parallel. */
     public round: number,
-  ) {}
-
-  get texts(): string[] {
-    return this.items.map(({ request, index }) => request.texts[index] ?? '');
+  ) {
+    this.texts = items.map(({ request, index }) => request.texts[index] ?? '');
+    this.requests = [...new Set(items.map(({ request }) => request))];
+    this.work = items.reduce((sum, { work }) => sum + work, 0);
+    this.characters = charactersOf(this.texts);
   }
 
-  get explain(): (ExplanationChoice | undefined)[] | undefined {
-    const choices = this.items.map(({ request }) => request.explain);
-    return choices.some((choice) => choice !== undefined) ? choices : undefined;
+  get explain(): readonly (ExplanationChoice | undefined)[] | undefined {
+    if (this.requests.every(({ explain }) => explain === undefined)) return undefined;
+    return this.items.map(({ request }) => request.explain);
   }
 
-  get requests(): PendingRequest[] {
-    return [...new Set(this.items.map(({ request }) => request))];
+  positionsOf(request: PendingRequest): number[] {
+    return this.items.flatMap((item, at) => (item.request === request ? [at] : []));
   }
+}
 
-  get work(): number {
-    return this.items.reduce((sum, item) => sum + item.work, 0);
-  }
-
-  get characters(): number {
-    return this.items.reduce((sum, { request, index }) => sum + (request.texts[index]?.length ?? 0), 0);
-  }
-
-  get isGivenUp(): boolean {
-    return this.items.every(({ request }) => request.ended);
-  }
-
-  add({ times }: BatchAnswer): StageTimes {
-    const { load, tokenize, run, decode } = this.#times;
-    this.#times = {
-      load: load + times.load,
-      tokenize: tokenize + times.tokenize,
-      run: run + times.run,
-      decode: decode + times.decode,
-    };
-    return this.#times;
-  }
+export function charactersOf(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Positions in `work` in at most `parts` of about equal work, texts of similar length together. */
@@ -74,6 +63,8 @@ export function splitTexts(work: readonly number[], parts: number): number[][] {
 
 /** Target duration of a batch: the handover costs little of it, and other models don't wait long. */
 const BATCH_MS = 30;
+/** On the calling thread, whose event loop waits meanwhile. */
+const HERE_BATCH_MS = 4;
 /** Limits of a batch before the model's speed is known: texts, and their work (about 40 short pages). */
 const FIRST_TEXTS = 32;
 const FIRST_WORK = 20_000;
@@ -83,7 +74,7 @@ const LONG_MS = 2 * BATCH_MS;
 /** Most unfinished long texts per worker: each keeps its tokens and outputs, tens of megabytes at most. */
 const MAX_UNFINISHED = 4;
 /** A part of less work than this, in milliseconds, is not worth another thread. */
-const LEAST_PART_MS = 1;
+const LEAST_PART_MS = 0.5;
 
 interface BatchEvents {
   idle(): void;
@@ -123,36 +114,45 @@ export class BatchScheduler {
     return [...this.#running, ...this.#queue.unfinished];
   }
 
-  get waitingMs(): number {
-    const workers = this.#pool.workers.length;
-    const queues = this.#queue.inOrder();
-    const ms = queues.reduce(
-      (sum, { directory, waitingTexts }) => sum + waitingTexts * this.#pool.figuresOf(directory).textMs,
-      0,
-    );
-    return ms / workers;
+  /** Whether nothing waits and nothing runs. */
+  get isIdle(): boolean {
+    return this.#running.size === 0 && this.#queue.isEmpty;
   }
 
+  get waitingMs(): number {
+    const ms = this.#queue
+      .inOrder()
+      .reduce((sum, { directory, waitingTexts }) => sum + waitingTexts * this.#pool.figuresOf(directory).textMs, 0);
+    return ms / this.#pool.workers.length;
+  }
+
+  /** Gives work to the idle workers. */
   start(): void {
-    while (this.#pool.workers.some(({ isBusy }) => !isBusy)) {
-      if (!this.#queue.inOrder().some((queue) => this.#runNext(queue))) return;
-    }
+    while (this.#pool.mayRun && this.#queue.inOrder().some((queue) => this.#runNext(queue)));
+  }
+
+  /** Runs the only text of a request on one worker, past the queue. */
+  runAlone(request: PendingRequest, worker: PooledWorker): void {
+    const { account, directory } = request;
+    request.next = 1;
+    this.#round += 1;
+    const items = [{ request, index: 0, work: request.workOf(0) }];
+    this.#start(new RunningBatch(worker, account, directory, items, this.#round), true);
   }
 
   cancel(request: PendingRequest): void {
-    for (const { id, worker, items } of this.#running) {
-      const positions = positionsOf(request, items);
-      if (positions.length > 0) worker.thread.cancel(id, positions);
+    for (const batch of this.#running) {
+      const positions = batch.positionsOf(request);
+      if (positions.length > 0) batch.worker.thread.cancel(batch.id, positions);
     }
     for (const batch of this.#queue.unfinished) {
-      const { id, worker, items, queue } = batch;
-      const positions = positionsOf(request, items);
+      const positions = batch.positionsOf(request);
       if (positions.length === 0) continue;
-      if (items.some((item) => item.request !== request && !item.request.ended)) {
-        worker.thread.cancel(id, positions);
+      if (batch.requests.some((each) => each !== request && !each.ended)) {
+        batch.worker.thread.cancel(batch.id, positions);
       } else {
         this.#queue.removeUnfinished(batch, 0);
-        worker.drop(id, queue.directory, positions);
+        batch.worker.drop(batch.id, batch.directory, positions);
       }
     }
   }
@@ -162,19 +162,19 @@ export class BatchScheduler {
     for (const request of new Set([...begun, ...this.#queue.requests()])) this.#events.failed(request, error);
   }
 
-  /** Resolves once nothing waits and nothing runs. */
+  /** Resolves once nothing waits, runs or is loaded. */
   drained(): Promise<void> {
-    if (this.#isDrained()) return Promise.resolve();
+    if (this.#isDrained) return Promise.resolve();
     return new Promise((resolve) => this.#whenDrained.push(resolve));
   }
 
-  #isDrained(): boolean {
-    return this.#running.size === 0 && this.#loading.size === 0 && this.#queue.isEmpty;
+  get #isDrained(): boolean {
+    return this.isIdle && this.#loading.size === 0;
   }
 
   #afterWork(): void {
     this.#events.idle();
-    if (this.#whenDrained.length === 0 || !this.#isDrained()) return;
+    if (this.#whenDrained.length === 0 || !this.#isDrained) return;
     for (const resolve of this.#whenDrained.splice(0)) resolve();
   }
 
@@ -191,11 +191,19 @@ export class BatchScheduler {
     const { directory, first, couldHaveRun } = queue;
     if (first === undefined) return false;
     const workers = this.#pool.workersFor(directory);
-    queue.couldHaveRun = workers.length === 0;
-    if (workers.length === 0) return false;
+    const [worker] = workers;
+    queue.couldHaveRun = worker === undefined;
+    if (worker === undefined) return false;
+    const isHere = worker === this.#pool.here;
     const figures = this.#pool.figuresOf(directory);
-    const forLong = workers.find((worker) => worker.unfinished < MAX_UNFINISHED && !isBegunOn(worker, queue));
-    const items = this.#queue.take(queue, limitsOf(figures.workMs, workers.length, forLong !== undefined));
+    const mayBegin = (each: PooledWorker) =>
+      each.unfinished < MAX_UNFINISHED && !queue.unfinished.some((batch) => batch.worker === each);
+    const forLong = workers.find(mayBegin);
+    const batchMs = isHere ? HERE_BATCH_MS : workers.length * BATCH_MS;
+    const items = this.#queue.take(
+      queue,
+      limitsOf(figures.workMs, { batchMs, workers: workers.length, mayBeginLong: forLong !== undefined }),
+    );
     if (items.length === 0) return false;
     if (couldHaveRun) figures.addLostTime(performance.now() - first.enqueuedAt);
     this.#loadCopy(directory);
@@ -204,29 +212,24 @@ export class BatchScheduler {
     return true;
   }
 
-  #split(queue: ModelQueue, workers: readonly PooledWorker[], items: readonly Item[]): void {
-    const figures = this.#pool.figuresOf(queue.directory);
-    const isKnown = figures.workMs > 0;
-    const work = items.reduce((sum, item) => sum + item.work, 0);
-    const parts = isKnown
-      ? Math.max(1, Math.min(workers.length, Math.floor((work * figures.workMs) / LEAST_PART_MS)))
-      : workers.length;
-    const idle = this.#pool.idle.length;
-    if (items.length > 1 && idle > workers.length) figures.addLostTime((work * figures.workMs) / (workers.length + 1));
-    const isAlone = items.length === 1 && this.#isAlone();
+  #split({ account, directory }: ModelQueue, workers: readonly PooledWorker[], items: readonly Item[]): void {
+    const figures = this.#pool.figuresOf(directory);
+    const isAlone = items.length === 1 && this.#isAlone;
     this.#round += 1;
-    const shares = splitTexts(
-      items.map((item) => item.work),
-      parts,
-    );
+    const work = items.map((item) => item.work);
+    const ms = figures.workMs * work.reduce((sum, each) => sum + each, 0);
+    const idle = this.#pool.idle.length;
+    if (items.length > 1 && idle > workers.length) figures.addLostTime(ms / (workers.length + 1));
+    const parts = ms === 0 ? workers.length : Math.max(1, Math.min(workers.length, Math.floor(ms / LEAST_PART_MS)));
+    const shares = parts === 1 ? [[...items.keys()]] : splitTexts(work, parts);
     for (const [at, positions] of shares.entries()) {
       const worker = workers[at];
       const share = positions.flatMap((position) => items[position] ?? []);
-      if (worker !== undefined) this.#start(new RunningBatch(worker, queue, share, this.#round), isAlone);
+      if (worker !== undefined) this.#start(new RunningBatch(worker, account, directory, share, this.#round), isAlone);
     }
   }
 
-  #isAlone(): boolean {
+  get #isAlone(): boolean {
     return this.#pool.workers.every(({ isBusy }) => !isBusy) && this.#queue.isEmpty;
   }
 
@@ -249,25 +252,23 @@ export class BatchScheduler {
 
   #start(batch: RunningBatch, alone: boolean): void {
     const startedAt = performance.now();
-    const { worker, queue, items, texts, explain } = batch;
-    const { directory } = queue;
-    for (const { request } of items) request.startedAt ??= startedAt;
-    const bytes = this.#memory.bytesOf(directory);
+    const { worker, directory, texts, explain, requests } = batch;
+    for (const request of requests) request.startedAt ??= startedAt;
     const started = (id: number) => {
       batch.id = id;
     };
     const given = { directory, texts, alone, ...(explain && { explain }) };
-    void this.#complete(batch, worker.run(given, bytes, started), startedAt);
+    void this.#complete(batch, worker.run(given, this.#memory.bytesOf(directory), started), startedAt);
   }
 
   #resume(batch: RunningBatch): void {
-    const { workMs } = this.#pool.figuresOf(batch.queue.directory);
-    this.#queue.removeUnfinished(batch, limitsOf(workMs, 1, false).longWork);
+    const { worker, id, directory, items } = batch;
+    const { workMs } = this.#pool.figuresOf(directory);
+    this.#queue.removeUnfinished(batch, workMs === 0 ? FIRST_WORK : LONG_MS / workMs);
     this.#round += 1;
     batch.round = this.#round;
-    const alone = batch.items.length === 1 && this.#isAlone();
-    const { worker, id, queue } = batch;
-    void this.#complete(batch, worker.resume(id, alone, queue.directory), performance.now());
+    const alone = items.length === 1 && this.#isAlone;
+    void this.#complete(batch, worker.resume(id, alone, directory), performance.now());
   }
 
   async #complete(batch: RunningBatch, answering: Promise<BatchAnswer>, startedAt: number): Promise<void> {
@@ -276,9 +277,8 @@ export class BatchScheduler {
       const answer = await answering;
       this.#running.delete(batch);
       if (answer.loadedBytes !== undefined) this.#memory.trim();
-      const { items, queue, requests } = batch;
       this.#count(batch, answer);
-      traceBatch({ directory: queue.directory, requests, texts: items.length, startedAt, answer });
+      traceBatch(batch, startedAt, answer);
       this.#deliver(batch, answer);
     } catch (thrown) {
       this.#running.delete(batch);
@@ -288,29 +288,33 @@ export class BatchScheduler {
     }
   }
 
-  #count(batch: RunningBatch, answer: BatchAnswer): void {
-    const { items, queue, work } = batch;
-    const answered = answer.results.filter((result) => result !== undefined).length;
+  #count(batch: RunningBatch, { results, times }: BatchAnswer): void {
+    const { items, directory, work } = batch;
+    let answered = 0;
+    for (const result of results) if (result !== undefined) answered += 1;
     this.#texts += answered;
-    this.#stages.load += answer.times.load;
-    this.#stages.tokenize += answer.times.tokenize;
-    this.#stages.run += answer.times.run;
-    this.#stages.decode += answer.times.decode;
-    const times = batch.add(answer);
+    this.#stages.load += times.load;
+    this.#stages.tokenize += times.tokenize;
+    this.#stages.run += times.run;
+    this.#stages.decode += times.decode;
+    batch.elapsedMs += times.tokenize + times.run + times.decode;
+    const figures = this.#pool.figuresOf(directory);
+    if (times.load > 0) figures.loadMs = times.load;
     // The time of a partly cancelled batch can't be assigned to texts.
-    if (answered === items.length) this.#pool.figuresOf(queue.directory).add(times, items.length, work);
+    if (answered === items.length) figures.add(batch.elapsedMs, items.length, work);
   }
 
   #deliver(batch: RunningBatch, answer: BatchAnswer): void {
-    for (const [at, { request, index }] of batch.items.entries()) request.take(index, answer, at);
-    for (const request of batch.requests) {
-      request.addTime(batch.round, answer.times);
+    const { items, requests, round } = batch;
+    for (const [at, { request, index }] of items.entries()) request.take(index, answer, at);
+    for (const request of requests) {
+      request.addTime(round, answer.times);
       const { predictions } = request;
       if (predictions !== undefined) this.#events.answered(request, predictions);
     }
     if (!answer.isUnfinished) return;
     // The requests ended while this answer was on its way.
-    if (batch.isGivenUp) batch.worker.drop(batch.id, batch.queue.directory, []);
+    if (requests.every(({ ended }) => ended)) batch.worker.drop(batch.id, batch.directory, []);
     else this.#queue.addUnfinished(batch);
   }
 
@@ -328,19 +332,17 @@ export class BatchScheduler {
   }
 }
 
-/** @param workMs milliseconds per unit of work; 0 if unknown. @param workers number of workers that share the batch. */
-function limitsOf(workMs: number, workers: number, mayBeginLong: boolean): BatchLimits {
+interface BatchSize {
+  readonly batchMs: number;
+  /** Number of workers that share the batch. */
+  readonly workers: number;
+  readonly mayBeginLong: boolean;
+}
+
+/** @param workMs milliseconds per unit of work; 0 if unknown. */
+function limitsOf(workMs: number, { batchMs, workers, mayBeginLong }: BatchSize): BatchLimits {
   if (workMs === 0) {
     return { work: workers * FIRST_WORK, texts: workers * FIRST_TEXTS, longWork: FIRST_WORK, mayBeginLong };
   }
-  const longWork = LONG_MS / workMs;
-  return { work: (workers * BATCH_MS) / workMs, texts: workers * MAX_TEXTS, longWork, mayBeginLong };
-}
-
-function isBegunOn(worker: PooledWorker, queue: ModelQueue): boolean {
-  return queue.unfinished.some((batch) => batch.worker === worker);
-}
-
-function positionsOf(request: PendingRequest, items: readonly Item[]): number[] {
-  return items.flatMap((item, at) => (item.request === request ? [at] : []));
+  return { work: batchMs / workMs, texts: workers * MAX_TEXTS, longWork: LONG_MS / workMs, mayBeginLong };
 }

@@ -13,7 +13,7 @@ export interface WorkOptions {
 }
 
 export interface WorkSlice extends Omit<BatchAnswer, 'times' | 'loadedBytes' | 'deviceUse'> {
-  readonly times: Omit<StageTimes, 'load'>;
+  readonly times: StageTimes;
 }
 
 export interface ModelParts {
@@ -30,9 +30,12 @@ interface TextReading {
   readonly explained?: ExplainedText;
 }
 
-type Stage = 'tokenize' | 'run' | 'decode';
+/** Where work may pause: after a promise that is yielded, or at once. */
+type Steps = Generator<Promise<void> | undefined, void>;
 
-/** Can pause after each tokenized text, each run of the encoder, and between steps of decoding a long text. */
+const NONE: ReadonlySet<number> = new Set();
+
+/** Can pause after each long text is tokenized, after each run of the encoder, and between steps of decoding a long text. */
 export class BatchWork {
   /** Whether nothing else runs or waits. */
   alone = false;
@@ -42,13 +45,12 @@ export class BatchWork {
   readonly #explain: readonly (ExplanationChoice | undefined)[];
   readonly #results: (ModelResult | undefined)[];
   readonly #truncated: number[] = [];
-  readonly #steps: AsyncGenerator<undefined, void>;
-  #tokens = 0;
-  #times = { tokenize: 0, run: 0, decode: 0 };
-  #stage: Stage = 'tokenize';
+  readonly #steps: Steps;
+  #times = { load: 0, tokenize: 0, run: 0, decode: 0 };
+  #stage: keyof StageTimes = 'tokenize';
   #since = 0;
 
-  constructor(parts: ModelParts, texts: readonly string[], { cancelled = new Set(), explain = [] }: WorkOptions = {}) {
+  constructor(parts: ModelParts, texts: readonly string[], { cancelled = NONE, explain = [] }: WorkOptions = {}) {
     this.#parts = parts;
     this.#texts = texts;
     this.#cancelled = cancelled;
@@ -67,28 +69,32 @@ export class BatchWork {
     const until = this.#since + ms;
     let isUnfinished = true;
     while (isUnfinished) {
-      isUnfinished = !(await this.#steps.next()).done;
+      const step = this.#steps.next();
+      isUnfinished = !step.done;
+      if (step.value !== undefined) await step.value;
       if (performance.now() >= until) break;
     }
     this.#enter(this.#stage);
     const times = this.#times;
-    this.#times = { tokenize: 0, run: 0, decode: 0 };
-    if (isUnfinished) return { results: [], truncated: [], tokens: 0, times, isUnfinished };
-    return { results: this.#results, truncated: this.#truncated, tokens: this.#tokens, times, isUnfinished };
+    this.#times = { load: 0, tokenize: 0, run: 0, decode: 0 };
+    if (isUnfinished) return { results: [], truncated: [], times, isUnfinished };
+    return { results: this.#results, truncated: this.#truncated, times, isUnfinished };
   }
 
-  async *#work(): AsyncGenerator<undefined, void> {
+  *#work(): Steps {
     const readings: TextReading[] = [];
     for (const [row, text] of this.#texts.entries()) {
       if (!this.#cancelled.has(row)) readings.push(yield* this.#read(text, row));
       if (text.length > LONG_TEXT) yield;
     }
-    this.#note(readings.flatMap(({ windows }) => windows));
     this.#enter('run');
     const computed = new Map<TextWindow, Float32Array>();
-    const options = { alone: () => this.alone, cancelled: this.#cancelled };
+    const { runs } = this.#parts;
     const windows = readings.flatMap((reading) => [...reading.windows, ...(reading.explained?.windows ?? [])]);
-    yield* this.#parts.runs.compute(windows, computed, options);
+    for (const run of runs.plan(windows)) {
+      const wanted = this.#cancelled.size === 0 ? run : run.filter(({ row }) => !this.#cancelled.has(row));
+      if (wanted.length > 0) yield runs.run(wanted, this.alone, computed);
+    }
     this.#enter('decode');
     yield* this.#decodeAll(readings, computed);
   }
@@ -96,6 +102,7 @@ export class BatchWork {
   *#read(text: string, row: number): Generator<undefined, TextReading> {
     const { reader, decode } = this.#parts;
     const windows = reader.windowsOf(text, row);
+    if (windows.some(({ encoding }) => encoding.truncated > 0)) this.#truncated.push(row);
     const choice = this.#explain[row];
     if (choice === undefined) return { text, row, windows };
     const explained = new ExplainedText(decode.explainer, text);
@@ -114,19 +121,17 @@ export class BatchWork {
       });
     const { decode } = this.#parts;
     for (const { text, row, windows, choice = {}, explained } of readings) {
+      if (this.#cancelled.has(row)) continue;
       const own = outputsOf(windows);
       if (explained !== undefined) {
-        yield* this.#answer(row, () => explained.explain(own, outputsOf, choice));
+        yield* this.#answer(row, explained.explain(own, outputsOf, choice));
       } else if (decode.inSteps !== undefined && text.length > LONG_TEXT) {
-        const { inSteps } = decode;
-        yield* this.#answer(row, () => inSteps(text, own));
-      } else if (!this.#cancelled.has(row)) this.#results[row] = decode(text, own);
+        yield* this.#answer(row, decode.inSteps(text, own));
+      } else this.#results[row] = decode(text, own);
     }
   }
 
-  *#answer(row: number, begin: () => Generator<undefined, ModelResult>): Generator<undefined, void> {
-    if (this.#cancelled.has(row)) return;
-    const steps = begin();
+  *#answer(row: number, steps: Generator<undefined, ModelResult>): Generator<undefined, void> {
     for (let step = steps.next(); ; step = steps.next()) {
       if (step.done) this.#results[row] = step.value;
       if (step.done || this.#cancelled.has(row)) return;
@@ -134,14 +139,7 @@ export class BatchWork {
     }
   }
 
-  #note(windows: readonly TextWindow[]): void {
-    for (const { row, encoding } of windows) {
-      this.#tokens += encoding.ids.length;
-      if (encoding.truncated > 0) this.#truncated.push(row);
-    }
-  }
-
-  #enter(stage: Stage): void {
+  #enter(stage: keyof StageTimes): void {
     const now = performance.now();
     this.#times[this.#stage] += now - this.#since;
     this.#since = now;

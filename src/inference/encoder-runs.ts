@@ -32,105 +32,26 @@ export interface RunSize {
   readonly tokens: number;
 }
 
-type Features = readonly [start: number, tokens: number, pairs: number];
+/** The cost of starting a run, in tokens: on processors, 5 to 25 were measured, and the choice between them is worth 2 %. */
+const START = 12;
+/** On a device, a run waits for the transfer of its inputs and outputs. */
+const DEVICE_START = 200;
+/** The cost of a pair of tokens in attention, in tokens. */
+const PAIR = 1 / 1500;
 
-/**
- * Costs in tokens of starting a run, of a token, and of a pair of tokens in attention. Measured on minis and bases on two
- * cores; used until a model's own runs are measured.
- */
-const PRIOR: Features = [18, 1, 1 / 1500];
-const PRIOR_SIZES: readonly RunSize[] = [
-  { rows: 1, tokens: 8 },
-  { rows: 1, tokens: 128 },
-  { rows: 8, tokens: 32 },
-  { rows: 4, tokens: 256 },
-];
-/** Decay of a run's weight with each further run: about the last two hundred count. */
-const KEPT = 0.995;
-const RUNS_PER_FIT = 8;
-
-/**
- * The time of a model's runs on this machine: start + rows · tokens · a + rows · tokens² · b. It is fitted online by least
- * squares of the relative error, so that long runs don't count more than short ones.
- */
-export class RunCost {
-  #coefficients: Features = PRIOR;
-  /** Sums of products of two features, upper triangle by rows, and of the features themselves. */
-  #products = [0, 0, 0, 0, 0, 0];
-  #sums = [0, 0, 0];
-  #runs = 0;
-
-  /** In tokens before the first measured run, then in milliseconds. */
-  cost(size: RunSize): number {
-    return costOf(this.#coefficients, size);
-  }
-
-  learn(size: RunSize, ms: number): void {
-    if (!(ms > 0)) return;
-    if (this.#runs === 0) this.#assume(ms / costOf(PRIOR, size));
-    this.#add(size, ms);
-    this.#runs += 1;
-    if (this.#runs % RUNS_PER_FIT === 0) this.#fit();
-  }
-
-  #assume(msPerToken: number): void {
-    for (const size of PRIOR_SIZES) this.#add(size, msPerToken * costOf(PRIOR, size));
-  }
-
-  #add({ rows, tokens }: RunSize, ms: number): void {
-    const [a, b, c] = [1 / ms, (rows * tokens) / ms, (rows * tokens * tokens) / ms];
-    this.#products = [a * a, a * b, a * c, b * b, b * c, c * c].map(
-      (product, at) => KEPT * (this.#products[at] ?? 0) + product,
-    );
-    this.#sums = [a, b, c].map((sum, at) => KEPT * (this.#sums[at] ?? 0) + sum);
-  }
-
-  /** Keeps the earlier coefficients if the runs are too similar or too noisy to separate the three. */
-  #fit(): void {
-    const [aa = 0, ab = 0, ac = 0, bb = 0, bc = 0, cc = 0] = this.#products;
-    const matrix = [
-      [aa, ab, ac],
-      [ab, bb, bc],
-      [ac, bc, cc],
-    ];
-    const [start = 0, perToken = 0, perPair = 0] = solve(matrix, this.#sums);
-    const isSound = [start, perToken, perPair].every((each) => Number.isFinite(each) && each > 0);
-    if (isSound) this.#coefficients = [start, perToken, perPair];
-  }
-}
-
-function costOf([start, perToken, perPair]: Features, { rows, tokens }: RunSize): number {
-  return start + rows * tokens * (perToken + perPair * tokens);
-}
-
-/** The solution of three equations by Cramer's rule. */
-function solve(matrix: readonly (readonly number[])[], right: readonly number[]): number[] {
-  const whole = determinant(matrix);
-  return right.map((_, column) => {
-    const replaced = matrix.map((row, at) => row.map((each, k) => (k === column ? (right[at] ?? 0) : each)));
-    return determinant(replaced) / whole;
-  });
-}
-
-function determinant(matrix: readonly (readonly number[])[]): number {
-  const [[a = 0, b = 0, c = 0] = [], [d = 0, e = 0, f = 0] = [], [g = 0, h = 0, i = 0] = []] = matrix;
-  return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g);
+/** What a run costs, in tokens of a short text. */
+function runCost({ rows, tokens }: RunSize, start = START): number {
+  return start + rows * tokens * (1 + PAIR * tokens);
 }
 
 interface GroupingOptions {
   /** The most tokens, padding included, that a run may hold; a longer text runs alone. */
   readonly maxTokens: number;
-  /** The cost of a run. Default: that of small encoders. */
-  readonly cost?: (size: RunSize) => number;
+  readonly cost: (size: RunSize) => number;
 }
 
-const usual = new RunCost();
-
 /** Positions in `lengths`, in runs of the least total cost: dynamic programming over the sorted texts. */
-export function lengthGroups(
-  lengths: readonly number[],
-  { maxTokens, cost = (size) => usual.cost(size) }: GroupingOptions,
-): number[][] {
+export function lengthGroups(lengths: readonly number[], { maxTokens, cost }: GroupingOptions): number[][] {
   const order = [...lengths.keys()].sort((a, b) => (lengths[a] ?? 0) - (lengths[b] ?? 0));
   const least = new Float64Array(order.length + 1).fill(Number.POSITIVE_INFINITY);
   const start = new Int32Array(order.length + 1);
@@ -187,36 +108,6 @@ export class RunThreads {
   }
 }
 
-/** An int64 matrix of whole numbers from 0 to 2^31 − 1. [rows, columns] */
-class TokenGrid {
-  readonly type = 'int64';
-  readonly dims: readonly number[];
-  readonly data: BigInt64Array;
-  /** Writing only the low halves saves a BigInt per token; every supported platform is little-endian. */
-  readonly #halves: Int32Array;
-
-  constructor(rows: number, columns: number) {
-    this.dims = [rows, columns];
-    this.data = new BigInt64Array(rows * columns);
-    this.#halves = new Int32Array(this.data.buffer);
-  }
-
-  /** Writes a row; what it lacks at its end is filled with `padding`. */
-  setRow(row: number, values: Int32Array, padding: number): void {
-    const [, columns = 0] = this.dims;
-    const start = row * columns;
-    for (let column = 0; column < columns; column += 1) {
-      this.#halves[2 * (start + column)] = column < values.length ? (values[column] ?? 0) : padding;
-    }
-  }
-
-  /** Writes ones, and zeros behind them. */
-  setOnes(row: number, count: number): void {
-    const [, columns = 0] = this.dims;
-    for (let column = 0; column < count; column += 1) this.#halves[2 * (row * columns + column)] = 1;
-  }
-}
-
 /**
  * Most tokens of a run of several texts, padding included. Longer runs are no faster per token, since their activations
  * exceed the processor's cache, and the runtime keeps the memory of each model's largest run.
@@ -224,86 +115,60 @@ class TokenGrid {
 const MAX_TOKENS_PER_RUN = 512;
 
 interface EncoderGraphs {
-  /** For one thread. */
+  /** For one thread. Its inputs are int64 [batch, tokens], as `checkedGraph` has found. */
   readonly narrow: LoadedGraph;
   /** Loads it for several threads; undefined if runs may use one only. */
   readonly openWide: (() => Promise<LoadedGraph>) | undefined;
   readonly output: TensorDescription;
   readonly pad: number;
+  readonly isOnDevice: boolean;
 }
 
-interface ComputeOptions {
-  /** Whether nothing else runs or waits, so that the next run may use several threads. Default: never. */
-  readonly alone?: () => boolean;
-  readonly cancelled?: ReadonlySet<number>;
-}
-
-/** Computes the outputs of an encoder with its head, window by window, in runs of similar length. */
+/** Computes the outputs of an encoder with its head, in runs of windows of similar length. */
 export class EncoderRuns {
   readonly #graphs: EncoderGraphs;
-  readonly #cost = new RunCost();
   readonly #threads = new RunThreads();
+  readonly #cost: (size: RunSize) => number;
   #wide: Promise<LoadedGraph> | undefined;
 
   constructor(graphs: EncoderGraphs) {
     this.#graphs = graphs;
+    this.#cost = graphs.isOnDevice ? (size) => runCost(size, DEVICE_START) : (size) => runCost(size);
   }
 
-  /** Computes windows run by run, and puts the outputs of each into `computed`. Yields between the runs. */
-  async *compute(
-    windows: readonly TextWindow[],
-    computed: Map<TextWindow, Float32Array>,
-    options: ComputeOptions = {},
-  ): AsyncGenerator<undefined, void> {
+  /** The windows of each run. */
+  plan(windows: readonly TextWindow[]): TextWindow[][] {
+    const [first] = windows;
+    if (first !== undefined && windows.length === 1) return [[first]];
     const lengths = windows.map(({ encoding }) => encoding.ids.length);
-    const cost = this.#cost;
-    const groups =
-      windows.length === 1
-        ? [[0]]
-        : lengthGroups(lengths, { maxTokens: MAX_TOKENS_PER_RUN, cost: (size) => cost.cost(size) });
-    for (const group of groups) {
-      const run = group.flatMap((position) => windows[position] ?? []);
-      const { cancelled } = options;
-      const wanted = cancelled?.size ? run.filter(({ row }) => !cancelled.has(row)) : run;
-      if (wanted.length === 0) continue;
-      await this.#run(wanted, options.alone?.() ?? false, computed);
-      yield;
-    }
+    const groups = lengthGroups(lengths, { maxTokens: MAX_TOKENS_PER_RUN, cost: this.#cost });
+    return groups.map((group) => group.flatMap((position) => windows[position] ?? []));
+  }
+
+  /** Computes one run and puts its outputs into `computed`. @param alone whether nothing else runs or waits */
+  async run(run: readonly TextWindow[], alone: boolean, computed: Map<TextWindow, Float32Array>): Promise<void> {
+    const { narrow, openWide, output, pad } = this.#graphs;
+    let tokens = 0;
+    for (const { encoding } of run) tokens = Math.max(tokens, encoding.ids.length);
+    // Models that answer for each token also give rows for padding.
+    const dims = resolveShape(output.shape, { batch: run.length, tokens });
+    const data = new Float32Array(volume(dims));
+    const threads = this.#threads;
+    const mayBeWide = alone && openWide !== undefined;
+    if (mayBeWide && threads.wantsWide) this.#wide ??= openWide();
+    const isWide = mayBeWide && threads.choose(run.length * tokens) === 'wide';
+    const graph = (isWide ? await this.#wide : undefined) ?? narrow;
+    const startedAt = performance.now();
+    const feeds = feedsOf(run, tokens, pad, graph);
+    await nativeWork(() => graph.run(feeds, { [output.name]: { type: 'float32', dims, data } }));
+    if (mayBeWide) threads.learn(run.length * tokens, performance.now() - startedAt);
+    const width = data.length / run.length;
+    for (const [row, window] of run.entries()) computed.set(window, data.subarray(row * width, (row + 1) * width));
   }
 
   async release(): Promise<void> {
     const wide = await this.#wide;
     await Promise.all([this.#graphs.narrow.release(), wide?.release()]);
-  }
-
-  async #run(run: readonly TextWindow[], alone: boolean, computed: Map<TextWindow, Float32Array>): Promise<void> {
-    const { output, pad } = this.#graphs;
-    const tokens = run.reduce((most, { encoding }) => Math.max(most, encoding.ids.length), 0);
-    // Models that answer for each token also give rows for padding.
-    const dims = resolveShape(output.shape, { batch: run.length, tokens });
-    const data = new Float32Array(volume(dims));
-    const { graph, learn } = await this.#graphFor(run.length, tokens, alone);
-    const startedAt = performance.now();
-    const feeds = feedsOf(run, tokens, pad, graph);
-    await nativeWork(() => graph.run(feeds, { [output.name]: { type: 'float32', dims, data } }));
-    learn(performance.now() - startedAt);
-    const width = data.length / run.length;
-    for (const [row, window] of run.entries()) computed.set(window, data.subarray(row * width, (row + 1) * width));
-  }
-
-  async #graphFor(rows: number, tokens: number, alone: boolean) {
-    const { narrow, openWide } = this.#graphs;
-    const learnCost = (ms: number) => this.#cost.learn({ rows, tokens }, ms);
-    if (!alone || openWide === undefined) return { graph: narrow, learn: learnCost };
-    const threads = this.#threads;
-    if (threads.wantsWide) this.#wide ??= openWide();
-    const width = threads.choose(rows * tokens);
-    const graph = width === 'wide' ? ((await this.#wide) ?? narrow) : narrow;
-    const learn = (ms: number) => {
-      threads.learn(rows * tokens, ms);
-      if (width === 'narrow') learnCost(ms);
-    };
-    return { graph, learn };
   }
 }
 
@@ -314,14 +179,26 @@ function feedsOf(
   pad: number,
   { inputs }: Pick<LoadedGraph, 'inputs'>,
 ): Record<string, TensorData> {
-  const ids = new TokenGrid(run.length, tokens);
-  const mask = new TokenGrid(run.length, tokens);
-  const types = new TokenGrid(run.length, tokens);
-  for (const [row, { encoding }] of run.entries()) {
-    ids.setRow(row, encoding.ids, pad);
-    mask.setOnes(row, encoding.ids.length);
-    types.setRow(row, encoding.typeIds, 0);
+  const feeds: Record<string, TensorData> = {};
+  const dims = [run.length, tokens];
+  for (const { name } of inputs) {
+    const data = new BigInt64Array(run.length * tokens);
+    // Writing only the low halves saves a BigInt per token; every supported platform is little-endian.
+    const halves = new Int32Array(data.buffer);
+    for (let row = 0; row < run.length; row += 1) {
+      const { ids, typeIds } = run[row]?.encoding ?? NOTHING;
+      const start = 2 * row * tokens;
+      if (name === 'attention_mask') {
+        for (let at = 0; at < ids.length; at += 1) halves[start + 2 * at] = 1;
+      } else {
+        const values = name === 'input_ids' ? ids : typeIds;
+        const padding = name === 'input_ids' ? pad : 0;
+        for (let at = 0; at < tokens; at += 1) halves[start + 2 * at] = values[at] ?? padding;
+      }
+    }
+    feeds[name] = { type: 'int64', dims, data };
   }
-  const readsTypes = inputs.some(({ name }) => name === 'token_type_ids');
-  return { input_ids: ids, attention_mask: mask, ...(readsTypes && { token_type_ids: types }) };
+  return feeds;
 }
+
+const NOTHING = { ids: new Int32Array(), typeIds: new Int32Array() };

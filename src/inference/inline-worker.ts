@@ -4,75 +4,6 @@ import type { BatchWork } from './batch-work.js';
 import { SharedTokenizers, TextModel } from './text-model.js';
 import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
 
-/** A loaded model. It stays in memory while it is used, even if it was forgotten. */
-interface LoadedModel {
-  readonly model: TextModel;
-  uses: number;
-  isForgotten: boolean;
-}
-
-interface ModelUse {
-  readonly model: TextModel;
-  /** Loading time in milliseconds; 0 if it was loaded before. */
-  readonly loadMs: number;
-  done(): void;
-}
-
-/** The models that a thread has loaded. Callers decide which are unloaded, and when. */
-class ModelCache {
-  readonly #models = new Map<string, LoadedModel>();
-  readonly #tokenizers = new SharedTokenizers();
-  readonly #threads: number;
-  readonly #device: Device;
-  readonly #released = new Set<Promise<void>>();
-
-  constructor(threads: number, device: Device = 'cpu') {
-    this.#threads = threads;
-    this.#device = device;
-  }
-
-  /** The model of a folder, loaded if necessary. Calls must not overlap. */
-  async use(directory: string): Promise<ModelUse> {
-    const known = this.#models.get(directory);
-    if (known !== undefined) return this.#use(known, 0);
-    const startedAt = performance.now();
-    const model = await TextModel.load(directory, this.#threads, this.#tokenizers, this.#device);
-    const loaded = { model, uses: 0, isForgotten: false };
-    this.#models.set(directory, loaded);
-    return this.#use(loaded, performance.now() - startedAt);
-  }
-
-  /** Unloads a folder's model once it is unused. */
-  forget(directory: string): void {
-    const loaded = this.#models.get(directory);
-    if (loaded === undefined) return;
-    this.#models.delete(directory);
-    loaded.isForgotten = true;
-    this.#releaseIfUnused(loaded);
-  }
-
-  /** Unloads all models and waits until their memory is free. */
-  async clear(): Promise<void> {
-    for (const directory of [...this.#models.keys()]) this.forget(directory);
-    await Promise.all(this.#released);
-  }
-
-  #use(loaded: LoadedModel, loadMs: number): ModelUse {
-    loaded.uses += 1;
-    const done = () => {
-      loaded.uses -= 1;
-      this.#releaseIfUnused(loaded);
-    };
-    return { model: loaded.model, loadMs, done };
-  }
-
-  #releaseIfUnused({ model, uses, isForgotten }: LoadedModel): void {
-    if (uses > 0 || !isForgotten) return;
-    const released = model.release().finally(() => this.#released.delete(released));
-    this.#released.add(released);
-  }
-}
-
 export interface WorkerOptions {
   /** Most threads of a run while nothing else runs. */
   readonly threads: number;
@@ -82,25 +13,36 @@ export interface WorkerOptions {
 /** Somewhat longer than the target duration of a batch, so that mostly long texts take several slices. */
 const SLICE_MS = 40;
 
-interface Unfinished {
-  readonly work: BatchWork;
-  readonly use: ModelUse;
+/** A loaded model. It stays in memory while it is used, even if it was forgotten. */
+interface LoadedModel {
+  readonly model: TextModel;
+  uses: number;
+  isForgotten: boolean;
+}
+
+/** A batch from its arrival until its last slice. */
+interface OpenBatch {
+  readonly cancelled: Set<number>;
+  loaded?: LoadedModel;
+  work?: BatchWork;
 }
 
 /** Runs models in the calling thread, which each run blocks; one call at a time, in their order. */
 export class InlineWorker implements InferenceWorker {
-  readonly #models: ModelCache;
-  readonly #cancelled = new Map<number, Set<number>>();
-  readonly #unfinished = new Map<number, Unfinished>();
+  readonly #options: WorkerOptions;
+  readonly #models = new Map<string, LoadedModel>();
+  readonly #tokenizers = new SharedTokenizers();
+  readonly #released = new Set<Promise<void>>();
+  readonly #batches = new Map<number, OpenBatch>();
   #running: number | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor({ threads, device }: WorkerOptions) {
-    this.#models = new ModelCache(threads, device);
+  constructor(options: WorkerOptions) {
+    this.#options = options;
   }
 
   run(batch: Batch): Promise<BatchAnswer> {
-    this.#cancelled.set(batch.id, new Set());
+    this.#batches.set(batch.id, { cancelled: new Set() });
     return this.#next(() => this.#begin(batch));
   }
 
@@ -113,20 +55,20 @@ export class InlineWorker implements InferenceWorker {
   }
 
   cancel(id: number, positions: readonly number[]): void {
-    for (const position of positions) this.#cancelled.get(id)?.add(position);
-    if (this.#running !== id && this.#unfinished.get(id)?.work.isCancelled) this.#end(id);
+    const batch = this.#batches.get(id);
+    for (const position of positions) batch?.cancelled.add(position);
+    if (this.#running !== id && batch?.work?.isCancelled) this.#end(id);
   }
 
   load(directory: string): Promise<Loaded> {
     return this.#next(async () => {
-      const { model, loadMs, done } = await this.#models.use(directory);
-      done();
-      return { ms: loadMs, bytes: model.bytes, deviceUse: model.deviceUse };
+      const { ms, loaded } = await this.#load(directory);
+      return { ms, bytes: loaded.model.bytes, deviceUse: loaded.model.deviceUse };
     });
   }
 
   forget(directory: string): void {
-    void this.#next(async () => this.#models.forget(directory));
+    void this.#next(async () => this.#forget(directory));
   }
 
   /** A thread can't abandon itself. */
@@ -137,21 +79,24 @@ export class InlineWorker implements InferenceWorker {
   }
 
   async close(): Promise<void> {
-    await this.#next(() => {
-      for (const id of [...this.#unfinished.keys()]) this.#end(id);
-      return this.#models.clear();
+    await this.#next(async () => {
+      for (const id of [...this.#batches.keys()]) this.#end(id);
+      for (const directory of [...this.#models.keys()]) this.#forget(directory);
+      await Promise.all(this.#released);
     });
   }
 
   async #begin({ id, directory, texts, alone, explain }: Batch): Promise<BatchAnswer> {
-    const cancelled = this.#cancelled.get(id) ?? new Set();
     try {
-      const use = await this.#models.use(directory);
-      this.#unfinished.set(id, { work: use.model.begin(texts, { cancelled, explain }), use });
+      const { ms, loaded } = await this.#load(directory);
+      const batch = this.#batches.get(id);
+      if (batch === undefined) throw gone();
+      loaded.uses += 1;
+      batch.loaded = loaded;
+      batch.work = loaded.model.begin(texts, { cancelled: batch.cancelled, explain });
       const answer = await this.#advance(id, alone);
-      const { loadMs, model } = use;
-      if (loadMs === 0) return answer;
-      return { ...answer, times: { ...answer.times, load: loadMs }, loadedBytes: model.bytes };
+      if (ms === 0) return answer;
+      return { ...answer, times: { ...answer.times, load: ms }, loadedBytes: loaded.model.bytes };
     } catch (thrown) {
       this.#end(id);
       throw thrown;
@@ -159,27 +104,52 @@ export class InlineWorker implements InferenceWorker {
   }
 
   async #advance(id: number, alone: boolean): Promise<BatchAnswer> {
-    const { work, use } = this.#unfinished.get(id) ?? {};
-    if (work === undefined || use === undefined)
-      throw new InternalError('the rest of this batch is gone: its thread was replaced');
+    const { work, loaded } = this.#batches.get(id) ?? {};
+    if (work === undefined || loaded === undefined) throw gone();
     work.alone = alone;
     let isUnfinished = false;
     this.#running = id;
     try {
       const slice = await work.advance(SLICE_MS);
       isUnfinished = slice.isUnfinished && !work.isCancelled;
-      const { deviceUse } = use.model;
-      return { ...slice, isUnfinished, times: { load: 0, ...slice.times }, deviceUse };
+      return { ...slice, isUnfinished, deviceUse: loaded.model.deviceUse };
     } finally {
       this.#running = undefined;
       if (!isUnfinished) this.#end(id);
     }
   }
 
+  async #load(directory: string): Promise<{ readonly ms: number; readonly loaded: LoadedModel }> {
+    const known = this.#models.get(directory);
+    if (known !== undefined) return { ms: 0, loaded: known };
+    const startedAt = performance.now();
+    const { threads, device } = this.#options;
+    const model = await TextModel.load(directory, threads, this.#tokenizers, device);
+    const loaded: LoadedModel = { model, uses: 0, isForgotten: false };
+    this.#models.set(directory, loaded);
+    return { ms: performance.now() - startedAt, loaded };
+  }
+
+  #forget(directory: string): void {
+    const loaded = this.#models.get(directory);
+    if (loaded === undefined) return;
+    this.#models.delete(directory);
+    loaded.isForgotten = true;
+    this.#releaseIfUnused(loaded);
+  }
+
+  #releaseIfUnused({ model, uses, isForgotten }: LoadedModel): void {
+    if (uses > 0 || !isForgotten) return;
+    const released = model.release().finally(() => this.#released.delete(released));
+    this.#released.add(released);
+  }
+
   #end(id: number): void {
-    this.#cancelled.delete(id);
-    this.#unfinished.get(id)?.use.done();
-    this.#unfinished.delete(id);
+    const loaded = this.#batches.get(id)?.loaded;
+    this.#batches.delete(id);
+    if (loaded === undefined) return;
+    loaded.uses -= 1;
+    this.#releaseIfUnused(loaded);
   }
 
   #next<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -187,4 +157,8 @@ export class InlineWorker implements InferenceWorker {
     this.#last = result.catch(() => undefined);
     return result;
   }
+}
+
+function gone(): InternalError {
+  return new InternalError('the rest of this batch is gone: its thread was replaced');
 }

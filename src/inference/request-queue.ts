@@ -168,37 +168,29 @@ export interface BatchLimits {
   readonly mayBeginLong: boolean;
 }
 
-class BatchDraft {
-  readonly items: Item[] = [];
-  work = 0;
-  isFull = false;
-  readonly #limits: BatchLimits;
+/** A batch that texts are added to, as far as its limits allow. */
+interface Draft {
+  readonly items: Item[];
+  readonly limits: BatchLimits;
+  work: number;
+  isFull: boolean;
+}
 
-  constructor(limits: BatchLimits) {
-    this.#limits = limits;
+function addText(draft: Draft, request: PendingRequest): boolean {
+  const { items, limits } = draft;
+  const own = request.workOf(request.next);
+  const isLong = own > limits.longWork;
+  const isFirst = items.length === 0;
+  // Shorter texts behind it may still fit.
+  if (isLong && !(isFirst && limits.mayBeginLong)) return false;
+  if (!isFirst && (draft.work + own > limits.work || items.length >= limits.texts)) {
+    draft.isFull = true;
+    return false;
   }
-
-  add(request: PendingRequest, index: number): boolean {
-    const { work, texts, longWork, mayBeginLong } = this.#limits;
-    const own = request.workOf(index);
-    const isLong = own > longWork;
-    const isFirst = this.items.length === 0;
-    // Shorter texts behind it may still fit.
-    if (isLong && !(isFirst && mayBeginLong)) return false;
-    if (!isFirst && (this.work + own > work || this.items.length >= texts)) {
-      this.isFull = true;
-      return false;
-    }
-    this.items.push({ request, index, work: own });
-    this.work += own;
-    if (isLong) this.isFull = true;
-    return true;
-  }
-
-  fits({ solo }: PendingRequest): boolean {
-    const first = this.items[0]?.request;
-    return first === undefined || !(solo || first.solo);
-  }
+  items.push({ request, index: request.next, work: own });
+  draft.work += own;
+  if (isLong) draft.isFull = true;
+  return true;
 }
 
 /** What waits for one model and account: first in, first out, but short texts may pass long ones. */
@@ -249,17 +241,19 @@ export class ModelQueue implements FairQueueMember {
   }
 
   /** Moves texts to a batch in their order; a solo request shares no batch. @returns their work. */
-  take(draft: BatchDraft): number {
-    const before = { work: draft.work, texts: draft.items.length };
+  take(draft: Draft): number {
+    const { work, items } = draft;
+    const texts = items.length;
     let areDone = false;
     for (const request of this.#requests) {
-      if (draft.isFull || !draft.fits(request)) break;
-      while (request.waiting > 0 && !draft.isFull && draft.add(request, request.next)) request.next += 1;
+      const first = items[0]?.request;
+      if (draft.isFull || (first !== undefined && (first.solo || request.solo))) break;
+      while (request.waiting > 0 && !draft.isFull && addText(draft, request)) request.next += 1;
       if (request.waiting === 0) areDone = true;
     }
     if (areDone) this.#requests = this.#requests.filter(({ waiting }) => waiting > 0);
-    this.#texts -= draft.items.length - before.texts;
-    return draft.work - before.work;
+    this.#texts -= items.length - texts;
+    return draft.work - work;
   }
 }
 
@@ -330,13 +324,13 @@ export class RequestQueue {
   }
 
   addUnfinished(batch: RunningBatch): void {
-    this.#joined(batch.queue.account, batch.queue.directory).unfinished.push(batch);
+    this.#joined(batch.account, batch.directory).unfinished.push(batch);
   }
 
   /** @param work the work of its next slice; 0 if there is none. */
   removeUnfinished(batch: RunningBatch, work: number): void {
-    const account = this.#accounts.get(batch.queue.account);
-    const queue = account?.queues.get(batch.queue.directory);
+    const account = this.#accounts.get(batch.account);
+    const queue = account?.queues.get(batch.directory);
     const at = queue?.unfinished.indexOf(batch) ?? -1;
     if (account === undefined || queue === undefined || at < 0) return;
     queue.unfinished.splice(at, 1);
@@ -346,7 +340,7 @@ export class RequestQueue {
 
   /** Takes texts of a queue and, while there is room, texts of other accounts for the same model. */
   take(queue: ModelQueue, limits: BatchLimits): Item[] {
-    const draft = new BatchDraft(limits);
+    const draft: Draft = { items: [], limits, work: 0, isFull: false };
     const others = this.#accounts.size > 1 ? this.inOrder() : [];
     const same = others.filter((other) => other !== queue && other.directory === queue.directory);
     for (const each of [queue, ...same]) {

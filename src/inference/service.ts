@@ -20,9 +20,10 @@ import {
 import type { JudgedResult } from '../families/index.js';
 import type { DeviceInformation } from '../graph/index.js';
 import { catalogueModels, type FoundModel, type ModelLoader } from '../models/index.js';
-import { BatchScheduler } from './batch-scheduler.js';
+import { BatchScheduler, charactersOf } from './batch-scheduler.js';
 import { type CallOptions, MAX_TIMER_MS, onAbort, queryResponse, requestOptions, toResult } from './calls.js';
 import type { InferenceService, InferenceStats, ModelStats, Predictions, RequestOptions } from './inference-service.js';
+import type { WorkerOptions } from './inline-worker.js';
 import { PendingRequest, RequestQueue } from './request-queue.js';
 import { ThreadWorker } from './thread-worker.js';
 import { type RequestTrace, traceLoad, tracePredict } from './tracing.js';
@@ -118,12 +119,27 @@ export interface DispatcherOptions {
   /** Time without requests after which threads end and free their memory. Default 10 minutes. */
   readonly idleMs?: number;
   readonly timeouts?: Timeouts;
+  /** The calling thread, for short texts that are asked alone. Default: workers run every text. */
+  readonly here?: InferenceWorker;
 }
 
-/** Passes texts to workers, model by model, first in, first out. Texts of one turn of the event loop share batches. */
+/** A model that takes more memory is not loaded in the calling thread: even its short texts would block it for too long. */
+const MOST_HERE_BYTES = 100 * 2 ** 20;
+/** The calling thread answers a text that is expected to take this many milliseconds at most. */
+const HERE_MS = 1;
+/** The same before the model's speed is known, in units of work: some 150 characters. */
+const HERE_WORK = 200;
+
+/**
+ * Passes texts to workers, model by model, first in, first out. Texts of one turn of the event loop share batches. A short
+ * text that is asked while nothing else waits or runs is answered in the calling thread, if its model was loaded there.
+ */
 export class Dispatcher implements InferenceService {
   readonly #queue = new RequestQueue();
   readonly #workers: readonly PooledWorker[];
+  readonly #here: PooledWorker | undefined;
+  /** Folders of the models that the calling thread has, or loads again when it is asked. */
+  readonly #modelsHere = new Set<string>();
   readonly #pool: WorkerPool;
   readonly #memory: ModelMemory;
   readonly #scheduler: BatchScheduler;
@@ -139,12 +155,14 @@ export class Dispatcher implements InferenceService {
   #closing: Promise<void> | undefined;
 
   constructor(workers: readonly InferenceWorker[], options: DispatcherOptions) {
-    const { maxWaiting, memoryLimit = Number.POSITIVE_INFINITY, sizeOf = () => 0 } = options;
+    const { maxWaiting, memoryLimit = Number.POSITIVE_INFINITY, sizeOf = () => 0, here } = options;
     this.#maxWaiting = maxWaiting;
     this.#closeMs = options.closeMs ?? CLOSE_MS;
-    this.#workers = workers.map((worker) => new PooledWorker(worker));
+    const threads = workers.map((worker) => new PooledWorker(worker));
+    this.#here = here && new PooledWorker(here);
+    this.#workers = this.#here ? [...threads, this.#here] : threads;
     this.#memory = new ModelMemory(memoryLimit, this.#workers, sizeOf, () => this.#textBytes);
-    this.#pool = new WorkerPool(this.#workers, this.#memory);
+    this.#pool = new WorkerPool(threads, this.#memory, this.#here);
     this.#scheduler = new BatchScheduler(this.#queue, this.#pool, this.#memory, {
       idle: () => {
         this.#schedule();
@@ -179,7 +197,9 @@ export class Dispatcher implements InferenceService {
         request.noneOfThese = noneOfThese ?? false;
         if (signal !== undefined) this.#watchSignal(signal, request);
         if (deadlineMs !== undefined) this.#watchDeadline(deadlineMs, request);
-        if (measuring === undefined) this.#enqueue(request);
+        const alone = measuring === undefined && this.#arriving.size === 0 && this.#threadForAlone(request);
+        if (alone) this.#runAlone(request, alone);
+        else if (measuring === undefined) this.#enqueue(request);
         else this.#arriving.set(request, this.#enqueueAfter(measuring, request));
       });
     return tracePredict(directory, texts.length, ask);
@@ -188,7 +208,7 @@ export class Dispatcher implements InferenceService {
   async warm(directory: string): Promise<void> {
     this.#checkOpen();
     await this.#memory.measure(directory);
-    const worker = this.#pool.workerToLoad(directory);
+    const worker = this.#threadToLoad(directory);
     if (worker === undefined) return;
     if (!worker.models.has(directory)) this.#memory.makeRoomFor(directory);
     const startedAt = performance.now();
@@ -200,7 +220,31 @@ export class Dispatcher implements InferenceService {
     traceLoad(directory, startedAt, ms);
   }
 
+  /** A model that fits twice is loaded here: workers load it when there is more to do. */
+  #threadToLoad(directory: string): PooledWorker | undefined {
+    const here = this.#here;
+    const isHere = here && this.#memory.bytesOf(directory) <= MOST_HERE_BYTES && this.#memory.hasRoomFor(directory, 2);
+    if (!isHere) return this.#pool.workerToLoad(directory);
+    this.#modelsHere.add(directory);
+    return here;
+  }
+
+  /** The calling thread, if it should answer this request. */
+  #threadForAlone(request: PendingRequest): PooledWorker | undefined {
+    const here = this.#here;
+    const { directory, texts, explain } = request;
+    if (here === undefined || here.isBusy || texts.length > 1 || explain !== undefined) return undefined;
+    if (!this.#scheduler.isIdle || !this.#modelsHere.has(directory)) return undefined;
+    const { leastWorkMs } = this.#pool.figuresOf(directory);
+    const work = request.workOf(0);
+    if (leastWorkMs === 0 ? work > HERE_WORK : work * leastWorkMs > HERE_MS) return undefined;
+    if (here.models.has(directory)) return here;
+    const isElsewhere = this.#pool.workersWith(directory).length > 0;
+    return !isElsewhere && this.#memory.makeRoomFor(directory) ? here : undefined;
+  }
+
   forget(directory: string): void {
+    this.#modelsHere.delete(directory);
     this.#pool.forget(directory);
     // Earlier requests may load it again.
     if (this.#isAsked(directory)) this.#forgotten.add(directory);
@@ -217,7 +261,7 @@ export class Dispatcher implements InferenceService {
       memory: this.#memory.stats,
       models: [...this.#pool.figures].map(([directory, { texts, textMs }]) => ({
         directory,
-        workers: this.#pool.workersWith(directory).length,
+        workers: this.#workers.filter((worker) => worker.models.has(directory)).length,
         waitingTexts: this.#queue.waitingFor(directory),
         texts,
         textMs,
@@ -228,7 +272,7 @@ export class Dispatcher implements InferenceService {
   }
 
   #deviceOf(directory: string): Pick<ModelStats, 'device' | 'deviceFailure'> {
-    const [worker] = this.#pool.workersWith(directory);
+    const worker = this.#workers.find(({ models }) => models.has(directory));
     const { device = 'cpu', failure } = worker?.models.get(directory)?.deviceUse ?? {};
     return { device, ...(failure !== undefined && { deviceFailure: failure }) };
   }
@@ -289,6 +333,11 @@ export class Dispatcher implements InferenceService {
     this.#schedule();
   }
 
+  #runAlone(request: PendingRequest, worker: PooledWorker): void {
+    this.#watch.start();
+    this.#scheduler.runAlone(request, worker);
+  }
+
   async #enqueueAfter(measuring: Promise<void>, request: PendingRequest): Promise<void> {
     try {
       await measuring;
@@ -302,7 +351,7 @@ export class Dispatcher implements InferenceService {
 
   #isAsked(directory: string): boolean {
     return (
-      this.#queue.waitingFor(directory) > 0 || this.#scheduler.begun.some(({ queue }) => queue.directory === directory)
+      this.#queue.waitingFor(directory) > 0 || this.#scheduler.begun.some((batch) => batch.directory === directory)
     );
   }
 
@@ -365,33 +414,39 @@ function withoutThreshold(): ValidationError {
   return new ValidationError([{ loc: ['noneOfThese'], msg, type: 'unsupported' }]);
 }
 
-function charactersOf(texts: readonly string[]): number {
-  return texts.reduce((sum, { length }) => sum + length, 0);
-}
-
-/** A worker whose code is loaded on first use. */
-function lazyWorker(load: () => Promise<InferenceWorker>): InferenceWorker {
+/** The calling thread as a worker; its code is loaded on first use. */
+function callingThread(options: WorkerOptions): InferenceWorker {
+  let worker: InferenceWorker | undefined;
   let loading: Promise<InferenceWorker> | undefined;
   const loaded = () => {
-    loading ??= load();
+    loading ??= import('./inline-worker.js').then(({ InlineWorker }) => {
+      worker = new InlineWorker(options);
+      return worker;
+    });
     return loading;
   };
   return {
-    run: async (batch) => (await loaded()).run(batch),
+    run: (batch) => worker?.run(batch) ?? loaded().then((own) => own.run(batch)),
     resume: async (id, alone) => (await loaded()).resume(id, alone),
-    cancel: (id, positions) => void loading?.then((worker) => worker.cancel(id, positions)),
+    cancel: (id, positions) => void loading?.then((own) => own.cancel(id, positions)),
     load: async (directory) => (await loaded()).load(directory),
-    forget: (directory) => void loading?.then((worker) => worker.forget(directory)),
-    abandon: (reason) => void loading?.then((worker) => worker.abandon(reason)),
-    rest: () => void loading?.then((worker) => worker.rest()),
+    forget: (directory) => void loading?.then((own) => own.forget(directory)),
+    abandon: () => undefined,
+    rest: () => worker?.rest(),
     close: async () => (await loading)?.close(),
   };
 }
 
 /** How models are run. */
 export interface ServiceOptions {
-  /** `worker` (default): worker threads. `inline`: the calling thread, which each run then blocks. */
-  readonly isolation?: 'worker' | 'inline';
+  /**
+   * Where texts are computed. `auto` (default): in worker threads, but a short text that is asked alone of a model that was
+   * loaded ahead (by `loadModel` or `warm`) in the calling thread, if the model takes 100 MiB at most and answers such a text
+   * within about a millisecond: the way to a thread and back would take as long. Until a worker has loaded that model, too,
+   * the calling thread answers everything, a few milliseconds at a time. `worker`: always in worker threads. `inline`: in the
+   * calling thread, which each run then blocks.
+   */
+  readonly isolation?: 'auto' | 'worker' | 'inline';
   /**
    * Most worker threads. A model stays in the thread that loaded it until there are so many requests that loading it in
    * another one pays; idle threads that have it share the texts of a batch. Default: one for each processor that the
@@ -446,7 +501,7 @@ function defaultMemoryLimit(): number {
 }
 
 const serviceSchema = z.strictObject({
-  isolation: z.enum(['worker', 'inline']).default('worker'),
+  isolation: z.enum(['auto', 'worker', 'inline']).default('auto'),
   workers: z.int().min(1).optional(),
   threads: z.int().min(1).default(PROCESSORS),
   device: z.enum(DEVICES).default('cpu'),
@@ -473,18 +528,19 @@ export function inferenceService(options: ServiceOptions = {}): InferenceService
   return createService(validate(serviceSchema, options));
 }
 
-export function createService({ isolation, workers, threads, device, ...settings }: ServiceSettings): InferenceService {
+/** @param startsThread ahead of the first request. */
+export function createService(
+  { isolation, workers, threads, device, ...settings }: ServiceSettings,
+  startsThread = true,
+): InferenceService {
   // Loaded with the first model.
   const sizeOf = async (directory: string) => (await import('./model-size.js')).memoryOfFolder(directory);
-  if (isolation === 'inline') {
-    const load = async () => new (await import('./inline-worker.js')).InlineWorker({ threads, device });
-    return new Dispatcher([lazyWorker(load)], { ...settings, sizeOf });
-  }
+  if (isolation === 'inline') return new Dispatcher([callingThread({ threads, device })], { ...settings, sizeOf });
   const length = workers ?? (device === 'cpu' || device === 'auto' ? PROCESSORS : 1);
   const threadWorkers = Array.from({ length }, () => new ThreadWorker({ threads, device }));
-  // Starts ahead of the first request.
-  threadWorkers[0]?.start();
-  return new Dispatcher(threadWorkers, { ...settings, sizeOf });
+  if (startsThread) threadWorkers[0]?.start();
+  if (isolation === 'worker' || device !== 'cpu') return new Dispatcher(threadWorkers, { ...settings, sizeOf });
+  return new Dispatcher(threadWorkers, { ...settings, sizeOf, here: callingThread({ threads: 1 }) });
 }
 
 /** How a model is opened. */
@@ -500,7 +556,7 @@ export async function serviceFor(
   { name, directory }: FoundModel,
   { service, signal }: Pick<OpenOptions, 'service' | 'signal'>,
 ): Promise<InferenceService> {
-  const opened = inferenceService(service);
+  const opened = createService(validate(serviceSchema, service), service.isolation === 'worker');
   const warmed = await toResult(`loading ${name}`, signal, () => opened.warm(directory));
   if (warmed.isOk()) return opened;
   await opened.close();

@@ -1,12 +1,16 @@
 import { join } from 'node:path';
-import { LRUCache } from 'lru-cache';
 import { type Device, type ExecutionProvider, isOrchardError, ModelFolderError } from '../contract/index.js';
 import { familyOfModel } from '../families/index.js';
-import { type LoadedGraph, onnxExecutor, type TensorData } from '../graph/index.js';
+import {
+  type DeviceGraph,
+  type DeviceUse,
+  type LoadedGraph,
+  onnxExecutor,
+  openDeviceGraph,
+  type TensorData,
+} from '../graph/index.js';
 import { CONFIG_FILE, type ModelFolderConfig, ONNX_FILE, openModelFolder, TOKENIZER_FILE } from '../models/index.js';
 import {
-  type EncodeOptions,
-  type Encoding,
   loadTokenizer,
   outputsByText,
   type TextOutputs,
@@ -15,14 +19,8 @@ import {
   type Tokenizer,
 } from '../text/index.js';
 import { BatchWork, type ModelParts, type WorkOptions, type WorkSlice } from './batch-work.js';
-import { type DeviceGraph, type DeviceUse, openDeviceGraph } from './device-graph.js';
 import { EncoderRuns, nativeWork } from './encoder-runs.js';
 import { memoryOfModel } from './model-size.js';
-
-/** Enough for a batch of a medley: 50 queries. */
-const MAX_REMEMBERED_TEXTS = 64;
-/** Tokens of all remembered texts together; one takes 20 bytes. */
-const MAX_REMEMBERED_TOKENS = 1 << 16;
 
 /** One tokenizer for all models with equal tokenizer files, kept as long as one of the models. */
 export class SharedTokenizers {
@@ -35,45 +33,9 @@ export class SharedTokenizers {
     }
     const known = this.#tokenizers.get(key)?.deref();
     if (known !== undefined) return known;
-    const tokenizer = new RememberingTokenizer(loadTokenizer(json, config));
+    const tokenizer = loadTokenizer(json, config);
     this.#tokenizers.set(key, new WeakRef(tokenizer));
     return tokenizer;
-  }
-}
-
-/** Remembers encodings: the models of a medley read the same texts one after the other. */
-export class RememberingTokenizer implements Tokenizer {
-  readonly vocabularySize: Tokenizer['vocabularySize'];
-  readonly specialTokens: Tokenizer['specialTokens'];
-  readonly #encodings = new LRUCache<string, Encoding>({
-    max: MAX_REMEMBERED_TEXTS,
-    maxSize: MAX_REMEMBERED_TOKENS,
-    sizeCalculation: ({ ids }) => ids.length + 1,
-  });
-
-  readonly withoutOffsets?: string;
-  readonly #tokenizer: Tokenizer;
-
-  constructor(tokenizer: Tokenizer) {
-    this.#tokenizer = tokenizer;
-    if (tokenizer.withoutOffsets !== undefined) this.withoutOffsets = tokenizer.withoutOffsets;
-
-    this.vocabularySize = tokenizer.vocabularySize;
-    this.specialTokens = tokenizer.specialTokens;
-  }
-
-  encode(text: string, options: EncodeOptions = {}): Encoding {
-    if (options.pair !== undefined) return this.#tokenizer.encode(text, options);
-    const key = `${options.maxLength ?? ''} ${text}`;
-    const known = this.#encodings.get(key);
-    if (known !== undefined) return known;
-    const encoding = this.#tokenizer.encode(text, options);
-    this.#encodings.set(key, encoding);
-    return encoding;
-  }
-
-  token(id: number): string | undefined {
-    return this.#tokenizer.token(id);
   }
 }
 
@@ -203,6 +165,7 @@ export class TextModel {
       openWide: threads > 1 && graph.use.device === 'cpu' ? () => loadGraph(onnxPath, threads) : undefined,
       output,
       pad: tokenizer.specialTokens.pad,
+      isOnDevice: graph.use.device !== 'cpu',
     });
     const bytes = [...files.values()].reduce((sum, file) => sum + file.bytes.length, graph.bytes);
     return new TextModel({ reader, runs, decode }, graph, memoryOfModel(bytes));
@@ -222,7 +185,7 @@ export class TextModel {
     const { reader, runs } = this.#parts;
     const windows = reader.read(texts);
     const computed = new Map<TextWindow, Float32Array>();
-    for await (const _ of runs.compute(windows, computed));
+    for (const run of runs.plan(windows)) await runs.run(run, false, computed);
     return outputsByText(texts.length, windows, (window) => computed.get(window) ?? new Float32Array());
   }
 

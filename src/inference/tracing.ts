@@ -1,6 +1,6 @@
 import { tracingChannel } from 'node:diagnostics_channel';
+import type { RunningBatch } from './batch-scheduler.js';
 import type { Predictions } from './inference-service.js';
-import type { PendingRequest } from './request-queue.js';
 import type { BatchAnswer } from './worker.js';
 
 /**
@@ -49,16 +49,8 @@ export function tracePredict(
   return predictChannel.tracePromise(() => predict(trace), trace);
 }
 
-interface AnsweredBatch {
-  readonly directory: string;
-  readonly requests: readonly PendingRequest[];
-  readonly texts: number;
-  /** When the worker received it, by `performance.now`. */
-  readonly startedAt: number;
-  readonly answer: BatchAnswer;
-}
-
-export function traceBatch({ directory, requests, texts, startedAt, answer }: AnsweredBatch): void {
+/** @param startedAt when the worker received the batch, by `performance.now`. */
+export function traceBatch({ directory, requests, texts }: RunningBatch, startedAt: number, answer: BatchAnswer): void {
   const traces = () => requests.flatMap(({ trace }) => trace ?? []);
   if (stages.queue.hasSubscribers) {
     for (const request of requests) {
@@ -72,7 +64,7 @@ export function traceBatch({ directory, requests, texts, startedAt, answer }: An
     const end = start + answer.times[stage];
     const took = stage !== 'load' || end > start;
     if (took && stages[stage].hasSubscribers) {
-      publish(stage, [start, end], { model: directory, texts, requests: traces() });
+      publish(stage, [start, end], { model: directory, texts: texts.length, requests: traces() });
     }
     start = end;
   }

@@ -1,6 +1,6 @@
 import { MemoryLimitError } from '../contract/index.js';
-import type { DeviceUse } from './device-graph.js';
-import type { Batch, BatchAnswer, InferenceWorker, Loaded, StageTimes } from './worker.js';
+import type { DeviceUse } from '../graph/index.js';
+import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
 
 interface WorkerModel {
   /** Approximate memory in bytes; estimated from its files until it is loaded. */
@@ -35,54 +35,32 @@ export class PooledWorker {
     return uses;
   }
 
-  async load(directory: string, bytes: number): Promise<Loaded> {
-    const isNew = !this.models.has(directory);
-    const model = this.#modelOf(directory, bytes);
-    try {
-      const loaded = await this.#ask(() => this.thread.load(directory));
+  /** Whether a model is here and not just being loaded. */
+  has(directory: string): boolean {
+    return this.models.has(directory) && this.loading !== directory;
+  }
+
+  load(directory: string, bytes: number): Promise<Loaded> {
+    return this.#ask(directory, bytes, async (model) => {
+      const loaded = await this.thread.load(directory);
       model.bytes = loaded.bytes || model.bytes;
       model.deviceUse = loaded.deviceUse;
       return loaded;
-    } catch (thrown) {
-      if (isNew) this.forget(directory);
-      throw thrown;
-    }
+    });
   }
 
   /** @param bytes estimated memory of its model. @param started called with the id before the worker answers. */
-  async run(batch: Omit<Batch, 'id'>, bytes: number, started: (id: number) => void): Promise<BatchAnswer> {
+  run(batch: Omit<Batch, 'id'>, bytes: number, started: (id: number) => void): Promise<BatchAnswer> {
     this.#lastId += 1;
     const id = this.#lastId;
-    const { directory } = batch;
-    const isNew = !this.models.has(directory);
-    const model = this.#modelOf(directory, bytes);
-    model.uses += 1;
     started(id);
-    try {
-      const answer = await this.#ask(() => this.thread.run({ id, ...batch }));
-      if (answer.loadedBytes !== undefined) model.bytes = answer.loadedBytes;
-      model.deviceUse = answer.deviceUse;
-      if (!answer.isUnfinished) model.uses -= 1;
-      return answer;
-    } catch (thrown) {
-      model.uses -= 1;
-      // It may not be loaded; the next request finds out.
-      if (isNew) this.forget(directory);
-      throw thrown;
-    }
+    return this.#ask(batch.directory, bytes, (model) => answerOf(model, this.thread.run({ id, ...batch })));
   }
 
-  async resume(id: number, alone: boolean, directory: string): Promise<BatchAnswer> {
-    const model = this.models.get(directory);
-    let isUnfinished = false;
-    try {
-      const answer = await this.#ask(() => this.thread.resume(id, alone));
-      isUnfinished = answer.isUnfinished;
-      if (model !== undefined) model.deviceUse = answer.deviceUse;
-      return answer;
-    } finally {
-      if (model !== undefined && !isUnfinished) model.uses = Math.max(0, model.uses - 1);
-    }
+  resume(id: number, alone: boolean, directory: string): Promise<BatchAnswer> {
+    const model = this.models.get(directory) ?? { bytes: 0, usedAt: 0, uses: 1 };
+    model.uses = Math.max(0, model.uses - 1);
+    return this.#during(() => answerOf(model, this.thread.resume(id, alone)));
   }
 
   drop(id: number, directory: string, positions: readonly number[]): void {
@@ -102,16 +80,24 @@ export class PooledWorker {
     this.thread.rest();
   }
 
-  #modelOf(directory: string, bytes: number): WorkerModel {
+  async #ask<Answer>(directory: string, bytes: number, work: (model: WorkerModel) => Promise<Answer>): Promise<Answer> {
     const known = this.models.get(directory);
     const model = known ?? { bytes, usedAt: 0, uses: 0 };
     model.usedAt = performance.now();
-    if (known === undefined) this.models.set(directory, model);
-    if (known === undefined) this.loading = directory;
-    return model;
+    if (known === undefined) {
+      this.models.set(directory, model);
+      this.loading = directory;
+    }
+    try {
+      return await this.#during(() => work(model));
+    } catch (thrown) {
+      // It may not be loaded; the next request finds out.
+      if (known === undefined) this.forget(directory);
+      throw thrown;
+    }
   }
 
-  async #ask<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  async #during<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     this.#asked += 1;
     this.busySince = performance.now();
     try {
@@ -124,10 +110,29 @@ export class PooledWorker {
   }
 }
 
+/** Counts a batch as a use of its model until its last slice. */
+async function answerOf(model: WorkerModel, answering: Promise<BatchAnswer>): Promise<BatchAnswer> {
+  model.uses += 1;
+  let isUnfinished = false;
+  try {
+    const answer = await answering;
+    isUnfinished = answer.isUnfinished;
+    model.bytes = answer.loadedBytes ?? model.bytes;
+    model.deviceUse = answer.deviceUse;
+    return answer;
+  } finally {
+    if (!isUnfinished) model.uses = Math.max(0, model.uses - 1);
+  }
+}
+
 /** Weight of the newest batch in the moving average of a model's times. */
 const NEWEST = 0.2;
 /** Assumed loading time before a model is loaded for the first time, in milliseconds. */
 const LOAD_MS = 100;
+/** Batches of a model before its least time counts: the first ones run code that isn't compiled yet. */
+const COLD_BATCHES = 3;
+/** How fast the least time follows slower batches. */
+const RISE = 0.02;
 
 /** Half-life of lost time in milliseconds: only steady loss is worth another copy of a model. */
 const LOST_TIME_HALF_LIFE_MS = 3000;
@@ -138,6 +143,9 @@ class ModelFigures {
   textMs = 0;
   /** Milliseconds per unit of work, as a moving average; 0 before the first batch. */
   workMs = 0;
+  /** Milliseconds per unit of work where nothing holds it up: falls at once and rises slowly. 0 as long as it is unknown. */
+  leastWorkMs = 0;
+  #batches = 0;
   #lostMs = 0;
   #lostAt = 0;
 
@@ -155,13 +163,17 @@ class ModelFigures {
     this.#lostMs = 0;
   }
 
-  add(times: StageTimes, texts: number, work: number): void {
-    const elapsedMs = times.tokenize + times.run + times.decode;
-    if (times.load > 0) this.loadMs = times.load;
+  /** @param elapsedMs without loading. */
+  add(elapsedMs: number, texts: number, work: number): void {
+    const ms = elapsedMs / work;
     const mean = (known: number, seen: number) => (known === 0 ? seen : known + NEWEST * (seen - known));
-    this.workMs = mean(this.workMs, elapsedMs / work);
+    this.workMs = mean(this.workMs, ms);
     this.textMs = mean(this.textMs, elapsedMs / texts);
     this.texts += texts;
+    this.#batches += 1;
+    if (this.#batches <= COLD_BATCHES) return;
+    const least = this.leastWorkMs;
+    this.leastWorkMs = least === 0 || ms < least ? ms : least + RISE * (ms - least);
   }
 }
 
@@ -174,16 +186,24 @@ const HELD_UP_MS = 1000;
  */
 export class WorkerPool {
   readonly workers: readonly PooledWorker[];
+  /** The calling thread, where it helps: it runs what no worker has loaded yet. */
+  readonly here: PooledWorker | undefined;
   readonly #memory: ModelMemory;
   readonly #figures = new Map<string, ModelFigures>();
 
-  constructor(workers: readonly PooledWorker[], memory: ModelMemory) {
+  constructor(workers: readonly PooledWorker[], memory: ModelMemory, here?: PooledWorker) {
     this.workers = workers;
+    this.here = here;
     this.#memory = memory;
   }
 
   get idle(): PooledWorker[] {
     return this.workers.filter(({ isBusy }) => !isBusy);
+  }
+
+  /** Whether a worker or the calling thread is idle. */
+  get mayRun(): boolean {
+    return this.here?.isBusy === false || this.workers.some(({ isBusy }) => !isBusy);
   }
 
   figuresOf(directory: string): ModelFigures {
@@ -207,6 +227,8 @@ export class WorkerPool {
     const owners = this.workersWith(directory);
     const idle = owners.filter(({ isBusy }) => !isBusy);
     if (idle.length > 0) return idle;
+    const { here } = this;
+    if (here?.has(directory) && owners.every((owner) => !owner.has(directory))) return here.isBusy ? [] : [here];
     const longAgo = performance.now() - HELD_UP_MS;
     const isSoonIdle = ({ busySince, loading }: PooledWorker) => busySince > longAgo || loading === directory;
     if (owners.some(isSoonIdle)) return [];
@@ -217,7 +239,8 @@ export class WorkerPool {
   /** The idle worker that should load another copy of a model, if any; resets the lost time. */
   workerForCopy(directory: string): PooledWorker | undefined {
     const figures = this.figuresOf(directory);
-    if (figures.lostMs < figures.loadMs) return undefined;
+    const isHereAlone = this.here?.has(directory) && this.workersWith(directory).length === 0;
+    if (!isHereAlone && figures.lostMs < figures.loadMs) return undefined;
     const worker = leastModels(this.idle.filter(({ models }) => !models.has(directory)));
     if (worker === undefined || !this.#memory.hasRoomFor(directory)) return undefined;
     figures.resetLostTime();
@@ -233,6 +256,7 @@ export class WorkerPool {
     this.#figures.delete(directory);
     this.#memory.forget(directory);
     for (const worker of this.workers) worker.forget(directory);
+    this.here?.forget(directory);
   }
 }
 
@@ -286,8 +310,9 @@ export class ModelMemory {
     return void this.#note(directory, size);
   }
 
-  hasRoomFor(directory: string): boolean {
-    return this.#used + this.bytesOf(directory) <= this.#limit;
+  /** @param copies of the model. */
+  hasRoomFor(directory: string, copies = 1): boolean {
+    return this.#used + copies * this.bytesOf(directory) <= this.#limit;
   }
 
   /** Whether texts of this size fit, once all unused models are unloaded. */
@@ -299,21 +324,15 @@ export class ModelMemory {
   /** Unloads least recently used models until a model fits. @returns whether it fits, or no other model is loaded */
   makeRoomFor(directory: string): boolean {
     while (!this.hasRoomFor(directory)) {
-      const oldest = this.#leastRecentlyUsed();
       // Texts that wait for the model can't be freed before it runs.
-      if (oldest === undefined) return this.#modelBytes === 0;
-      oldest.worker.forget(oldest.directory);
+      if (!this.#unloadOldest()) return this.#modelBytes === 0;
     }
     return true;
   }
 
   /** Unloads least recently used models until the limit is kept or all others are in use. */
   trim(): void {
-    while (this.#used > this.#limit) {
-      const oldest = this.#leastRecentlyUsed();
-      if (oldest === undefined) return;
-      oldest.worker.forget(oldest.directory);
-    }
+    while (this.#used > this.#limit && this.#unloadOldest());
   }
 
   forget(directory: string): void {
@@ -339,13 +358,15 @@ export class ModelMemory {
     this.#sizes.set(directory, bytes);
   }
 
-  #leastRecentlyUsed(): { readonly worker: PooledWorker; readonly directory: string } | undefined {
+  /** Of the models that are not in use. @returns whether there was one */
+  #unloadOldest(): boolean {
     let oldest: { worker: PooledWorker; directory: string; usedAt: number } | undefined;
     for (const worker of this.#workers) {
       for (const [directory, { uses, usedAt }] of worker.models) {
         if (uses === 0 && (oldest === undefined || usedAt < oldest.usedAt)) oldest = { worker, directory, usedAt };
       }
     }
-    return oldest;
+    oldest?.worker.forget(oldest.directory);
+    return oldest !== undefined;
   }
 }

@@ -1,5 +1,5 @@
 import type { ExplanationChoice, ModelResult } from '../families/index.js';
-import type { DeviceUse } from './device-graph.js';
+import type { DeviceUse } from '../graph/index.js';
 
 /** Texts that one thread answers together. */
 export interface Batch {
@@ -29,8 +29,6 @@ export interface BatchAnswer {
   /** By position in the batch; undefined for cancelled texts, and for all texts while work is left. */
   readonly results: readonly (ModelResult | undefined)[];
   readonly truncated: readonly number[];
-  /** Number of tokens, those of overlapping windows included. */
-  readonly tokens: number;
   readonly times: StageTimes;
   /** Whether work is left for `resume`. */
   readonly isUnfinished: boolean;

@@ -93,7 +93,6 @@ export class FakeWorker implements InferenceWorker {
         isUnfinished || gone.includes(at) ? undefined : { labels: [text], scores: [1] },
       ),
       truncated: texts.flatMap((text, at) => (text.length > 100 ? [at] : [])),
-      tokens: texts.length,
       times: { load: 0, tokenize: 0, run: this.textMs * texts.length, decode: 0 },
       isUnfinished,
     };

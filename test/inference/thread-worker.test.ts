@@ -23,7 +23,7 @@ const program = `
     for (const text of batch.texts) if (acts[text]?.()) return;
     const results = batch.texts.map((text) => ({ labels: [text], scores: [1] }));
     const times = { load: 0, tokenize: 0, run: 1, decode: 0 };
-    parentPort.postMessage({ ask, answer: { results, truncated: [], tokens: 1, times, isUnfinished: false } });
+    parentPort.postMessage({ ask, answer: { results, truncated: [], times, isUnfinished: false } });
   });
 `;
 

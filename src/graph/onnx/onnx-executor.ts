@@ -77,19 +77,37 @@ class OnnxGraph implements CompiledGraph {
   }
 }
 
-class OnnxFile extends OnnxGraph implements LoadedGraph {
+/** Its inputs and outputs are new in every run; the runtime checks them against the file. */
+class OnnxFile implements LoadedGraph {
   readonly inputs: readonly TensorDescription[];
   readonly outputs: readonly TensorDescription[];
+  readonly #session: Session;
 
   constructor(
     session: Session,
     readonly bytes: number,
   ) {
-    const inputs = session.inputs.map(described);
-    const outputs = session.outputs.map(described);
-    super({ session, fed: inputs, outputs: new Map(outputs.map((each) => [each.name, each])) });
-    this.inputs = inputs;
-    this.outputs = outputs;
+    this.#session = session;
+    this.inputs = session.inputs.map(described);
+    this.outputs = session.outputs.map(described);
+  }
+
+  async run(feeds: Readonly<Record<string, TensorData>>, outputs: Readonly<Record<string, TensorData>>): Promise<void> {
+    this.#session.requireOpen();
+    await this.#session.run(this.#wrapAll(feeds), this.#wrapAll(outputs));
+  }
+
+  async release(): Promise<void> {
+    await this.#session.release();
+  }
+
+  #wrapAll(tensors: Readonly<Record<string, TensorData>>): Record<string, Tensor> {
+    const wrapped: Record<string, Tensor> = {};
+    for (const name in tensors) {
+      const tensor = tensors[name];
+      if (tensor !== undefined) wrapped[name] = toOrtTensor(this.#session.runtime, tensor);
+    }
+    return wrapped;
   }
 }
 

@@ -1,13 +1,7 @@
 import { type Device, type ExecutionProvider, isOrchardError } from '../contract/index.js';
-import {
-  deviceInformation,
-  type LoadedGraph,
-  promisingDevices,
-  resolveShape,
-  type TensorData,
-  volume,
-  WORTH_A_DEVICE,
-} from '../graph/index.js';
+import { emptyTensor, type LoadedGraph, type TensorData } from './executor.js';
+import { deviceInformation, promisingDevices, WORTH_A_DEVICE } from './onnx/devices.js';
+import { resolveShape } from './shape.js';
 
 const WARM_UP = 2;
 const RUNS = 3;
@@ -29,17 +23,17 @@ async function timedRun(
   return fastest;
 }
 
+/** Filled with ones, which every encoder reads as a text. */
 function buffersFor(
   tensors: LoadedGraph['inputs'],
   sizes: Readonly<Record<string, number>>,
 ): Record<string, TensorData> {
   return Object.fromEntries(
     tensors.map(({ name, type, shape }): [string, TensorData] => {
-      const dims = resolveShape(shape, sizes);
-      const count = volume(dims);
-      if (type === 'int64') return [name, { type, dims, data: new BigInt64Array(count).fill(1n) }];
-      if (type === 'int32') return [name, { type, dims, data: new Int32Array(count).fill(1) }];
-      return [name, { type, dims, data: new Float32Array(count) }];
+      const tensor = emptyTensor(type, resolveShape(shape, sizes));
+      if (tensor.type === 'int64') tensor.data.fill(1n);
+      else tensor.data.fill(1);
+      return [name, tensor];
     }),
   );
 }
