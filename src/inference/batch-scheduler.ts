@@ -8,32 +8,38 @@ import type { ModelMemory, PooledWorker, WorkerPool } from './worker-pool.js';
 
 /** A batch from its start until its last slice is answered. */
 export class RunningBatch {
-  /** Its id in the worker; set when the worker receives it. */
-  id = -1;
-  readonly texts: readonly string[];
-  readonly requests: readonly PendingRequest[];
-  readonly work: number;
-  readonly characters: number;
+  /** In its worker. */
+  readonly id: number;
+  readonly texts: string[] = [];
+  readonly requests: PendingRequest[] = [];
+  readonly directory: string;
+  /** Whose work its slices count as. */
+  readonly account: string;
+  work = 0;
+  characters = 0;
   /** Milliseconds of its slices so far. */
   elapsedMs = 0;
 
   constructor(
     readonly worker: PooledWorker,
-    /** Whose work its slices count as. */
-    readonly account: string,
-    readonly directory: string,
+    { directory, account }: Pick<ModelQueue, 'directory' | 'account'>,
     readonly items: readonly Item[],
     /** Batches of one round run in parallel. */
     public round: number,
   ) {
-    this.texts = items.map(({ request, index }) => request.texts[index] ?? '');
-    this.requests = [...new Set(items.map(({ request }) => request))];
-    this.work = items.reduce((sum, { work }) => sum + work, 0);
-    this.characters = charactersOf(this.texts);
+    this.id = worker.nextId();
+    this.directory = directory;
+    this.account = account;
+    for (const { request, index, work } of items) {
+      const text = request.texts[index] ?? '';
+      this.texts.push(text);
+      this.work += work;
+      this.characters += text.length;
+      if (!this.requests.includes(request)) this.requests.push(request);
+    }
   }
 
-  get explain(): readonly (ExplanationChoice | undefined)[] | undefined {
-    if (this.requests.every(({ explain }) => explain === undefined)) return undefined;
+  get explain(): readonly (ExplanationChoice | undefined)[] {
     return this.items.map(({ request }) => request.explain);
   }
 
@@ -128,16 +134,16 @@ export class BatchScheduler {
 
   /** Gives work to the idle workers. */
   start(): void {
+    if (this.#queue.isEmpty) return;
     while (this.#pool.mayRun && this.#queue.inOrder().some((queue) => this.#runNext(queue)));
   }
 
   /** Runs the only text of a request on one worker, past the queue. */
   runAlone(request: PendingRequest, worker: PooledWorker): void {
-    const { account, directory } = request;
     request.next = 1;
     this.#round += 1;
     const items = [{ request, index: 0, work: request.workOf(0) }];
-    this.#start(new RunningBatch(worker, account, directory, items, this.#round), true);
+    this.#start(new RunningBatch(worker, request, items, this.#round), true);
   }
 
   cancel(request: PendingRequest): void {
@@ -212,8 +218,8 @@ export class BatchScheduler {
     return true;
   }
 
-  #split({ account, directory }: ModelQueue, workers: readonly PooledWorker[], items: readonly Item[]): void {
-    const figures = this.#pool.figuresOf(directory);
+  #split(queue: ModelQueue, workers: readonly PooledWorker[], items: readonly Item[]): void {
+    const figures = this.#pool.figuresOf(queue.directory);
     const isAlone = items.length === 1 && this.#isAlone;
     this.#round += 1;
     const work = items.map((item) => item.work);
@@ -225,7 +231,7 @@ export class BatchScheduler {
     for (const [at, positions] of shares.entries()) {
       const worker = workers[at];
       const share = positions.flatMap((position) => items[position] ?? []);
-      if (worker !== undefined) this.#start(new RunningBatch(worker, account, directory, share, this.#round), isAlone);
+      if (worker !== undefined) this.#start(new RunningBatch(worker, queue, share, this.#round), isAlone);
     }
   }
 
@@ -252,13 +258,14 @@ export class BatchScheduler {
 
   #start(batch: RunningBatch, alone: boolean): void {
     const startedAt = performance.now();
-    const { worker, directory, texts, explain, requests } = batch;
-    for (const request of requests) request.startedAt ??= startedAt;
-    const started = (id: number) => {
-      batch.id = id;
-    };
-    const given = { directory, texts, alone, ...(explain && { explain }) };
-    void this.#complete(batch, worker.run(given, this.#memory.bytesOf(directory), started), startedAt);
+    const { worker, id, directory, texts, requests } = batch;
+    let isExplained = false;
+    for (const request of requests) {
+      request.startedAt ??= startedAt;
+      isExplained ||= request.explain !== undefined;
+    }
+    const given = { id, directory, texts, alone, ...(isExplained && { explain: batch.explain }) };
+    void this.#complete(batch, worker.run(given, this.#memory.bytesOf(directory)), startedAt);
   }
 
   #resume(batch: RunningBatch): void {

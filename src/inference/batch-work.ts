@@ -83,14 +83,18 @@ export class BatchWork {
 
   *#work(): Steps {
     const readings: TextReading[] = [];
+    const windows: TextWindow[] = [];
     for (const [row, text] of this.#texts.entries()) {
-      if (!this.#cancelled.has(row)) readings.push(yield* this.#read(text, row));
+      if (!this.#cancelled.has(row)) {
+        const reading = yield* this.#read(text, row);
+        readings.push(reading);
+        windows.push(...reading.windows, ...(reading.explained?.windows ?? []));
+      }
       if (text.length > LONG_TEXT) yield;
     }
     this.#enter('run');
     const computed = new Map<TextWindow, Float32Array>();
     const { runs } = this.#parts;
-    const windows = readings.flatMap((reading) => [...reading.windows, ...(reading.explained?.windows ?? [])]);
     for (const run of runs.plan(windows)) {
       const wanted = this.#cancelled.size === 0 ? run : run.filter(({ row }) => !this.#cancelled.has(row));
       if (wanted.length > 0) yield runs.run(wanted, this.alone, computed);
@@ -102,7 +106,7 @@ export class BatchWork {
   *#read(text: string, row: number): Generator<undefined, TextReading> {
     const { reader, decode } = this.#parts;
     const windows = reader.windowsOf(text, row);
-    if (windows.some(({ encoding }) => encoding.truncated > 0)) this.#truncated.push(row);
+    if ((windows[0]?.encoding.truncated ?? 0) > 0) this.#truncated.push(row);
     const choice = this.#explain[row];
     if (choice === undefined) return { text, row, windows };
     const explained = new ExplainedText(decode.explainer, text);
@@ -114,11 +118,14 @@ export class BatchWork {
     readings: readonly TextReading[],
     computed: ReadonlyMap<TextWindow, Float32Array>,
   ): Generator<undefined, void> {
-    const outputsOf = (windows: readonly TextWindow[]): WindowOutputs[] =>
-      windows.flatMap((window) => {
+    const outputsOf = (windows: readonly TextWindow[]): WindowOutputs[] => {
+      const known: WindowOutputs[] = [];
+      for (const window of windows) {
         const outputs = computed.get(window);
-        return outputs === undefined ? [] : { encoding: window.encoding, outputs };
-      });
+        if (outputs !== undefined) known.push({ encoding: window.encoding, outputs });
+      }
+      return known;
+    };
     const { decode } = this.#parts;
     for (const { text, row, windows, choice = {}, explained } of readings) {
       if (this.#cancelled.has(row)) continue;

@@ -1,11 +1,9 @@
 import {
   type LoadedGraph,
-  resolveShape,
   type TensorData,
   type TensorDescription,
   ThreadChoice,
   type ThreadChoiceOptions,
-  volume,
   type Width,
 } from '../graph/index.js';
 import type { TextWindow } from '../text/index.js';
@@ -119,6 +117,7 @@ interface EncoderGraphs {
   readonly narrow: LoadedGraph;
   /** Loads it for several threads; undefined if runs may use one only. */
   readonly openWide: (() => Promise<LoadedGraph>) | undefined;
+  /** [batch, outputs], or [batch, tokens, outputs]. */
   readonly output: TensorDescription;
   readonly pad: number;
   readonly isOnDevice: boolean;
@@ -150,19 +149,24 @@ export class EncoderRuns {
     const { narrow, openWide, output, pad } = this.#graphs;
     let tokens = 0;
     for (const { encoding } of run) tokens = Math.max(tokens, encoding.ids.length);
-    // Models that answer for each token also give rows for padding.
-    const dims = resolveShape(output.shape, { batch: run.length, tokens });
-    const data = new Float32Array(volume(dims));
     const threads = this.#threads;
     const mayBeWide = alone && openWide !== undefined;
     if (mayBeWide && threads.wantsWide) this.#wide ??= openWide();
     const isWide = mayBeWide && threads.choose(run.length * tokens) === 'wide';
     const graph = (isWide ? await this.#wide : undefined) ?? narrow;
     const startedAt = performance.now();
-    const feeds = feedsOf(run, tokens, pad, graph);
-    await nativeWork(() => graph.run(feeds, { [output.name]: { type: 'float32', dims, data } }));
+    const outputs = Number(output.shape.at(-1));
+    // Models that answer for each token also give rows for padding.
+    const dims = output.shape.length === 3 ? [run.length, tokens, outputs] : [run.length, outputs];
+    const width = output.shape.length === 3 ? tokens * outputs : outputs;
+    const data = new Float32Array(run.length * width);
+    Atomics.add(calls, 0, 1);
+    try {
+      await graph.run(feedsOf(run, tokens, pad, graph), { [output.name]: { type: 'float32', dims, data } });
+    } finally {
+      Atomics.sub(calls, 0, 1);
+    }
     if (mayBeWide) threads.learn(run.length * tokens, performance.now() - startedAt);
-    const width = data.length / run.length;
     for (const [row, window] of run.entries()) computed.set(window, data.subarray(row * width, (row + 1) * width));
   }
 

@@ -11,12 +11,6 @@ const SQUARE_COST = 1.5e-4;
 /** Longer texts are truncated or read in windows, so that their work grows linearly. */
 const SQUARE_LIMIT = 2000;
 
-/** Estimated work of a text, in characters of a short text. */
-function textWork(text: string): number {
-  const { length } = text;
-  return TEXT_COST + length + SQUARE_COST * length * Math.min(length, SQUARE_LIMIT);
-}
-
 /** Characters of a word and the space before it, roughly. */
 const WORD = 6;
 
@@ -36,7 +30,8 @@ export class PendingRequest {
   readonly #results: (ModelResult | undefined)[];
   readonly #truncated: number[] = [];
   readonly #whenEnded: (() => void)[] = [];
-  #ended = false;
+  /** Whether it has been answered, refused or given up. */
+  ended = false;
   #unanswered: number;
   #elapsedMs = 0;
   /** Time of the current round: its longest batch, since they run in parallel. */
@@ -57,16 +52,11 @@ export class PendingRequest {
     return this.texts.length - this.next;
   }
 
-  /** An explained text is read again without each of its words. */
+  /** Estimated work of a text, in characters of a short text; an explained one is read again without each of its words. */
   workOf(index: number): number {
-    const text = this.texts[index] ?? '';
-    const readings = this.explain === undefined ? 1 : 1 + Math.min(MAX_LEFT_OUT, text.length / WORD);
-    return readings * textWork(text);
-  }
-
-  /** Whether it has been answered, refused or given up. */
-  get ended(): boolean {
-    return this.#ended;
+    const { length = 0 } = this.texts[index] ?? '';
+    const work = TEXT_COST + length + SQUARE_COST * length * Math.min(length, SQUARE_LIMIT);
+    return this.explain === undefined ? work : work * (1 + Math.min(MAX_LEFT_OUT, length / WORD));
   }
 
   onEnd(ending: () => void): void {
@@ -74,7 +64,7 @@ export class PendingRequest {
   }
 
   end(): void {
-    this.#ended = true;
+    this.ended = true;
     for (const ending of this.#whenEnded) ending();
   }
 
@@ -104,21 +94,18 @@ export class PendingRequest {
   /** The answer; undefined until every text has a result. */
   get predictions(): Predictions | undefined {
     if (this.#unanswered > 0) return undefined;
-    return {
-      results: this.#results.flatMap((result) => (result === undefined ? [] : this.#requested(result))),
-      elapsedMs: this.#elapsedMs,
-      truncated: this.#truncated.sort((a, b) => a - b),
-    };
+    const results: ModelResult[] = [];
+    for (const result of this.#results) {
+      if (result === undefined) continue;
+      const { none_of_these, ...documented } = result;
+      results.push(this.noneOfThese || none_of_these === undefined ? result : documented);
+    }
+    return { results, elapsedMs: this.#elapsedMs, truncated: this.#truncated.sort((a, b) => a - b) };
   }
 
+  /** Whether the model has no threshold for what was asked. */
   get lacksThreshold(): boolean {
     return this.noneOfThese && this.#results.some((result) => result?.none_of_these === undefined);
-  }
-
-  #requested(result: ModelResult): ModelResult {
-    if (this.noneOfThese) return result;
-    const { none_of_these: _, ...documented } = result;
-    return documented;
   }
 }
 
@@ -272,6 +259,7 @@ export class RequestQueue {
   #queueCount = 0;
   #texts = 0;
   #characters = 0;
+  #unfinished = 0;
 
   get waitingTexts(): number {
     return this.#texts;
@@ -290,7 +278,7 @@ export class RequestQueue {
   }
 
   get isEmpty(): boolean {
-    return this.#texts === 0 && this.#all().every(({ isEmpty }) => isEmpty);
+    return this.#texts === 0 && this.#unfinished === 0;
   }
 
   inOrder(): ModelQueue[] {
@@ -325,6 +313,7 @@ export class RequestQueue {
 
   addUnfinished(batch: RunningBatch): void {
     this.#joined(batch.account, batch.directory).unfinished.push(batch);
+    this.#unfinished += 1;
   }
 
   /** @param work the work of its next slice; 0 if there is none. */
@@ -334,6 +323,7 @@ export class RequestQueue {
     const at = queue?.unfinished.indexOf(batch) ?? -1;
     if (account === undefined || queue === undefined || at < 0) return;
     queue.unfinished.splice(at, 1);
+    this.#unfinished -= 1;
     queue.tookTexts = false;
     this.#serve(account, queue, work);
   }

@@ -166,11 +166,11 @@ export class Dispatcher implements InferenceService {
     this.#scheduler = new BatchScheduler(this.#queue, this.#pool, this.#memory, {
       idle: () => {
         this.#schedule();
-        this.#forgetAgain();
+        if (this.#forgotten.size > 0) this.#forgetAgain();
       },
       answered: (request, predictions) => {
         if (request.lacksThreshold) this.#fail(request, withoutThreshold());
-        else this.#end(request, 'answered', () => request.resolve(predictions));
+        else if (this.#end(request, 'answered')) request.resolve(predictions);
       },
       failed: (request, thrown) => this.#fail(request, thrown),
     });
@@ -197,10 +197,8 @@ export class Dispatcher implements InferenceService {
         request.noneOfThese = noneOfThese ?? false;
         if (signal !== undefined) this.#watchSignal(signal, request);
         if (deadlineMs !== undefined) this.#watchDeadline(deadlineMs, request);
-        const alone = measuring === undefined && this.#arriving.size === 0 && this.#threadForAlone(request);
-        if (alone) this.#runAlone(request, alone);
-        else if (measuring === undefined) this.#enqueue(request);
-        else this.#arriving.set(request, this.#enqueueAfter(measuring, request));
+        if (measuring === undefined) this.#begin(request);
+        else this.#arriving.set(request, this.#beginAfter(measuring, request));
       });
     return tracePredict(directory, texts.length, ask);
   }
@@ -234,7 +232,7 @@ export class Dispatcher implements InferenceService {
     const here = this.#here;
     const { directory, texts, explain } = request;
     if (here === undefined || here.isBusy || texts.length > 1 || explain !== undefined) return undefined;
-    if (!this.#scheduler.isIdle || !this.#modelsHere.has(directory)) return undefined;
+    if (!this.#modelsHere.has(directory) || !this.#scheduler.isIdle || this.#arriving.size > 0) return undefined;
     const { leastWorkMs } = this.#pool.figuresOf(directory);
     const work = request.workOf(0);
     if (leastWorkMs === 0 ? work > HERE_WORK : work * leastWorkMs > HERE_MS) return undefined;
@@ -311,12 +309,12 @@ export class Dispatcher implements InferenceService {
 
   /** An empty queue takes any request: otherwise, one that is larger than the limits could never be answered. */
   #checkRoom(texts: readonly string[]): void {
+    if (this.#queue.waitingTexts === 0 && this.#arriving.size === 0) return;
     let { waitingTexts, waitingCharacters } = this.#queue;
     for (const arriving of this.#arriving.keys()) {
       waitingTexts += arriving.waiting;
       waitingCharacters += charactersOf(arriving.texts);
     }
-    if (waitingTexts === 0) return;
     const characters = charactersOf(texts);
     const fits =
       waitingTexts + texts.length <= this.#maxWaiting &&
@@ -327,21 +325,21 @@ export class Dispatcher implements InferenceService {
     throw new OverloadedError(waitingTexts, this.#scheduler.waitingMs);
   }
 
-  #enqueue(request: PendingRequest): void {
-    this.#queue.add(request);
+  #begin(request: PendingRequest): void {
     this.#watch.start();
-    this.#schedule();
+    const here = this.#threadForAlone(request);
+    if (here === undefined) {
+      this.#queue.add(request);
+      this.#schedule();
+    } else {
+      this.#scheduler.runAlone(request, here);
+    }
   }
 
-  #runAlone(request: PendingRequest, worker: PooledWorker): void {
-    this.#watch.start();
-    this.#scheduler.runAlone(request, worker);
-  }
-
-  async #enqueueAfter(measuring: Promise<void>, request: PendingRequest): Promise<void> {
+  async #beginAfter(measuring: Promise<void>, request: PendingRequest): Promise<void> {
     try {
       await measuring;
-      if (!request.ended) this.#enqueue(request);
+      if (!request.ended) this.#begin(request);
     } catch (thrown) {
       this.#fail(request, thrown);
     } finally {
@@ -375,12 +373,12 @@ export class Dispatcher implements InferenceService {
 
   #cancel(request: PendingRequest, error: AbortedError | DeadlineError): void {
     this.#withdraw(request);
-    this.#end(request, 'cancelled', () => request.reject(error));
+    if (this.#end(request, 'cancelled')) request.reject(error);
   }
 
   #fail(request: PendingRequest, thrown: unknown): void {
     this.#withdraw(request);
-    this.#end(request, 'failed', () => request.reject(thrown));
+    if (this.#end(request, 'failed')) request.reject(thrown);
   }
 
   #withdraw(request: PendingRequest): void {
@@ -388,16 +386,17 @@ export class Dispatcher implements InferenceService {
     this.#scheduler.cancel(request);
   }
 
-  #end(request: PendingRequest, outcome: 'answered' | 'cancelled' | 'failed', settle: () => void): void {
-    if (request.ended) return;
+  /** @returns false if it had ended before. */
+  #end(request: PendingRequest, outcome: 'answered' | 'cancelled' | 'failed'): boolean {
+    if (request.ended) return false;
     request.end();
     this.#requests[outcome] += 1;
-    settle();
+    return true;
   }
 
   /** After the microtasks that are due, so that callers that were just answered can ask again first. */
   #schedule(): void {
-    if (this.#isScheduled) return;
+    if (this.#isScheduled || this.#queue.isEmpty) return;
     this.#isScheduled = true;
     queueMicrotask(() =>
       process.nextTick(() => {

@@ -49,12 +49,15 @@ export class PooledWorker {
     });
   }
 
-  /** @param bytes estimated memory of its model. @param started called with the id before the worker answers. */
-  run(batch: Omit<Batch, 'id'>, bytes: number, started: (id: number) => void): Promise<BatchAnswer> {
+  /** An id for a batch. */
+  nextId(): number {
     this.#lastId += 1;
-    const id = this.#lastId;
-    started(id);
-    return this.#ask(batch.directory, bytes, (model) => answerOf(model, this.thread.run({ id, ...batch })));
+    return this.#lastId;
+  }
+
+  /** @param bytes estimated memory of its model. */
+  run(batch: Batch, bytes: number): Promise<BatchAnswer> {
+    return this.#ask(batch.directory, bytes, (model) => answerOf(model, this.thread.run(batch)));
   }
 
   resume(id: number, alone: boolean, directory: string): Promise<BatchAnswer> {
@@ -166,11 +169,11 @@ class ModelFigures {
   /** @param elapsedMs without loading. */
   add(elapsedMs: number, texts: number, work: number): void {
     const ms = elapsedMs / work;
-    const mean = (known: number, seen: number) => (known === 0 ? seen : known + NEWEST * (seen - known));
-    this.workMs = mean(this.workMs, ms);
-    this.textMs = mean(this.textMs, elapsedMs / texts);
-    this.texts += texts;
     this.#batches += 1;
+    const weight = this.#batches === 1 ? 1 : NEWEST;
+    this.workMs += weight * (ms - this.workMs);
+    this.textMs += weight * (elapsedMs / texts - this.textMs);
+    this.texts += texts;
     if (this.#batches <= COLD_BATCHES) return;
     const least = this.leastWorkMs;
     this.leastWorkMs = least === 0 || ms < least ? ms : least + RISE * (ms - least);

@@ -10,6 +10,6 @@ export {
   type TextWindow,
   type WindowOutputs,
 } from './text-reader.js';
-export type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
+export type { Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 export { type BertTokenizerJson, tokenizerConfig, vocabularyTokenizer } from './tokenizer-json.js';
 export { trainWordPiece, wordPieceSteps } from './word-piece-trainer.js';

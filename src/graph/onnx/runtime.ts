@@ -108,11 +108,13 @@ export class Session {
   run(
     feeds: InferenceSession.FeedsType,
     fetches?: Readonly<Record<string, Tensor>>,
-    before: () => void = () => undefined,
+    before?: () => void,
   ): Promise<InferenceSession.ReturnType> {
-    return deviceWork(this.#settings.provider, 'run', async () => {
-      before();
-      return fetches === undefined ? this.#session.run(feeds) : this.#session.run(feeds, fetches);
+    const run = () => (fetches === undefined ? this.#session.run(feeds) : this.#session.run(feeds, fetches));
+    if (this.#settings.provider === 'cpu') return run();
+    return deviceWork(this.#settings.provider, 'run', () => {
+      before?.();
+      return run();
     });
   }
 
