@@ -88,7 +88,8 @@ export class InlineWorker implements InferenceWorker {
 
   async #begin({ id, directory, texts, alone, explain }: Batch): Promise<BatchAnswer> {
     try {
-      const { ms, loaded } = await this.#load(directory);
+      const known = this.#models.get(directory);
+      const { ms, loaded } = known ? { ms: 0, loaded: known } : await this.#load(directory);
       const batch = this.#batches.get(id);
       if (batch === undefined) throw gone();
       loaded.uses += 1;

@@ -41,7 +41,7 @@ export class PooledWorker {
   }
 
   load(directory: string, bytes: number): Promise<Loaded> {
-    return this.#ask(directory, bytes, async (model) => {
+    return this.#ask(directory, this.#modelOf(directory, bytes), async (model) => {
       const loaded = await this.thread.load(directory);
       model.bytes = loaded.bytes || model.bytes;
       model.deviceUse = loaded.deviceUse;
@@ -57,13 +57,14 @@ export class PooledWorker {
 
   /** @param bytes estimated memory of its model. */
   run(batch: Batch, bytes: number): Promise<BatchAnswer> {
-    return this.#ask(batch.directory, bytes, (model) => answerOf(model, this.thread.run(batch)));
+    const model = this.#modelOf(batch.directory, bytes);
+    return this.#ask(batch.directory, model, () => answerOf(model, this.thread.run(batch)));
   }
 
   resume(id: number, alone: boolean, directory: string): Promise<BatchAnswer> {
     const model = this.models.get(directory) ?? { bytes: 0, usedAt: 0, uses: 1 };
     model.uses = Math.max(0, model.uses - 1);
-    return this.#during(() => answerOf(model, this.thread.resume(id, alone)));
+    return this.#ask(directory, model, () => answerOf(model, this.thread.resume(id, alone)));
   }
 
   drop(id: number, directory: string, positions: readonly number[]): void {
@@ -83,28 +84,30 @@ export class PooledWorker {
     this.thread.rest();
   }
 
-  async #ask<Answer>(directory: string, bytes: number, work: (model: WorkerModel) => Promise<Answer>): Promise<Answer> {
+  #modelOf(directory: string, bytes: number): WorkerModel {
     const known = this.models.get(directory);
-    const model = known ?? { bytes, usedAt: 0, uses: 0 };
-    model.usedAt = performance.now();
-    if (known === undefined) {
-      this.models.set(directory, model);
-      this.loading = directory;
-    }
-    try {
-      return await this.#during(() => work(model));
-    } catch (thrown) {
-      // It may not be loaded; the next request finds out.
-      if (known === undefined) this.forget(directory);
-      throw thrown;
-    }
+    if (known !== undefined) return known;
+    const model = { bytes, usedAt: 0, uses: 0 };
+    this.models.set(directory, model);
+    this.loading = directory;
+    return model;
   }
 
-  async #during<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  async #ask<Answer>(
+    directory: string,
+    model: WorkerModel,
+    work: (model: WorkerModel) => Promise<Answer>,
+  ): Promise<Answer> {
+    const isNew = this.loading === directory;
     this.#asked += 1;
     this.busySince = performance.now();
+    model.usedAt = this.busySince;
     try {
-      return await work();
+      return await work(model);
+    } catch (thrown) {
+      // It may not be loaded; the next request finds out.
+      if (isNew) this.forget(directory);
+      throw thrown;
     } finally {
       this.#asked -= 1;
       this.loading = undefined;
