@@ -5,9 +5,7 @@ import {
   type AnswerView,
   ClosedError,
   type FamilyName,
-  type InferenceResponse,
   implementation,
-  LOCAL_ACCOUNT,
   type ModelType,
   type OrchardError,
   querySchema,
@@ -15,10 +13,10 @@ import {
   validate,
 } from '../contract/index.js';
 import type { RowsOrPath } from '../datasets/index.js';
-import { type Family, familyOfModel, type JudgedResult } from '../families/index.js';
+import { type Family, familyOfModel } from '../families/index.js';
 import {
   answerStream,
-  askFolder,
+  askAll,
   type CallOptions,
   type ExplainOptions,
   explainRequest,
@@ -27,6 +25,8 @@ import {
   isQueries,
   type OpenOptions,
   type Queries,
+  queryResponse,
+  requestOptions,
   type ServiceOptions,
   type StreamOptions,
   serviceFor,
@@ -112,7 +112,7 @@ export class OpenModel implements Model {
     if (this.#closing) return errAsync(new ClosedError('model'));
     return toResult(`explaining an answer of model ${this.name}`, options.signal, async () => {
       const queries = [validate(querySchema, text, ['query'])];
-      const request = explainRequest(options, LOCAL_ACCOUNT.app_id);
+      const request = explainRequest(options);
       const { data } = explanationResponse(await this.#service.predict(this.directory, queries, request));
       return { answer: toAnswer(data, this.#reading), explained: data.explained };
     });
@@ -154,17 +154,18 @@ export class OpenModel implements Model {
   }
 
   #one(text: string, options: CallOptions): ResultAsync<Answer, OrchardError> {
-    return this.#ask(text, options).map(({ data }) => toAnswer(data, this.#reading));
+    if (this.#closing) return errAsync(new ClosedError('model'));
+    return toResult(`asking model ${this.name}`, options.signal, async () => {
+      const texts = [validate(querySchema, text, ['query'])];
+      const { data } = queryResponse(await this.#service.predict(this.directory, texts, requestOptions(options)));
+      return toAnswer(data, this.#reading);
+    });
   }
 
   #all(texts: readonly string[], options: StreamOptions): ResultAsync<readonly Answer[], OrchardError> {
     return this.#call(`asking model ${this.name}`, async () => {
-      const answers: Answer[] = [];
-      for await (const answer of this.#stream(validate(textsSchema, texts, ['texts']), options)) {
-        if (answer.isErr()) throw answer.error;
-        answers.push(answer.value);
-      }
-      return answers;
+      const results = await askAll(this.#service, this, validate(textsSchema, texts, ['texts']), options);
+      return results.map((result) => toAnswer(result, this.#reading));
     });
   }
 
@@ -173,13 +174,7 @@ export class OpenModel implements Model {
     options: StreamOptions,
   ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
     if (this.#closing) return yield err(new ClosedError('model'));
-    const answers = answerStream(texts, (text) => this.#ask(text, options), options);
-    for await (const answer of answers) yield answer.map(({ data }) => toAnswer(data, this.#reading));
-  }
-
-  #ask(text: string, options: CallOptions): ResultAsync<InferenceResponse<JudgedResult>, OrchardError> {
-    if (this.#closing) return errAsync(new ClosedError('model'));
-    return askFolder(this.#service, this, text, options);
+    yield* answerStream(texts, (text) => this.#one(text, options), options);
   }
 
   #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {

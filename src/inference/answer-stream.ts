@@ -2,7 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { err, fromThrowable, type Result, type ResultAsync } from 'neverthrow';
 import { type InferenceResponse, type OrchardError, toOrchardError } from '../contract/index.js';
 import type { JudgedResult } from '../families/index.js';
-import { inFlightOf, onAbort, type StreamOptions } from './calls.js';
+import type { FoundModel } from '../models/index.js';
+import { inFlightOf, onAbort, requestOptions, type StreamOptions, toResult } from './calls.js';
+import type { InferenceService } from './inference-service.js';
 
 /** The queries of a stream: an array, a generator, lines of a file … */
 export type Queries = Iterable<string> | AsyncIterable<string>;
@@ -20,16 +22,18 @@ const MAX_PAUSE_MS = 1000;
 /** Failures of a single query; after any other failure, the next query would fail too. */
 const OF_ONE_QUERY: readonly OrchardError['code'][] = ['validation', 'deadline', 'internal'];
 
+type Source<Query> = Iterable<Query> | AsyncIterable<Query>;
+
 /**
  * Answers queries in their order and reads ahead only as far as `inFlight` allows, so that queries are read no faster than
  * answers. A query that fails gives an error in its place; a failure that affects all queries ends the stream.
  * @param ask called again while the service is overloaded.
  */
-export async function* answerStream(
-  queries: Queries,
-  ask: (query: string) => ResultAsync<InferenceResponse<JudgedResult>, OrchardError>,
+export async function* answerStream<Query, Answer>(
+  queries: Source<Query>,
+  ask: (query: Query) => ResultAsync<Answer, OrchardError>,
   options: StreamOptions,
-): AsyncGenerator<StreamedAnswer, void, undefined> {
+): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
   const inFlight = fromThrowable(inFlightOf, (thrown) => toOrchardError(thrown, 'asking a stream of queries'))(options);
   if (inFlight.isErr()) return yield err(inFlight.error);
   const { signal } = options;
@@ -40,12 +44,45 @@ export async function* answerStream(
   }
 }
 
-async function* readAhead(
-  queries: Queries,
-  ask: (query: string) => Promise<StreamedAnswer>,
+/**
+ * The results of the model in a folder for any number of texts, in their order: two requests at a time have half of the
+ * texts in flight each. @throws the first failure
+ */
+export async function askAll(
+  service: InferenceService,
+  { name, directory }: FoundModel,
+  texts: Iterable<string>,
+  options: StreamOptions,
+): Promise<JudgedResult[]> {
+  const inFlight = inFlightOf(options);
+  const request = requestOptions(options);
+  const parts = partsOf(texts, Math.ceil(inFlight / 2));
+  const ask = (part: readonly string[]) =>
+    toResult(`asking model ${name}`, options.signal, () => service.predict(directory, part, request));
+  const all: JudgedResult[] = [];
+  for await (const answer of answerStream(parts, ask, { ...options, inFlight: Math.min(2, inFlight) })) {
+    if (answer.isErr()) throw answer.error;
+    for (const result of answer.value.results) all.push(result);
+  }
+  return all;
+}
+
+function* partsOf(texts: Iterable<string>, size: number): Generator<string[]> {
+  let part: string[] = [];
+  for (const text of texts) {
+    if (part.push(text) < size) continue;
+    yield part;
+    part = [];
+  }
+  if (part.length > 0) yield part;
+}
+
+async function* readAhead<Query, Answer>(
+  queries: Source<Query>,
+  ask: (query: Query) => Promise<Answer>,
   inFlight: number,
-): AsyncGenerator<StreamedAnswer, void, undefined> {
-  const answers: Promise<StreamedAnswer>[] = [];
+): AsyncGenerator<Answer, void, undefined> {
+  const answers: Promise<Answer>[] = [];
   const source = Symbol.asyncIterator in queries ? queries[Symbol.asyncIterator]() : queries[Symbol.iterator]();
   let isRead = false;
   let reading: Promise<void> | undefined;
@@ -73,10 +110,10 @@ async function* readAhead(
   }
 }
 
-async function withRetry(
-  ask: () => ResultAsync<InferenceResponse<JudgedResult>, OrchardError>,
+async function withRetry<Answer>(
+  ask: () => ResultAsync<Answer, OrchardError>,
   signal: AbortSignal | undefined,
-): Promise<StreamedAnswer> {
+): Promise<Result<Answer, OrchardError>> {
   for (;;) {
     const answer = await ask();
     if (answer.isOk() || answer.error.code !== 'overloaded') return answer;

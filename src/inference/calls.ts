@@ -5,6 +5,7 @@ import {
   type InferenceMetadata,
   type InferenceResponse,
   InternalError,
+  LOCAL_ACCOUNT,
   type OrchardError,
   toOrchardError,
   validate,
@@ -53,7 +54,11 @@ const deadlineSchema = z.number().positive().max(MAX_TIMER_MS);
 const noneSchema = z.boolean().optional();
 const inFlightSchema = z.int().min(1).max(100_000).default(128);
 
-export function requestOptions({ signal, deadlineMs, ...options }: CallOptions, account: string): RequestOptions {
+/** @param account default: the local one, of models that an application opens for itself. */
+export function requestOptions(
+  { signal, deadlineMs, ...options }: CallOptions,
+  account = LOCAL_ACCOUNT.app_id,
+): RequestOptions {
   const noneOfThese = validate(noneSchema, options.noneOfThese, ['noneOfThese']);
   if (deadlineMs === undefined) return { signal, account, noneOfThese };
   return { signal, account, noneOfThese, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };
@@ -61,7 +66,7 @@ export function requestOptions({ signal, deadlineMs, ...options }: CallOptions, 
 
 const labelSchema = z.string().optional();
 
-export function explainRequest(options: ExplainOptions, account: string): RequestOptions {
+export function explainRequest(options: ExplainOptions, account?: string): RequestOptions {
   const label = validate(labelSchema, options.label, ['label']);
   return { ...requestOptions(options, account), explain: { label } };
 }

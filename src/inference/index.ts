@@ -1,10 +1,11 @@
-export { answerStream, isQueries, type Queries, type StreamedAnswer } from './answer-stream.js';
+export { answerStream, askAll, isQueries, type Queries, type StreamedAnswer } from './answer-stream.js';
 export {
   type CallOptions,
   type ExplainOptions,
   explainRequest,
   explanationResponse,
   queryResponse,
+  requestOptions,
   type StreamOptions,
   toResult,
 } from './calls.js';
@@ -25,7 +26,6 @@ export {
   type PredictorOptions,
 } from './predictor.js';
 export {
-  askFolder,
   inferenceService,
   listDevices,
   type OpenOptions,

@@ -1,5 +1,4 @@
 import { availableParallelism, totalmem } from 'node:os';
-import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   AbortedError,
@@ -8,20 +7,16 @@ import {
   DEVICES,
   DeadlineError,
   type Device,
-  type InferenceResponse,
   implementation,
   LOCAL_ACCOUNT,
-  type OrchardError,
   OverloadedError,
-  querySchema,
   ValidationError,
   validate,
 } from '../contract/index.js';
-import type { JudgedResult } from '../families/index.js';
 import type { DeviceInformation } from '../graph/index.js';
 import { catalogueModels, type FoundModel, type ModelLoader } from '../models/index.js';
 import { BatchScheduler, charactersOf } from './batch-scheduler.js';
-import { type CallOptions, MAX_TIMER_MS, onAbort, queryResponse, requestOptions, toResult } from './calls.js';
+import { MAX_TIMER_MS, onAbort, toResult } from './calls.js';
 import type { InferenceService, InferenceStats, ModelStats, Predictions, RequestOptions } from './inference-service.js';
 import type { WorkerOptions } from './inline-worker.js';
 import { PendingRequest, RequestQueue } from './request-queue.js';
@@ -560,20 +555,6 @@ export async function serviceFor(
   if (warmed.isOk()) return opened;
   await opened.close();
   throw warmed.error;
-}
-
-/** The result of the model in a folder for one text. */
-export function askFolder(
-  service: InferenceService,
-  { name, directory }: FoundModel,
-  text: string,
-  options: CallOptions,
-): ResultAsync<InferenceResponse<JudgedResult>, OrchardError> {
-  return toResult(`asking model ${name}`, options.signal, async () => {
-    const queries = [validate(querySchema, text, ['query'])];
-    const request = requestOptions(options, LOCAL_ACCOUNT.app_id);
-    return queryResponse(await service.predict(directory, queries, request));
-  });
 }
 
 /**

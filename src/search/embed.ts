@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
-  AbortedError,
   DEVICES,
   type Device,
   implementation,
@@ -12,7 +11,7 @@ import {
   toOrchardError,
   validate,
 } from '../contract/index.js';
-import { answerStream, askFolder, type InferenceService, type OpenOptions, serviceFor } from '../inference/index.js';
+import { askAll, type InferenceService, type OpenOptions, serviceFor } from '../inference/index.js';
 import { CONFIG_FILE, type FoundModel, findModel, type ModelLoader, readConfig } from '../models/index.js';
 import { TemporaryDirectory } from '../system/index.js';
 import { writeSentenceEncoder } from '../training/index.js';
@@ -152,17 +151,10 @@ export class SentenceEncoder {
     return new SentenceEncoder(placed, await serviceFor(placed, options));
   }
 
-  /** The vectors of texts, in their order. @throws ValidationError, AbortedError, ClosedError, OverloadedError */
+  /** The vectors of texts, in their order. @throws AbortedError, ClosedError, OverloadedError */
   async vectors(texts: Iterable<string>, signal?: AbortSignal): Promise<Float32Array[]> {
-    const vectors: Float32Array[] = [];
-    const options = { signal };
-    const answers = answerStream(texts, (text) => askFolder(this.#service, this, text, options), options);
-    for await (const answer of answers) {
-      if (signal?.aborted) throw new AbortedError('encoding texts', { cause: signal.reason });
-      if (answer.isErr()) throw answer.error;
-      vectors.push(Float32Array.from(answer.value.data.scores));
-    }
-    return vectors;
+    const results = await askAll(this.#service, this, texts, { signal });
+    return results.map(({ scores }) => Float32Array.from(scores));
   }
 
   async close(): Promise<void> {
