@@ -14,7 +14,7 @@ import {
   validate,
 } from '../contract/index.js';
 import type { DeviceInformation } from '../graph/index.js';
-import { catalogueModels, type FoundModel, type ModelLoader } from '../models/index.js';
+import { catalogueModels, type FoundModel, type ModelLoader, memoryOfFolder } from '../models/index.js';
 import { BatchScheduler, charactersOf } from './batch-scheduler.js';
 import { MAX_TIMER_MS, onAbort, toResult } from './calls.js';
 import type { InferenceService, InferenceStats, ModelStats, Predictions, RequestOptions } from './inference-service.js';
@@ -527,14 +527,14 @@ export function createService(
   { isolation, workers, threads, device, ...settings }: ServiceSettings,
   startsThread = true,
 ): InferenceService {
-  // Loaded with the first model.
-  const sizeOf = async (directory: string) => (await import('./model-size.js')).memoryOfFolder(directory);
-  if (isolation === 'inline') return new Dispatcher([callingThread({ threads, device })], { ...settings, sizeOf });
+  if (isolation === 'inline')
+    return new Dispatcher([callingThread({ threads, device })], { ...settings, sizeOf: memoryOfFolder });
   const length = workers ?? (device === 'cpu' || device === 'auto' ? PROCESSORS : 1);
   const threadWorkers = Array.from({ length }, () => new ThreadWorker({ threads, device }));
   if (startsThread) threadWorkers[0]?.start();
-  if (isolation === 'worker' || device !== 'cpu') return new Dispatcher(threadWorkers, { ...settings, sizeOf });
-  return new Dispatcher(threadWorkers, { ...settings, sizeOf, here: callingThread({ threads: 1 }) });
+  if (isolation === 'worker' || device !== 'cpu')
+    return new Dispatcher(threadWorkers, { ...settings, sizeOf: memoryOfFolder });
+  return new Dispatcher(threadWorkers, { ...settings, sizeOf: memoryOfFolder, here: callingThread({ threads: 1 }) });
 }
 
 /** How a model is opened. */

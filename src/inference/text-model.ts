@@ -9,7 +9,14 @@ import {
   openDeviceGraph,
   type TensorData,
 } from '../graph/index.js';
-import { CONFIG_FILE, type ModelFolderConfig, ONNX_FILE, openModelFolder, TOKENIZER_FILE } from '../models/index.js';
+import {
+  CONFIG_FILE,
+  type ModelFolderConfig,
+  memoryOfModel,
+  ONNX_FILE,
+  openModelFolder,
+  TOKENIZER_FILE,
+} from '../models/index.js';
 import {
   loadTokenizer,
   outputsByText,
@@ -20,7 +27,6 @@ import {
 } from '../text/index.js';
 import { BatchWork, type ModelParts, type WorkOptions, type WorkSlice } from './batch-work.js';
 import { EncoderRuns, nativeWork } from './encoder-runs.js';
-import { memoryOfModel } from './model-size.js';
 
 /** One tokenizer for all models with equal tokenizer files, kept as long as one of the models. */
 export class SharedTokenizers {

@@ -58,6 +58,7 @@ export {
   trainingRecordSchema,
   type WeighedWord,
 } from './model-report.js';
+export { memoryOfFolder, memoryOfModel } from './model-size.js';
 export {
   type FileProblem,
   type ListedModel,

@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { ONNX_FILE, readConfig } from '../models/index.js';
+import { ONNX_FILE } from './folder-files.js';
+import { readConfig } from './model-config.js';
 
 /**
  * A model's memory from the size of its graph and lexical files: the runtime keeps weights as read and once more as it
