@@ -105,22 +105,21 @@ export interface AnswerReading {
 }
 
 export function toAnswer(result: JudgedResult, { view, isMultilabel }: AnswerReading): Answer {
+  const { labels, scores, none_of_these } = result;
   if (view === 'entities') return { kind: 'entities', entities: entitiesOf(result) };
-  const { labels, scores } = result;
-  const scoreAt = (at: number) => scores[at] ?? 0;
   if (view === 'passages') {
-    return { kind: 'passages', passages: labels.map((text, at) => ({ text, score: scoreAt(at) })) };
+    return { kind: 'passages', passages: labels.map((text, at) => ({ text, score: scores[at] ?? 0 })) };
   }
-  const all = labels.map((label, at) => ({ label, score: scoreAt(at) }));
-  const applying = isMultilabel ? all.filter(({ score }) => score > THRESHOLD) : all.slice(0, 1);
-  return {
-    kind: 'labels',
-    label: labels[0] ?? '',
-    score: scoreAt(0),
-    labels: applying.map(({ label }) => label),
-    scores: all,
-    ...(result.none_of_these !== undefined && { noneOfThese: result.none_of_these }),
-  };
+  const all: ScoredLabel[] = [];
+  const applying: string[] = [];
+  for (const [at, label] of labels.entries()) {
+    const score = scores[at] ?? 0;
+    all.push({ label, score });
+    if (isMultilabel ? score > THRESHOLD : at === 0) applying.push(label);
+  }
+  const [first = { label: '', score: 0 }] = all;
+  const noneOfThese = none_of_these === undefined ? undefined : { noneOfThese: none_of_these };
+  return { kind: 'labels', ...first, labels: applying, scores: all, ...noneOfThese };
 }
 
 function entitiesOf({ labels, scores, tokens = [], token_start_positions = [] }: JudgedResult): FoundEntity[] {

@@ -239,21 +239,29 @@ export class BatchScheduler {
     return this.#pool.workers.every(({ isBusy }) => !isBusy) && this.#queue.isEmpty;
   }
 
-  /** Loads another copy of the model where that pays; meanwhile, the other workers continue. */
+  /** Loads another copy of the model where that pays, one at a time; meanwhile, the other workers continue. */
   #loadCopy(directory: string): void {
-    const worker = this.#pool.workerForCopy(directory);
+    const worker = this.#loading.size === 0 ? this.#pool.workerForCopy(directory) : undefined;
     if (worker === undefined) return;
-    const startedAt = performance.now();
-    const loaded = worker.load(directory, this.#memory.bytesOf(directory)).then(
-      ({ ms }) => traceLoad(directory, startedAt, ms),
-      // The next request that needs the model reports the failure.
-      () => undefined,
-    );
-    this.#loading.add(loaded);
-    void loaded.then(() => {
-      this.#loading.delete(loaded);
+    const loading = this.#load(directory, worker).then((isLoaded) => {
+      this.#loading.delete(loading);
+      if (isLoaded && this.#whenDrained.length === 0) this.#loadCopy(directory);
       this.#afterWork();
     });
+    this.#loading.add(loading);
+  }
+
+  async #load(directory: string, worker: PooledWorker): Promise<boolean> {
+    const startedAt = performance.now();
+    try {
+      const { ms } = await worker.load(directory, this.#memory.bytesOf(directory));
+      traceLoad(directory, startedAt, ms);
+      return true;
+    } catch {
+      // The next request that needs the model reports the failure.
+      this.#pool.figuresOf(directory).resetLostTime();
+      return false;
+    }
   }
 
   #start(batch: RunningBatch, alone: boolean): void {

@@ -183,12 +183,16 @@ class ModelFigures {
   }
 }
 
+/** Lost time that is worth another copy of a service's only model. */
+const LEAST_LOST_MS = 1;
+
 /** When all workers that have a model are busy for longer than this, another one loads it. */
 const HELD_UP_MS = 1000;
 
 /**
  * Decides which worker runs which model. A model stays on the worker that loaded it, so that it takes its memory once.
- * Another worker loads it when the time lost by waiting reaches the loading time (the ski-rental rule).
+ * Another worker loads it when the time lost by waiting reaches the loading time (the ski-rental rule); the only model of
+ * a service is loaded as soon as another worker could have helped.
  */
 export class WorkerPool {
   readonly workers: readonly PooledWorker[];
@@ -242,14 +246,15 @@ export class WorkerPool {
     return first !== undefined && this.#memory.makeRoomFor(directory) ? [first] : [];
   }
 
-  /** The idle worker that should load another copy of a model, if any; resets the lost time. */
+  /** The idle worker that should load another copy of a model, if any. */
   workerForCopy(directory: string): PooledWorker | undefined {
     const figures = this.figuresOf(directory);
     const isHereAlone = this.here?.has(directory) && this.workersWith(directory).length === 0;
-    if (!isHereAlone && figures.lostMs < figures.loadMs) return undefined;
+    const isOnly = this.#figures.size === 1;
+    if (!isHereAlone && figures.lostMs < (isOnly ? LEAST_LOST_MS : figures.loadMs)) return undefined;
     const worker = leastModels(this.idle.filter(({ models }) => !models.has(directory)));
     if (worker === undefined || !this.#memory.hasRoomFor(directory)) return undefined;
-    figures.resetLostTime();
+    if (!isOnly) figures.resetLostTime();
     return worker;
   }
 

@@ -118,7 +118,7 @@ describe('everything else', () => {
     // The calling thread goes on until a thread has loaded the model.
     await here.goOn();
     await Promise.all(answers);
-    expect(threads.map(({ loaded }) => loaded)).toEqual([[MODEL], []]);
+    expect(threads.map(({ loaded }) => loaded)).toEqual([[MODEL], [MODEL]]);
     const before = here.batches.length;
     const more = [
       service.predict(MODEL, ['d', 'e']),
