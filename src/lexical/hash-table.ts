@@ -1,3 +1,5 @@
+import { Arena, type Kernels, loadKernels } from '../engine/index.js';
+
 export function combineHash(hash: number, value: number): number {
   const mixed = Math.imul(hash ^ value, 0x9e3779b1);
   return mixed ^ (mixed >>> 15);
@@ -23,12 +25,16 @@ export class HashTable {
     this.#slots = new Int32Array(slotsFor(expected));
   }
 
-  /** Keeps the array. Smaller than `hashes.length` if one occurs twice, or too many belong in the same slots. */
-  static of(hashes: Int32Array): HashTable {
+  /**
+   * Copies them. Smaller than `hashes.length` if one occurs twice, or too many belong in the same slots.
+   * @param arena has room for {@link hashTableCounts}
+   */
+  static of(hashes: Int32Array, arena = arenaFor(hashes), kernels: Kernels = loadKernels(arena)): HashTable {
     const table = new HashTable(0);
-    table.#hashes = hashes;
-    table.#slots = new Int32Array(slotsFor(hashes.length));
-    table.#size = fill(table.#slots, hashes, hashes.length, { most: MAX_STEPS, mean: MAX_MEAN_STEPS });
+    table.#hashes = arena.int32(hashes.length);
+    table.#hashes.set(hashes);
+    table.#slots = arena.int32(slotsFor(hashes.length));
+    table.#size = kernels.numberHashes(table.#hashes, table.#slots, { most: MAX_STEPS, mean: MAX_MEAN_STEPS });
     return table;
   }
 
@@ -78,8 +84,9 @@ export class HashTable {
     return this.#size - 1;
   }
 
+  /** A view. */
   hashes(): Int32Array {
-    return this.#hashes.slice(0, this.#size);
+    return this.#hashes.subarray(0, this.#size);
   }
 
   /** Where this hash is, or the empty slot where it belongs. */
@@ -97,7 +104,9 @@ export class HashTable {
   #grow(): void {
     this.#hashes = withRoom(this.#hashes, this.#size + 1);
     this.#slots = new Int32Array(slotsFor(this.#hashes.length));
-    fill(this.#slots, this.#hashes, this.#size);
+    for (let number = 0; number < this.#size; number += 1) {
+      this.#slots[this.#slot(this.#hashes[number] ?? 0)] = number + 1;
+    }
   }
 }
 
@@ -105,35 +114,16 @@ function slotsFor(size: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(2, SLOTS_FOR_EACH * size)));
 }
 
+/** As in src/engine/kernels/assembly/number-hashes.ts. */
 function startOf(hash: number): number {
   return Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
 }
 
-const UNLIMITED = { most: Number.POSITIVE_INFINITY, mean: Number.POSITIVE_INFINITY };
+/** Elements of an arena that {@link HashTable.of} takes. */
+export const hashTableCounts = (hashes: number): [number, number] => [hashes, slotsFor(hashes)];
 
-/** @param limits on the steps of a hash; where one is reached, the rest is left out. @returns how many are there. */
-function fill(slots: Int32Array, hashes: Int32Array, count: number, { most, mean } = UNLIMITED): number {
-  const mask = slots.length - 1;
-  const mostSteps = most + mean * count;
-  let distinct = 0;
-  let steps = 0;
-  for (let at = 0; at < count; at += 1) {
-    const hash = hashes[at] ?? 0;
-    const first = startOf(hash) & mask;
-    let slot = first;
-    let number = slots[slot] ?? 0;
-    while (number !== 0 && hashes[number - 1] !== hash) {
-      slot = (slot + 1) & mask;
-      number = slots[slot] ?? 0;
-      steps += 1;
-      if (steps > mostSteps) return distinct;
-    }
-    if (((slot - first) & mask) > most) return distinct;
-    if (number !== 0) continue;
-    slots[slot] = at + 1;
-    distinct += 1;
-  }
-  return distinct;
+function arenaFor({ length }: Int32Array): Arena {
+  return new Arena(Arena.bytesFor(hashTableCounts(length)));
 }
 
 /** Grows an array that is too short to twice the length. */

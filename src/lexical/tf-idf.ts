@@ -228,7 +228,6 @@ interface FeatureOccurrence {
 /** (1 + ln tf) · weight, by default ln((1 + n) / (1 + df)) + 1 (Salton & Buckley 1988; smoothed as scikit-learn). */
 export class TfIdf {
   readonly #hasher: NGramHasher;
-  readonly #table: HashTable;
   readonly #counts: Float32Array;
   #ids = new Int32Array(1024);
   #values = new Float32Array(1024);
@@ -236,12 +235,11 @@ export class TfIdf {
 
   constructor(
     readonly options: NGramOptions,
-    readonly hashes: Int32Array,
+    readonly table: HashTable,
     readonly weights: Float32Array,
   ) {
     this.#hasher = new NGramHasher(options);
-    this.#table = HashTable.of(hashes);
-    this.#counts = new Float32Array(hashes.length);
+    this.#counts = new Float32Array(table.size);
   }
 
   /** The n-grams that are in the most texts, weighted by idf. */
@@ -249,24 +247,15 @@ export class TfIdf {
     const { hashes, frequencies } = yield* countTexts(texts, options);
     const kept = largestIds(frequencies, maxFeatures);
     const idf = (id: number) => Math.log((1 + texts.length) / (1 + (frequencies[id] ?? 0))) + 1;
-    return new TfIdf(
-      options,
-      kept.map((id) => hashes[id] ?? 0),
-      Float32Array.from(kept, idf),
-    );
+    return new TfIdf(options, HashTable.of(kept.map((id) => hashes[id] ?? 0)), Float32Array.from(kept, idf));
   }
 
   withWeights(weights: Float32Array): TfIdf {
-    return new TfIdf(this.options, this.hashes, weights);
-  }
-
-  /** As large as the number of features, unless one occurs twice. */
-  get distinct(): number {
-    return this.#table.size;
+    return new TfIdf(this.options, this.table, weights);
   }
 
   get size(): number {
-    return this.hashes.length;
+    return this.table.size;
   }
 
   /** Views that the next call overwrites. */
@@ -295,7 +284,7 @@ export class TfIdf {
     const found: Omit<FeatureOccurrence, 'value'>[] = [];
     const counts = new Map<number, number>();
     for (let at = first; at < last; at += 1) {
-      const id = this.#table.find(hashes[at] ?? 0);
+      const id = this.table.find(hashes[at] ?? 0);
       if (id < 0) continue;
       counts.set(id, (counts.get(id) ?? 0) + 1);
       found.push({ id, start: starts[at] ?? 0, end: ends[at] ?? 0 });
@@ -319,7 +308,7 @@ export class TfIdf {
     const ids = this.#ids;
     const values = this.#values;
     const { weights } = this;
-    const found = this.#table.findAll(hashes, start, end, ids, first);
+    const found = this.table.findAll(hashes, start, end, ids, first);
     this.#found += found - first;
     let last = first;
     for (let at = first; at < found; at += 1) {

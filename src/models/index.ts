@@ -74,6 +74,7 @@ export {
   decodeWeights,
   encodeByteRows,
   encodeSafetensors,
+  fromFloat16Bits,
   type IntegerTensor,
   type NamedTensor,
   roundedToFloat16,

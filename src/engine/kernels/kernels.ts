@@ -97,7 +97,21 @@ export interface IdBags {
 
 export type Kernels = ReturnType<typeof loadKernels>;
 
-type View = Float32Array | Int32Array | Int16Array | Int8Array;
+/** Rows of signed bytes that {@link Kernels.byteRowSums} adds up; all views lie in one arena. */
+export interface ByteRows {
+  /** Its arena must have 3 more bytes after it. [rows, stride] */
+  readonly table: Int8Array;
+  readonly stride: number;
+  /** Of each row. [rows] */
+  readonly scales: Float32Array;
+  readonly bags: IdBags;
+  /** Of each entry of the bags; overwritten. */
+  readonly values: Float32Array;
+  /** The stride, rounded up to a multiple of 4, is their width. [bags, width] */
+  readonly sums: Float32Array;
+}
+
+type View = Float32Array | Int32Array | Int16Array | Uint16Array | Int8Array;
 
 /** Kernels on views of one arena. Each throws a RangeError, and writes nothing, if views or lengths don't fit. */
 export function loadKernels(arena: Arena) {
@@ -115,7 +129,9 @@ export function loadKernels(arena: Arena) {
   const zeroRows = exported('zeroRows');
   const dropoutMask = exported('dropoutMask');
   const svmPass = exported('svmPass');
-  const sumByteRows = exported('sumByteRows');
+  const numberHashes = exported('numberHashes');
+  const widenHalves = exported('widenHalves');
+  const areWithin = exported('areWithin');
   const dotByteRows = exported('dotByteRows');
   const dotRows = exported('dotRows');
   const sumRows = exported('sumRows');
@@ -190,15 +206,61 @@ export function loadKernels(arena: Arena) {
       return svmPass(order, order.length, ...given, weights, outputs, slacks, alphas, scratch);
     },
 
-    /** sums[b, j] = Σ values[i] · table[ids[i], j] over bag b; width a multiple of 4. Ids are not checked. */
-    sumByteRows(table: Int8Array, { ids, starts }: IdBags, values: Float32Array, sums: Float32Array): void {
-      requireInside(arena, { table, ids, starts, values, sums });
-      const bags = starts.length - 1;
-      const entries = starts[bags] ?? 0;
-      if (entries > Math.min(ids.length, values.length)) {
-        throw new RangeError(`bags of ${entries} entries: there are fewer ids or values`);
-      }
-      sumByteRows(table, widthOfBags(bags, sums), ids, starts, bags, values, sums);
+    /**
+     * @returns what sets sums[b, j] = Σ values[i] · scales[ids[i]] · table[ids[i], j] for the first bags. Columns after
+     * the stride mean nothing; ids are not checked. Views are checked only once, as a sum takes less than that.
+     */
+    byteRowSums({ table, stride, scales, bags: { ids, starts }, values, sums }: ByteRows): (bags: number) => void {
+      requireInside(arena, { table, scales, ids, starts, values, sums });
+      requireLength(scales.length * stride, { table });
+      const width = Math.ceil(stride / 4) * 4;
+      const most = Math.min(starts.length - 1, Math.floor(sums.length / width));
+      const room = Math.min(ids.length, values.length);
+      const sumByteRows = exportedKernel(exports, 'sumByteRows');
+      return (bags) => {
+        const entries = starts[bags] ?? 0;
+        if (bags > most || entries > room) throw new RangeError(`${bags} bags of ${entries} entries: too many`);
+        const rows = scales.byteOffset;
+        const entry = ids.byteOffset;
+        sumByteRows(
+          table.byteOffset,
+          stride,
+          width,
+          rows,
+          entry,
+          starts.byteOffset,
+          bags,
+          values.byteOffset,
+          sums.byteOffset,
+        );
+      };
+    },
+
+    /**
+     * Open addressing: writes the number of each hash, plus one, to its slot; `slots`, a power of 2, must be 0.
+     * @param most steps of a hash, and `mean` of all: where one is exceeded, the rest is left out
+     * @returns how many different hashes have a slot
+     */
+    numberHashes(hashes: Int32Array, slots: Int32Array, { most, mean }: { most: number; mean: number }): number {
+      requireInside(arena, { hashes, slots });
+      return numberHashes(hashes, hashes.length, slots, slots.length - 1, most, mean);
+    },
+
+    /** floats[i] = the float16 whose bits are halves[i]; only the floats must lie in the arena, at one of its starts. */
+    widenHalves(halves: Uint16Array, floats: Float32Array): void {
+      requireInside(arena, { floats });
+      requireLength(floats.length, { halves });
+      // The kernel reads them from the second half of the floats' own memory, which is padded to whole vectors.
+      const padded = 4 * Math.ceil(floats.length / 4);
+      const copy = new Uint16Array(arena.memory.buffer, floats.byteOffset + 2 * padded, halves.length);
+      copy.set(halves);
+      widenHalves(copy, copy.length, floats);
+    },
+
+    /** Whether all values are between -limit and limit. NaN is not. */
+    areWithin(values: Float32Array, limit: number): boolean {
+      requireInside(arena, { values });
+      return areWithin(values, values.length, limit) === 1;
     },
 
     /** scores[i] = scales[i] · Σⱼ codes[i, j] · query[j]; sums must stay below 2³¹, width a multiple of 16. */

@@ -1,8 +1,16 @@
 import { ModelFolderError } from '../../contract/index.js';
-import { decodeSafetensors, roundedToFloat16 } from '../../models/index.js';
+import { roundedToFloat16 } from '../../models/index.js';
 import { runToEnd } from '../../system/index.js';
-import { ByteTable, type ByteWeights, decodeWeights, encodeWeights, quantizeWeights } from '../expert-file.js';
-import { HashTable, largestIds } from '../hash-table.js';
+import {
+  type ByteWeights,
+  decodeWeights,
+  encodeWeights,
+  FeatureTable,
+  moderateFloats,
+  quantizeWeights,
+  readExpertFile,
+} from '../expert-file.js';
+import { largestIds } from '../hash-table.js';
 import type { TagTransitions } from './tag-lattice.js';
 import { type HashedFeatures, MAX_FEATURES_A_WORD, MAX_KEPT_WORDS, WordFeatureHasher } from './word-features.js';
 
@@ -16,19 +24,15 @@ interface FeatureWeights {
 
 /** A linear-chain CRF; its weights are bytes, in memory as in the file. */
 export class CrfExpert {
-  readonly #features: HashTable;
   readonly #hasher = new WordFeatureHasher();
-  readonly #table: ByteTable;
-  readonly #stored: ByteWeights;
+  readonly #table: FeatureTable;
 
   private constructor(
     stored: ByteWeights,
     readonly transitions: TagTransitions,
   ) {
-    this.#stored = stored;
     const limits = { bags: WORDS_AT_ONCE, ids: WORDS_AT_ONCE * MAX_FEATURES_A_WORD };
-    this.#table = new ByteTable(stored.bytes, this.tags, limits);
-    this.#features = HashTable.of(stored.hashes);
+    this.#table = new FeatureTable(stored, this.tags, limits);
   }
 
   /** @param maxBytes rough limit of the file: features whose largest weight is smallest are left out. */
@@ -76,42 +80,41 @@ export class CrfExpert {
   }
 
   #fillBags({ hashes, starts }: HashedFeatures, count: number): void {
-    const { bags, values } = this.#table;
-    const { scales } = this.#stored;
+    const { index, bags, values } = this.#table;
     let end = 0;
     for (let word = 0; word < count; word += 1) {
-      end = this.#features.findAll(hashes, starts[word] ?? 0, starts[word + 1] ?? 0, bags.ids, end);
+      end = index.findAll(hashes, starts[word] ?? 0, starts[word + 1] ?? 0, bags.ids, end);
       bags.starts[word + 1] = end;
     }
-    for (let at = 0; at < end; at += 1) values[at] = scales[bags.ids[at] ?? 0] ?? 0;
+    values.fill(1, 0, end);
   }
 
   encode(): Uint8Array {
     const { tags } = this;
     const { start, between } = this.transitions;
-    const { scales } = this.#stored;
+    const { scales } = this.#table;
     const others = {
       scales: { shape: [scales.length], values: scales },
       start: { shape: [tags], values: start },
       between: { shape: [tags, tags], values: between },
     };
-    return encodeWeights(this.#stored, others, { features: FEATURES_VERSION });
+    return encodeWeights(this.#table, others, { features: FEATURES_VERSION });
   }
 
   /** @param file named in errors. @throws ModelFolderError */
   static decode(bytes: Uint8Array, file: string): CrfExpert {
     const refused = (reason: string) => new ModelFolderError(file, reason);
-    const content = decodeSafetensors(bytes, file);
+    const content = readExpertFile(bytes, file);
     const version = content.metadata.features;
     if (version !== FEATURES_VERSION) {
       throw refused(`its features entry is ${version}; this version reads ${FEATURES_VERSION}`);
     }
-    const { weights, perOutput: start, other: between } = decodeWeights(content, 'start', 'between', file);
+    const { weights, perOutput: start, other } = decodeWeights(content, 'start', 'between', file);
     if (start.length === 0) throw refused('it has no tags');
+    const between = moderateFloats(other, 'between', file);
     if (between.length !== start.length ** 2) throw refused(`its between doesn't fit its ${start.length} tags`);
     const expert = new CrfExpert(weights, { start, between });
-    const features = weights.hashes.length;
-    if (expert.#features.size !== features) throw refused('a hash occurs twice, or too many of them share a place');
+    expert.#table.requireSound(file);
     return expert;
   }
 }
