@@ -16,13 +16,16 @@ const MAX_MEAN_STEPS = 64;
 export class HashTable {
   /** There may be room for more. */
   #hashes: Int32Array;
-  /** The number of the hash that is here, plus one; 0 marks an empty slot. */
+  /** A number plus one, and in the bits above it those of its hash, spread; 0 marks an empty slot. */
   #slots: Int32Array;
+  /** The mask of the numbers in the slots. */
+  #numbers: number;
   #size = 0;
 
   constructor(expected = 1024) {
     this.#hashes = new Int32Array(expected);
     this.#slots = new Int32Array(slotsFor(expected));
+    this.#numbers = numberMask(expected);
   }
 
   /**
@@ -34,7 +37,9 @@ export class HashTable {
     table.#hashes = arena.int32(hashes.length);
     table.#hashes.set(hashes);
     table.#slots = arena.int32(slotsFor(hashes.length));
-    table.#size = kernels.numberHashes(table.#hashes, table.#slots, { most: MAX_STEPS, mean: MAX_MEAN_STEPS });
+    table.#numbers = numberMask(hashes.length);
+    const parts = { hashes: table.#hashes, slots: table.#slots, numbers: table.#numbers };
+    table.#size = kernels.numberHashes(parts, { most: MAX_STEPS, mean: MAX_MEAN_STEPS });
     return table;
   }
 
@@ -44,43 +49,45 @@ export class HashTable {
 
   /** -1 if it has none. */
   find(hash: number): number {
-    return (this.#slots[this.#slot(hash)] ?? 0) - 1;
+    return ((this.#slots[this.#slot(hash)] ?? 0) & this.#numbers) - 1;
   }
 
   /** Writes known numbers from `first` on. @returns their end. Its first loop has no branches: waits overlap. */
-  findAll(given: Int32Array, start: number, end: number, numbers: Int32Array, first: number): number {
+  findAll(given: Int32Array, start: number, end: number, found: Int32Array, first: number): number {
     const slots = this.#slots;
     const hashes = this.#hashes;
+    const numbers = this.#numbers;
     const mask = slots.length - 1;
     for (let at = start, to = first; at < end; at += 1, to += 1) {
-      numbers[to] = slots[startOf(given[at] ?? 0) & mask] ?? 0;
+      found[to] = slots[spread(given[at] ?? 0) & mask] ?? 0;
     }
     let last = first;
     for (let at = start, from = first; at < end; at += 1, from += 1) {
-      let number = numbers[from] ?? 0;
-      if (number === 0) continue;
+      let held = found[from] ?? 0;
+      if (held === 0) continue;
       const hash = given[at] ?? 0;
-      let slot = startOf(hash) & mask;
-      while (number !== 0 && hashes[number - 1] !== hash) {
+      const bits = spread(hash);
+      let slot = bits & mask;
+      while (held !== 0) {
+        if (((held ^ bits) & ~numbers) === 0 && hashes[(held & numbers) - 1] === hash) {
+          found[last] = (held & numbers) - 1;
+          last += 1;
+          break;
+        }
         slot = (slot + 1) & mask;
-        number = slots[slot] ?? 0;
+        held = slots[slot] ?? 0;
       }
-      if (number === 0) continue;
-      numbers[last] = number - 1;
-      last += 1;
     }
     return last;
   }
 
   add(hash: number): number {
-    const slot = this.#slot(hash);
-    const number = this.#slots[slot] ?? 0;
+    const number = (this.#slots[this.#slot(hash)] ?? 0) & this.#numbers;
     if (number > 0) return number - 1;
     if (this.#size === this.#hashes.length) this.#grow();
     this.#hashes[this.#size] = hash;
     this.#size += 1;
-    // Where the slots have grown, the hash belongs elsewhere.
-    this.#slots[this.#slot(hash)] = this.#size;
+    this.#place(hash, this.#size);
     return this.#size - 1;
   }
 
@@ -91,22 +98,26 @@ export class HashTable {
 
   /** Where this hash is, or the empty slot where it belongs. */
   #slot(hash: number): number {
+    const numbers = this.#numbers;
     const mask = this.#slots.length - 1;
-    let slot = startOf(hash) & mask;
-    let number = this.#slots[slot] ?? 0;
-    while (number !== 0 && this.#hashes[number - 1] !== hash) {
+    const bits = spread(hash);
+    let slot = bits & mask;
+    for (let held = this.#slots[slot] ?? 0; held !== 0; held = this.#slots[slot] ?? 0) {
+      if (((held ^ bits) & ~numbers) === 0 && this.#hashes[(held & numbers) - 1] === hash) break;
       slot = (slot + 1) & mask;
-      number = this.#slots[slot] ?? 0;
     }
     return slot;
+  }
+
+  #place(hash: number, number: number): void {
+    this.#slots[this.#slot(hash)] = (spread(hash) & ~this.#numbers) | number;
   }
 
   #grow(): void {
     this.#hashes = withRoom(this.#hashes, this.#size + 1);
     this.#slots = new Int32Array(slotsFor(this.#hashes.length));
-    for (let number = 0; number < this.#size; number += 1) {
-      this.#slots[this.#slot(this.#hashes[number] ?? 0)] = number + 1;
-    }
+    this.#numbers = numberMask(this.#hashes.length);
+    for (let at = 0; at < this.#size; at += 1) this.#place(this.#hashes[at] ?? 0, at + 1);
   }
 }
 
@@ -114,8 +125,13 @@ function slotsFor(size: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(2, SLOTS_FOR_EACH * size)));
 }
 
-/** As in src/engine/kernels/assembly/number-hashes.ts. */
-function startOf(hash: number): number {
+/** Covers all numbers from 1 to `size`. */
+function numberMask(size: number): number {
+  return 2 ** (32 - Math.clz32(size)) - 1;
+}
+
+/** Its lowest bits say where a hash belongs; as in src/engine/kernels/assembly/number-hashes.ts. */
+function spread(hash: number): number {
   return Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
 }
 

@@ -237,13 +237,16 @@ export function loadKernels(arena: Arena) {
     },
 
     /**
-     * Open addressing: writes the number of each hash, plus one, to its slot; `slots`, a power of 2, must be 0.
+     * Fills a hash table, zero at first; assembly/number-hashes.ts says how.
      * @param most steps of a hash, and `mean` of all: where one is exceeded, the rest is left out
      * @returns how many different hashes have a slot
      */
-    numberHashes(hashes: Int32Array, slots: Int32Array, { most, mean }: { most: number; mean: number }): number {
+    numberHashes(
+      { hashes, slots, numbers }: { hashes: Int32Array; slots: Int32Array; numbers: number },
+      { most, mean }: { most: number; mean: number },
+    ): number {
       requireInside(arena, { hashes, slots });
-      return numberHashes(hashes, hashes.length, slots, slots.length - 1, most, mean);
+      return numberHashes(hashes, hashes.length, slots, slots.length - 1, numbers, most, mean);
     },
 
     /** floats[i] = the float16 whose bits are halves[i]; only the floats must lie in the arena, at one of its starts. */
