@@ -94,12 +94,14 @@ export function decodeWeights(
 /** @param name of the tensor. @throws ModelFolderError if a number is far too large, or none */
 export function moderateFloats(stored: StoredFloats, name: string, file: string): Float32Array {
   const values = stored instanceof Uint16Array ? fromFloat16Bits(stored) : stored.slice();
-  if (values.every((value) => Math.abs(value) <= LARGEST)) return values;
+  if (values.every(isModerate)) return values;
   throw new ModelFolderError(file, `one of its ${name} is too large, or not a number`);
 }
 
-/** Far above any trained weight; sums stay far within float32. */
+/** Far above any trained weight and any float16; sums stay far within float32. */
 const LARGEST = 1e6;
+
+const isModerate = (value: number): boolean => Math.abs(value) <= LARGEST;
 
 /** Whole vectors of four, as the kernels need. */
 export const paddedOutputs = (outputs: number): number => Math.ceil(outputs / 4) * 4;
@@ -145,16 +147,20 @@ export class FeatureTable {
     ];
     const arena = new Arena(Arena.bytesFor([...hashTableCounts(hashes.length), ...sizes]));
     const kernels = loadKernels(arena);
+    let areModerate = true;
     const floats = (stored: StoredFloats): Float32Array => {
       const values = arena.float32(stored.length);
-      if (stored instanceof Uint16Array) kernels.widenHalves(stored, values);
-      else values.set(stored);
+      if (stored instanceof Uint16Array) areModerate &&= kernels.widenHalves(stored, values);
+      else {
+        values.set(stored);
+        areModerate &&= values.every(isModerate);
+      }
       return values;
     };
     this.index = HashTable.of(hashes, arena, kernels);
     this.scales = floats(scales);
     this.others = floats(others);
-    this.#isModerate = [this.scales, this.others].every((values) => kernels.areWithin(values, LARGEST));
+    this.#isModerate = areModerate;
     this.#sums = arena.float32(bags * this.width);
     this.values = arena.float32(ids);
     this.bags = { ids: arena.int32(ids), starts: arena.int32(bags + 1) };

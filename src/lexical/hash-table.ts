@@ -151,17 +151,36 @@ export function withRoom(array: Int32Array | Float32Array, length: number): Int3
   return larger;
 }
 
-/** Caches the classes of the first 65,536 code points; `classify` must not return 0. */
-export function rememberedByCodePoint(classify: (character: string) => number): (codePoint: number) => number {
-  const known = new Uint8Array(0x10000);
+/**
+ * Caches the classes of the first 65,536 code points; `classify` must not return 0.
+ * @param known characters of each class, to do without `classify`: patterns of Unicode take milliseconds to compile
+ */
+export function rememberedByCodePoint(
+  classify: (character: string) => number,
+  known: Readonly<Record<number, string>>,
+): (codePoint: number) => number {
+  const remembered = new Uint8Array(0x10000);
+  for (const [kind, characters] of Object.entries(known)) {
+    for (let at = 0; at < characters.length; at += 1) remembered[characters.charCodeAt(at)] = Number(kind);
+  }
   return (codePoint) => {
-    const remembered = known[codePoint];
-    if (remembered) return remembered;
+    const kind = remembered[codePoint];
+    if (kind) return kind;
     const found = classify(String.fromCodePoint(codePoint));
-    if (codePoint < known.length) known[codePoint] = found;
+    if (codePoint < remembered.length) remembered[codePoint] = found;
     return found;
   };
 }
+
+const LOWER = 'abcdefghijklmnopqrstuvwxyz';
+/** ASCII by Unicode's categories. */
+export const ascii = {
+  lower: LOWER,
+  upper: LOWER.toUpperCase(),
+  digits: '0123456789',
+  punctuation: '!"#%&\'()*,-./:;?@[\\]_{}',
+  symbols: '$+<=>^`|~',
+} as const;
 
 /** The ids of the largest values above 0, ascending. */
 export function largestIds(values: Float32Array | Int32Array, count: number): Int32Array {

@@ -131,7 +131,6 @@ export function loadKernels(arena: Arena) {
   const svmPass = exported('svmPass');
   const numberHashes = exported('numberHashes');
   const widenHalves = exported('widenHalves');
-  const areWithin = exported('areWithin');
   const dotByteRows = exported('dotByteRows');
   const dotRows = exported('dotRows');
   const sumRows = exported('sumRows');
@@ -249,21 +248,16 @@ export function loadKernels(arena: Arena) {
       return numberHashes(hashes, hashes.length, slots, slots.length - 1, numbers, most, mean);
     },
 
-    /** floats[i] = the float16 whose bits are halves[i]; only the floats must lie in the arena, at one of its starts. */
-    widenHalves(halves: Uint16Array, floats: Float32Array): void {
+    /** floats[i] = the float16 whose bits are halves[i]; a whole view of the arena. @returns whether all are finite */
+    widenHalves(halves: Uint16Array, floats: Float32Array): boolean {
       requireInside(arena, { floats });
       requireLength(floats.length, { halves });
-      // The kernel reads them from the second half of the floats' own memory, which is padded to whole vectors.
+      // The kernel reads them from the second half of the floats' own memory, which the arena pads to whole vectors.
       const padded = 4 * Math.ceil(floats.length / 4);
-      const copy = new Uint16Array(arena.memory.buffer, floats.byteOffset + 2 * padded, halves.length);
+      const copy = new Uint16Array(arena.memory.buffer, floats.byteOffset + 2 * padded, padded);
       copy.set(halves);
-      widenHalves(copy, copy.length, floats);
-    },
-
-    /** Whether all values are between -limit and limit. NaN is not. */
-    areWithin(values: Float32Array, limit: number): boolean {
-      requireInside(arena, { values });
-      return areWithin(values, values.length, limit) === 1;
+      copy.fill(0, halves.length);
+      return widenHalves(copy, halves.length, floats) === 1;
     },
 
     /** scores[i] = scales[i] · Σⱼ codes[i, j] · query[j]; sums must stay below 2³¹, width a multiple of 16. */

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { runToEnd } from '../../system/index.js';
-import { combineHash, rememberedByCodePoint } from '../hash-table.js';
+import { ascii, combineHash, rememberedByCodePoint } from '../hash-table.js';
 
 /** Letters that are neither upper nor lower case are classed by script. */
-const CharacterClass = {
+export const CharacterClass = {
   upper: 1,
   lower: 2,
   digit: 3,
@@ -18,7 +18,7 @@ const CharacterClass = {
 } as const;
 
 /** The first pattern that matches decides. */
-const patterns: readonly (readonly [RegExp, number])[] = [
+export const patterns: readonly (readonly [RegExp, number])[] = [
   [/[\p{Lu}\p{Lt}]/u, CharacterClass.upper],
   [/\p{Ll}/u, CharacterClass.lower],
   [/\p{N}/u, CharacterClass.digit],
@@ -31,8 +31,15 @@ const patterns: readonly (readonly [RegExp, number])[] = [
   [/\p{S}/u, CharacterClass.symbol],
 ];
 
-const characterClass = rememberedByCodePoint(
+export const characterClass = rememberedByCodePoint(
   (character) => patterns.find(([pattern]) => pattern.test(character))?.[1] ?? CharacterClass.other,
+  {
+    [CharacterClass.upper]: ascii.upper,
+    [CharacterClass.lower]: ascii.lower,
+    [CharacterClass.digit]: ascii.digits,
+    [CharacterClass.punctuation]: ascii.punctuation,
+    [CharacterClass.symbol]: ascii.symbols,
+  },
 );
 
 /** Columns of 32-bit hashes; 0 if the word has none. */

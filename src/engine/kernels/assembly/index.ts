@@ -12,4 +12,4 @@ export { sumOfSquares } from './sum-of-squares';
 export { sumByteRows } from './sum-byte-rows';
 export { sumRows } from './sum-rows';
 export { svmPass } from './svm-pass';
-export { areWithin, widenHalves } from './widen-halves';
+export { widenHalves } from './widen-halves';

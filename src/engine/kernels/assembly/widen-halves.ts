@@ -1,4 +1,4 @@
-import { endOfWholeVectors, F32, VECTOR } from './lanes';
+import { F32, VECTOR } from './lanes';
 
 /** Bytes of one binary16. */
 const F16: usize = 2;
@@ -6,8 +6,10 @@ const F16: usize = 2;
 /**
  * floats[i] = halves[i], binary16 as float32. In whole vectors: up to three elements after the last are read and written.
  * The halves may be the second half of the floats' own memory, as each vector is read before its place is written to.
+ * Returns whether all are finite.
  */
-export function widenHalves(halves: usize, count: i32, floats: usize): void {
+export function widenHalves(halves: usize, count: i32, floats: usize): bool {
+  let any = i32x4.splat(0);
   const end = floats + <usize>count * F32;
   for (; floats < end; floats += VECTOR, halves += 4 * F16) {
     const bits = v128.load16x4_u(halves);
@@ -17,19 +19,8 @@ export function widenHalves(halves: usize, count: i32, floats: usize): void {
     const value = f32x4.mul(small, f32x4.splat(reinterpret<f32>((127 + 112) << 23)));
     // An infinity or NaN, whose exponent is the largest in both.
     const special = v128.and(f32x4.ge(value, f32x4.splat(65536)), i32x4.splat(0x7f800000));
+    any = v128.or(any, special);
     v128.store(floats, v128.or(v128.or(value, special), sign));
   }
-}
-
-/** Whether all values are between -limit and limit. NaN is not. */
-export function areWithin(values: usize, count: i32, limit: f32): bool {
-  const end = values + <usize>count * F32;
-  const wholeEnd = endOfWholeVectors(values, count);
-  let all = i32x4.splat(-1);
-  for (; values < wholeEnd; values += VECTOR) {
-    all = v128.and(all, f32x4.le(f32x4.abs(v128.load(values)), f32x4.splat(limit)));
-  }
-  let rest = true;
-  for (; values < end; values += F32) rest = rest && abs(load<f32>(values)) <= limit;
-  return rest && i32x4.all_true(all);
+  return !v128.any_true(any);
 }
