@@ -1,5 +1,5 @@
 import { ModelFolderError } from '../contract/index.js';
-import { Arena, type IdBags, loadKernels } from '../engine/index.js';
+import { Arena, type IdBags, type Kernels, loadKernels } from '../engine/index.js';
 import {
   decodeSafetensors,
   encodeSafetensors,
@@ -9,7 +9,7 @@ import {
   roundedToFloat16,
 } from '../models/index.js';
 import { type JsonShape, quantizeRow, shaped } from '../system/index.js';
-import { HashTable, hashTableCounts } from './hash-table.js';
+import type { HashTable } from './hash-table.js';
 
 /** Undefined if it is missing or doesn't fit the shape. */
 export function parseEntry<T>(shape: JsonShape<T>, entry: string | undefined): T | undefined {
@@ -51,11 +51,10 @@ export function quantizeWeights(
 }
 
 export function encodeWeights(
-  { index, bytes }: FeatureTable,
+  { hashes, bytes }: Pick<ByteWeights, 'hashes' | 'bytes'>,
   others: Readonly<Record<string, NamedTensor>>,
   metadata: Readonly<Record<string, string>>,
 ): Uint8Array {
-  const hashes = index.hashes();
   const features = hashes.length;
   const tensors = new Map<string, NamedTensor | IntegerTensor>([
     ['hashes', { shape: [features], values: hashes }],
@@ -106,83 +105,66 @@ const isModerate = (value: number): boolean => Math.abs(value) <= LARGEST;
 /** Whole vectors of four, as the kernels need. */
 export const paddedOutputs = (outputs: number): number => Math.ceil(outputs / 4) * 4;
 
-interface SumLimits {
-  readonly bags: number;
-  /** Of all bags together. */
-  readonly ids: number;
+/** The memory of an expert, which kernels read and write. */
+export class ExpertMemory {
+  readonly arena: Arena;
+  readonly kernels: Kernels;
+  #areModerate = true;
+
+  /** @param counts of the elements of its arrays. */
+  constructor(counts: Iterable<number>) {
+    this.arena = new Arena(Arena.bytesFor(counts));
+    this.kernels = loadKernels(this.arena);
+  }
+
+  floats(stored: StoredFloats): Float32Array {
+    const values = this.arena.float32(stored.length);
+    if (stored instanceof Uint16Array) this.#areModerate &&= this.kernels.widenHalves(stored, values);
+    else {
+      values.set(stored);
+      this.#areModerate &&= values.every(isModerate);
+    }
+    return values;
+  }
+
+  /** @param index of all its hashes. @param file named in errors. @throws ModelFolderError */
+  requireSound(index: HashTable, hashes: Int32Array, file: string): void {
+    const refused = (reason: string) => new ModelFolderError(file, reason);
+    if (!this.#areModerate) throw refused('a scale or weight of its features is too large, or not a number');
+    if (index.size !== hashes.length) throw refused('a hash occurs twice, or too many of them share a place');
+  }
 }
 
-/** Features by their hashes, with a row of bytes for each; sums of rows. In one arena, which kernels fill and read. */
-export class FeatureTable {
-  readonly index: HashTable;
-  /** [features, outputs] */
+/** Sums of rows of bytes. */
+export class ByteTable {
+  /** [rows, outputs] */
   readonly bytes: Int8Array;
-  /** [features] */
+  /** [rows] */
   readonly scales: Float32Array;
-  /** As they were given. [features] */
-  readonly others: Float32Array;
-  /** To fill before {@link FeatureTable.sum}; the first bag starts at 0. */
-  readonly bags: IdBags;
-  /** To fill, too; overwritten. [ids] */
-  readonly values: Float32Array;
   /** Of the sums, which begin with the outputs. */
   readonly width: number;
   readonly #sums: Float32Array;
   readonly #sumRows: (bags: number) => void;
-  readonly #isModerate: boolean;
 
-  /** @param weights copied, as is `others`. */
-  constructor(weights: ByteWeights, outputs: number, { bags, ids }: SumLimits, others: StoredFloats = NONE) {
-    const { hashes, bytes, scales } = weights;
+  /** @param bags to fill before {@link ByteTable.sum}, as are the values, which a sum overwrites. */
+  constructor(
+    memory: ExpertMemory,
+    { bytes, scales }: Pick<ByteWeights, 'bytes' | 'scales'>,
+    outputs: number,
+    { bags, values }: { readonly bags: IdBags; readonly values: Float32Array },
+  ) {
+    const { arena, kernels } = memory;
     this.width = paddedOutputs(outputs);
-    // The kernel reads rows in whole vectors, and so up to 3 bytes beyond the last one.
-    const sizes = [
-      Math.ceil(bytes.length / 4) + 1,
-      scales.length,
-      others.length,
-      bags * this.width,
-      ids,
-      ids,
-      bags + 1,
-    ];
-    const arena = new Arena(Arena.bytesFor([...hashTableCounts(hashes.length), ...sizes]));
-    const kernels = loadKernels(arena);
-    let areModerate = true;
-    const floats = (stored: StoredFloats): Float32Array => {
-      const values = arena.float32(stored.length);
-      if (stored instanceof Uint16Array) areModerate &&= kernels.widenHalves(stored, values);
-      else {
-        values.set(stored);
-        areModerate &&= values.every(isModerate);
-      }
-      return values;
-    };
-    this.index = HashTable.of(hashes, arena, kernels);
-    this.scales = floats(scales);
-    this.others = floats(others);
-    this.#isModerate = areModerate;
-    this.#sums = arena.float32(bags * this.width);
-    this.values = arena.float32(ids);
-    this.bags = { ids: arena.int32(ids), starts: arena.int32(bags + 1) };
-    this.bytes = arena.int8(bytes.length + 3).subarray(0, bytes.length);
+    this.scales = memory.floats(scales);
+    this.bytes = arena.int8(bytes.length + BEYOND).subarray(0, bytes.length);
     this.bytes.set(bytes);
-    this.#sumRows = kernels.byteRowSums({
-      table: this.bytes,
-      stride: outputs,
-      scales: this.scales,
-      bags: this.bags,
-      values: this.values,
-      sums: this.#sums,
-    });
+    this.#sums = arena.float32((bags.starts.length - 1) * this.width);
+    const rows = { table: this.bytes, stride: outputs, scales: this.scales };
+    this.#sumRows = kernels.byteRowSums({ ...rows, bags, values, sums: this.#sums });
   }
 
-  /** @param file named in errors. @throws ModelFolderError */
-  requireSound(file: string): void {
-    const refused = (reason: string) => new ModelFolderError(file, reason);
-    if (!this.#isModerate) throw refused('a scale or weight of its features is too large, or not a number');
-    if (this.index.size !== this.scales.length) {
-      throw refused('a hash occurs twice, or too many of them share a place');
-    }
+  static counts(rows: number, outputs: number, bags: number): number[] {
+    return [rows, Math.ceil((rows * outputs + BEYOND) / 4), bags * paddedOutputs(outputs)];
   }
 
   /** The sum of value · scale · bytes over each bag. Overwritten by the next call. [at least count, width] */
@@ -192,4 +174,5 @@ export class FeatureTable {
   }
 }
 
-const NONE = new Float32Array();
+/** Bytes after the last row that the kernel reads, but doesn't use. */
+const BEYOND = 3;

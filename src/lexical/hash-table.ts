@@ -1,4 +1,4 @@
-import { Arena, type Kernels, loadKernels } from '../engine/index.js';
+import { Arena, type HashSlots, loadKernels } from '../engine/index.js';
 
 export function combineHash(hash: number, value: number): number {
   const mixed = Math.imul(hash ^ value, 0x9e3779b1);
@@ -32,15 +32,19 @@ export class HashTable {
    * Copies them. Smaller than `hashes.length` if one occurs twice, or too many belong in the same slots.
    * @param arena has room for {@link hashTableCounts}
    */
-  static of(hashes: Int32Array, arena = arenaFor(hashes), kernels: Kernels = loadKernels(arena)): HashTable {
+  static of(hashes: Int32Array, arena = arenaFor(hashes), kernels = loadKernels(arena)): HashTable {
     const table = new HashTable(0);
     table.#hashes = arena.int32(hashes.length);
     table.#hashes.set(hashes);
     table.#slots = arena.int32(slotsFor(hashes.length));
     table.#numbers = numberMask(hashes.length);
-    const parts = { hashes: table.#hashes, slots: table.#slots, numbers: table.#numbers };
-    table.#size = kernels.numberHashes(parts, { most: MAX_STEPS, mean: MAX_MEAN_STEPS });
+    table.#size = kernels.numberHashes(table.slots, { most: MAX_STEPS, mean: MAX_MEAN_STEPS });
     return table;
+  }
+
+  /** For kernels, if it was made by {@link HashTable.of}. */
+  get slots(): HashSlots {
+    return { hashes: this.#hashes, slots: this.#slots, numbers: this.#numbers };
   }
 
   get size(): number {

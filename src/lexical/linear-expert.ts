@@ -2,16 +2,17 @@ import { ModelFolderError } from '../contract/index.js';
 import { roundedToFloat16 } from '../models/index.js';
 import { fields, flag, nullable, whole } from '../system/index.js';
 import {
+  ByteTable,
   type ByteWeights,
   decodeWeights,
+  ExpertMemory,
   encodeWeights,
-  FeatureTable,
   parseEntry,
   quantizeWeights,
   readExpertFile,
   type StoredFloats,
 } from './expert-file.js';
-import { CharacterKind, characterKind, type NGramOptions, type SparseVector, TfIdf } from './tf-idf.js';
+import { CharacterKind, characterKind, type NGramOptions, TfIdf } from './tf-idf.js';
 
 /** Each length adds a feature for every character of a text. */
 const LONGEST_N_GRAM = 16;
@@ -32,14 +33,26 @@ interface LexicalReading {
 
 /** A linear model over n-grams; its weights are bytes, in memory as in the file. */
 export class LinearExpert {
-  readonly #table: FeatureTable;
+  readonly #memory: ExpertMemory;
   readonly #tfIdf: TfIdf;
+  readonly #table: ByteTable;
+  /** The features of a text to add up next. */
+  readonly #bag: Int32Array;
   /** [outputs] */
   readonly #bias: Float32Array;
 
   private constructor(options: NGramOptions, terms: StoredFloats, weights: ByteWeights, bias: Float32Array) {
-    this.#table = new FeatureTable(weights, bias.length, { bags: 1, ids: MAX_FEATURES_A_TEXT }, terms);
-    this.#tfIdf = new TfIdf(options, this.#table.index, this.#table.others);
+    const { hashes } = weights;
+    const memory = new ExpertMemory([
+      ...TfIdf.counts(hashes.length),
+      ...ByteTable.counts(hashes.length, bias.length, 1),
+      2,
+    ]);
+    this.#memory = memory;
+    this.#tfIdf = new TfIdf(options, hashes, terms, memory);
+    this.#bag = memory.arena.int32(2);
+    const { ids, values } = this.#tfIdf;
+    this.#table = new ByteTable(memory, weights, bias.length, { bags: { ids, starts: this.#bag }, values });
     this.#bias = bias;
   }
 
@@ -57,15 +70,16 @@ export class LinearExpert {
 
   read(text: string): LexicalReading {
     const margins = this.#bias.slice();
-    const features = this.#tfIdf.vector(text);
-    for (let start = 0; start < features.ids.length; start += MAX_FEATURES_A_TEXT) {
-      this.#fillBag(features, start);
+    const count = this.#tfIdf.weigh(text);
+    for (let start = 0; start < count; start += FEATURES_AT_ONCE) {
+      this.#bag[0] = start;
+      this.#bag[1] = Math.min(count, start + FEATURES_AT_ONCE);
       const sums = this.#table.sum(1);
       for (let output = 0; output < margins.length; output += 1) {
         margins[output] = (margins[output] ?? 0) + (sums[output] ?? 0);
       }
     }
-    return { margins, coverage: features.coverage };
+    return { margins, coverage: this.#tfIdf.coverage };
   }
 
   /** weight · value of each n-gram, shared evenly by its characters, at their first code units. [text.length] */
@@ -85,25 +99,15 @@ export class LinearExpert {
     return spreadOverText(text, this.#tfIdf.options.lowercase, added);
   }
 
-  #fillBag(features: SparseVector, start: number): void {
-    const { bags, values } = this.#table;
-    const { ids, starts } = bags;
-    const count = Math.min(MAX_FEATURES_A_TEXT, features.ids.length - start);
-    for (let at = 0; at < count; at += 1) {
-      ids[at] = features.ids[start + at] ?? 0;
-      values[at] = features.values[start + at] ?? 0;
-    }
-    starts[1] = count;
-  }
-
   encode(): Uint8Array {
-    const { size, weights, options } = this.#tfIdf;
+    const { size, table, weights, options } = this.#tfIdf;
     const others = {
       term_weights: { shape: [size], values: weights },
       scales: { shape: [size], values: this.#table.scales },
       bias: { shape: [this.outputs], values: this.#bias },
     };
-    return encodeWeights(this.#table, others, { n_grams: JSON.stringify(options) });
+    const { bytes } = this.#table;
+    return encodeWeights({ hashes: table.hashes(), bytes }, others, { n_grams: JSON.stringify(options) });
   }
 
   /** @param file named in errors. @throws ModelFolderError */
@@ -119,13 +123,13 @@ export class LinearExpert {
       throw refused('its shortest n-gram is longer than its longest');
     }
     const expert = new LinearExpert(options, terms, weights, bias);
-    expert.#table.requireSound(file);
+    expert.#memory.requireSound(expert.#tfIdf.table, weights.hashes, file);
     return expert;
   }
 }
 
-/** A text with more takes several calls of the kernel. */
-const MAX_FEATURES_A_TEXT = 4096;
+/** The sums of longer texts are rounded in between; another number would change their last bits. */
+const FEATURES_AT_ONCE = 4096;
 
 /** Places are code points of a text as it is read. */
 interface PlacedValue {

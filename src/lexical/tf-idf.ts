@@ -1,5 +1,15 @@
+import type { Kernels } from '../engine/index.js';
 import type { Steps } from '../system/index.js';
-import { ascii, combineHash, HashTable, largestIds, rememberedByCodePoint, withRoom } from './hash-table.js';
+import { ExpertMemory, type StoredFloats } from './expert-file.js';
+import {
+  ascii,
+  combineHash,
+  HashTable,
+  hashTableCounts,
+  largestIds,
+  rememberedByCodePoint,
+  withRoom,
+} from './hash-table.js';
 
 export interface NGramOptions {
   readonly lowercase: boolean;
@@ -208,14 +218,9 @@ export function isUnspaced(texts: readonly string[]): boolean {
   return unspacedLetters > letters / 2;
 }
 
-const MAX_KEPT_FEATURES = 1 << 16;
-
-export interface SparseVector {
-  /** Overwritten by the next text. */
+interface SparseVector {
   readonly ids: Int32Array;
   readonly values: Float32Array;
-  /** The share of the text's n-grams that are features. */
-  readonly coverage: number;
 }
 
 interface FeatureOccurrence {
@@ -227,21 +232,50 @@ interface FeatureOccurrence {
   readonly end: number;
 }
 
+/** Hashes are looked up so many at a time. */
+const HASHES_AT_ONCE = 4096;
+
 /** (1 + ln tf) · weight, by default ln((1 + n) / (1 + df)) + 1 (Salton & Buckley 1988; smoothed as scikit-learn). */
 export class TfIdf {
+  readonly table: HashTable;
+  readonly weights: Float32Array;
+  /** Of the last text: see {@link TfIdf.weigh}. */
+  readonly ids: Int32Array;
+  readonly values: Float32Array;
   readonly #hasher: NGramHasher;
-  readonly #counts: Float32Array;
-  #ids = new Int32Array(1024);
-  #values = new Float32Array(1024);
+  readonly #given: Int32Array;
+  readonly #features: ReturnType<Kernels['featureWeighing']>;
+  #coverage = 0;
   #found = 0;
 
+  /** @param memory has room for {@link TfIdf.counts} */
   constructor(
     readonly options: NGramOptions,
-    readonly table: HashTable,
-    readonly weights: Float32Array,
+    hashes: Int32Array,
+    weights: StoredFloats,
+    memory = new ExpertMemory(TfIdf.counts(hashes.length)),
   ) {
+    const { arena, kernels } = memory;
     this.#hasher = new NGramHasher(options);
-    this.#counts = new Float32Array(table.size);
+    this.table = HashTable.of(hashes, arena, kernels);
+    this.weights = memory.floats(weights);
+    this.#given = arena.int32(HASHES_AT_ONCE);
+    this.ids = arena.int32(roomForIds(hashes.length));
+    this.values = arena.float32(roomForIds(hashes.length));
+    this.#features = kernels.featureWeighing({
+      table: this.table.slots,
+      given: this.#given,
+      starts: arena.int32(HASHES_AT_ONCE),
+      counts: arena.int32(hashes.length),
+      weights: this.weights,
+      ids: this.ids,
+      values: this.values,
+    });
+  }
+
+  static counts(features: number): number[] {
+    const ids = roomForIds(features);
+    return [...hashTableCounts(features), features, HASHES_AT_ONCE, ids, ids, HASHES_AT_ONCE, features];
   }
 
   /** The n-grams that are in the most texts, weighted by idf. */
@@ -249,32 +283,57 @@ export class TfIdf {
     const { hashes, frequencies } = yield* countTexts(texts, options);
     const kept = largestIds(frequencies, maxFeatures);
     const idf = (id: number) => Math.log((1 + texts.length) / (1 + (frequencies[id] ?? 0))) + 1;
-    return new TfIdf(options, HashTable.of(kept.map((id) => hashes[id] ?? 0)), Float32Array.from(kept, idf));
+    return new TfIdf(
+      options,
+      kept.map((id) => hashes[id] ?? 0),
+      Float32Array.from(kept, idf),
+    );
   }
 
   withWeights(weights: Float32Array): TfIdf {
-    return new TfIdf(this.options, this.table, weights);
+    return new TfIdf(this.options, this.table.hashes(), weights);
   }
 
   get size(): number {
     return this.table.size;
   }
 
+  /** The share of the last text's n-grams that are features. */
+  get coverage(): number {
+    return this.#coverage;
+  }
+
   /** Views that the next call overwrites. */
   vector(text: string): SparseVector {
+    const count = this.weigh(text);
+    return { ids: this.ids.subarray(0, count), values: this.values.subarray(0, count) };
+  }
+
+  /** @returns how many ids and values the text has. */
+  weigh(text: string): number {
     const { hashes, wordsEnd, end } = this.#hasher.hash(text);
-    this.#makeRoom(end);
     this.#found = 0;
     const words = this.#weigh(hashes, 0, wordsEnd, 0);
     const all = this.#weigh(hashes, wordsEnd, end, words);
-    const coverage = end === 0 ? 0 : this.#found / end;
-    return { ids: this.#ids.subarray(0, all), values: this.#values.subarray(0, all), coverage };
+    this.#coverage = end === 0 ? 0 : this.#found / end;
+    return all;
+  }
+
+  /** Each feature once, from `first` on, scaled to length 1. @returns their end. */
+  #weigh(hashes: Int32Array, start: number, end: number, first: number): number {
+    let last = first;
+    for (let from = start; from < end; from += HASHES_AT_ONCE) {
+      const count = Math.min(HASHES_AT_ONCE, end - from);
+      this.#given.set(hashes.subarray(from, from + count));
+      last = this.#features.count(count, last);
+    }
+    this.#found += this.#features.weigh(first, last);
+    return last;
   }
 
   /** Their values sum to those of {@link TfIdf.vector}. */
   occurrences(text: string): FeatureOccurrence[] {
     const placed = this.#hasher.hash(text);
-    this.#makeRoom(placed.end);
     const words = this.#placed(placed, 0, placed.wordsEnd);
     return [...words, ...this.#placed(placed, placed.wordsEnd, placed.end)];
   }
@@ -282,7 +341,7 @@ export class TfIdf {
   #placed({ hashes, starts, ends }: NGramHashes, first: number, last: number): FeatureOccurrence[] {
     const features = this.#weigh(hashes, first, last, 0);
     const values = new Map<number, number>();
-    for (let at = 0; at < features; at += 1) values.set(this.#ids[at] ?? 0, this.#values[at] ?? 0);
+    for (let at = 0; at < features; at += 1) values.set(this.ids[at] ?? 0, this.values[at] ?? 0);
     const found: Omit<FeatureOccurrence, 'value'>[] = [];
     const counts = new Map<number, number>();
     for (let at = first; at < last; at += 1) {
@@ -296,51 +355,10 @@ export class TfIdf {
       value: (values.get(each.id) ?? 0) / (counts.get(each.id) ?? 1),
     }));
   }
-
-  #makeRoom(end: number): void {
-    if (this.#ids.length < end || this.#ids.length > Math.max(MAX_KEPT_FEATURES, 2 * end)) {
-      this.#ids = new Int32Array(2 * end);
-      this.#values = new Float32Array(2 * end);
-    }
-  }
-
-  /** Scaled to length 1. @returns the new end. */
-  #weigh(hashes: Int32Array, start: number, end: number, first: number): number {
-    const counts = this.#counts;
-    const ids = this.#ids;
-    const values = this.#values;
-    const { weights } = this;
-    const found = this.table.findAll(hashes, start, end, ids, first);
-    this.#found += found - first;
-    let last = first;
-    for (let at = first; at < found; at += 1) {
-      const id = ids[at] ?? 0;
-      const count = counts[id] ?? 0;
-      counts[id] = count + 1;
-      if (count > 0) continue;
-      ids[last] = id;
-      last += 1;
-    }
-    let squares = 0;
-    for (let at = first; at < last; at += 1) {
-      const id = ids[at] ?? 0;
-      const value = dampedCount(counts[id] ?? 1) * (weights[id] ?? 0);
-      counts[id] = 0;
-      values[at] = value;
-      squares += value * value;
-    }
-    const scale = squares > 0 ? 1 / Math.sqrt(squares) : 0;
-    for (let at = first; at < last; at += 1) values[at] = (values[at] ?? 0) * scale;
-    return last;
-  }
 }
 
-/** 1 + ln of the counts that nearly all n-grams have. */
-const DAMPED_COUNTS = Float64Array.from({ length: 64 }, (_, count) => 1 + Math.log(count));
-
-function dampedCount(count: number): number {
-  return DAMPED_COUNTS[count] ?? 1 + Math.log(count);
-}
+/** Any feature may be among the n-grams of words and among those of characters. */
+const roomForIds = (features: number): number => 2 * features + HASHES_AT_ONCE;
 
 interface TextFrequencies {
   readonly hashes: Int32Array;

@@ -111,11 +111,37 @@ export interface ByteRows {
   readonly sums: Float32Array;
 }
 
+/** A hash table; assembly/number-hashes.ts says what is in its slots. */
+export interface HashSlots {
+  readonly hashes: Int32Array;
+  /** A power of 2. */
+  readonly slots: Int32Array;
+  /** The mask of the numbers in the slots. */
+  readonly numbers: number;
+}
+
+/** What {@link Kernels.featureWeighing} reads and writes; all views lie in one arena. */
+export interface FeatureArrays {
+  readonly table: HashSlots;
+  /** Hashes to look up. */
+  readonly given: Int32Array;
+  /** Scratch. [given] */
+  readonly starts: Int32Array;
+  /** Zeros. [hashes] */
+  readonly counts: Int32Array;
+  /** [hashes] */
+  readonly weights: Float32Array;
+  /** With room for the ids of the text so far, and for all those given. */
+  readonly ids: Int32Array;
+  /** [ids] */
+  readonly values: Float32Array;
+}
+
 type View = Float32Array | Int32Array | Int16Array | Uint16Array | Int8Array;
 
 /** Kernels on views of one arena. Each throws a RangeError, and writes nothing, if views or lengths don't fit. */
 export function loadKernels(arena: Arena) {
-  const { exports } = new WebAssembly.Instance(compiledModule(), { env: { memory: arena.memory } });
+  const { exports } = new WebAssembly.Instance(compiledModule(), { env: { memory: arena.memory, log: Math.log } });
   const exported = (name: string) => {
     const kernel = exportedKernel(exports, name);
     return (...values: (number | View)[]): number =>
@@ -240,12 +266,32 @@ export function loadKernels(arena: Arena) {
      * @param most steps of a hash, and `mean` of all: where one is exceeded, the rest is left out
      * @returns how many different hashes have a slot
      */
-    numberHashes(
-      { hashes, slots, numbers }: { hashes: Int32Array; slots: Int32Array; numbers: number },
-      { most, mean }: { most: number; mean: number },
-    ): number {
+    numberHashes({ hashes, slots, numbers }: HashSlots, { most, mean }: { most: number; mean: number }): number {
       requireInside(arena, { hashes, slots });
       return numberHashes(hashes, hashes.length, slots, slots.length - 1, numbers, most, mean);
+    },
+
+    /** Kernels on these views, which are checked only once: a call takes less than that. */
+    featureWeighing({ table, given, starts, counts, ids, weights, values }: FeatureArrays) {
+      const { hashes, slots, numbers } = table;
+      requireInside(arena, { hashes, slots, given, starts, counts, ids, weights, values });
+      requireLength(given.length, { starts });
+      requireLength(hashes.length, { counts, weights });
+      requireLength(ids.length, { values });
+      const countFeatures = exportedKernel(exports, 'countFeatures');
+      const weighFeatures = exportedKernel(exports, 'weighFeatures');
+      const places = [hashes.byteOffset, slots.byteOffset, slots.length - 1, numbers, given.byteOffset] as const;
+      const more = [starts.byteOffset, counts.byteOffset, ids.byteOffset] as const;
+      return {
+        /** Counts the first `count` given hashes; appends new ids. @returns the new end of the ids */
+        count: (count: number, end: number): number => {
+          if (count > given.length || count > ids.length - end) throw new RangeError(`${count} hashes: too many`);
+          return countFeatures(...places, more[0], count, more[1], more[2], end);
+        },
+        /** Sets the values of ids and their counts to 0. @returns the sum of the counts */
+        weigh: (first: number, end: number): number =>
+          weighFeatures(more[2], first, end, more[1], weights.byteOffset, values.byteOffset),
+      };
     },
 
     /** floats[i] = the float16 whose bits are halves[i]; a whole view of the arena. @returns whether all are finite */

@@ -1,16 +1,18 @@
 import { ModelFolderError } from '../../contract/index.js';
+import type { IdBags } from '../../engine/index.js';
 import { roundedToFloat16 } from '../../models/index.js';
 import { runToEnd } from '../../system/index.js';
 import {
+  ByteTable,
   type ByteWeights,
   decodeWeights,
+  ExpertMemory,
   encodeWeights,
-  FeatureTable,
   moderateFloats,
   quantizeWeights,
   readExpertFile,
 } from '../expert-file.js';
-import { largestIds } from '../hash-table.js';
+import { HashTable, hashTableCounts, largestIds } from '../hash-table.js';
 import type { TagTransitions } from './tag-lattice.js';
 import { type HashedFeatures, MAX_FEATURES_A_WORD, MAX_KEPT_WORDS, WordFeatureHasher } from './word-features.js';
 
@@ -25,14 +27,29 @@ interface FeatureWeights {
 /** A linear-chain CRF; its weights are bytes, in memory as in the file. */
 export class CrfExpert {
   readonly #hasher = new WordFeatureHasher();
-  readonly #table: FeatureTable;
+  readonly #memory: ExpertMemory;
+  readonly #index: HashTable;
+  readonly #table: ByteTable;
+  /** The features of some words to add up next. */
+  readonly #bags: IdBags;
+  readonly #values: Float32Array;
 
   private constructor(
     stored: ByteWeights,
     readonly transitions: TagTransitions,
   ) {
-    const limits = { bags: WORDS_AT_ONCE, ids: WORDS_AT_ONCE * MAX_FEATURES_A_WORD };
-    this.#table = new FeatureTable(stored, this.tags, limits);
+    const { hashes } = stored;
+    const memory = new ExpertMemory([
+      ...hashTableCounts(hashes.length),
+      ...ByteTable.counts(hashes.length, this.tags, WORDS_AT_ONCE),
+      ...[FEATURES_AT_ONCE, FEATURES_AT_ONCE, WORDS_AT_ONCE + 1],
+    ]);
+    const { arena } = memory;
+    this.#memory = memory;
+    this.#index = HashTable.of(hashes, arena, memory.kernels);
+    this.#bags = { ids: arena.int32(FEATURES_AT_ONCE), starts: arena.int32(WORDS_AT_ONCE + 1) };
+    this.#values = arena.float32(FEATURES_AT_ONCE);
+    this.#table = new ByteTable(memory, stored, this.tags, { bags: this.#bags, values: this.#values });
   }
 
   /** @param maxBytes rough limit of the file: features whose largest weight is smallest are left out. */
@@ -80,25 +97,25 @@ export class CrfExpert {
   }
 
   #fillBags({ hashes, starts }: HashedFeatures, count: number): void {
-    const { index, bags, values } = this.#table;
+    const { ids, starts: ends } = this.#bags;
     let end = 0;
     for (let word = 0; word < count; word += 1) {
-      end = index.findAll(hashes, starts[word] ?? 0, starts[word + 1] ?? 0, bags.ids, end);
-      bags.starts[word + 1] = end;
+      end = this.#index.findAll(hashes, starts[word] ?? 0, starts[word + 1] ?? 0, ids, end);
+      ends[word + 1] = end;
     }
-    values.fill(1, 0, end);
+    this.#values.fill(1, 0, end);
   }
 
   encode(): Uint8Array {
     const { tags } = this;
     const { start, between } = this.transitions;
-    const { scales } = this.#table;
+    const { scales, bytes } = this.#table;
     const others = {
       scales: { shape: [scales.length], values: scales },
       start: { shape: [tags], values: start },
       between: { shape: [tags, tags], values: between },
     };
-    return encodeWeights(this.#table, others, { features: FEATURES_VERSION });
+    return encodeWeights({ hashes: this.#index.hashes(), bytes }, others, { features: FEATURES_VERSION });
   }
 
   /** @param file named in errors. @throws ModelFolderError */
@@ -114,7 +131,7 @@ export class CrfExpert {
     const between = moderateFloats(other, 'between', file);
     if (between.length !== start.length ** 2) throw refused(`its between doesn't fit its ${start.length} tags`);
     const expert = new CrfExpert(weights, { start, between });
-    expert.#table.requireSound(file);
+    expert.#memory.requireSound(expert.#index, weights.hashes, file);
     return expert;
   }
 }
@@ -124,6 +141,7 @@ const FEATURES_VERSION = '1';
 
 /** A text with more words takes several calls of the kernel. */
 const WORDS_AT_ONCE = 64;
+const FEATURES_AT_ONCE = WORDS_AT_ONCE * MAX_FEATURES_A_WORD;
 const WORDS_A_STEP = 16 * WORDS_AT_ONCE;
 
 /** A hash, a scale in float16 and a byte for each tag. */

@@ -3,7 +3,7 @@ const I32: usize = 4;
 
 /** Spreads the bits of a hash; as in src/lexical/hash-table.ts. */
 @inline
-function spread(hash: u32): u32 {
+export function spread(hash: u32): u32 {
   return (hash ^ (hash >>> 16)) * 0x85ebca6b;
 }
 
@@ -46,4 +46,18 @@ export function numberHashes(
     distinct++;
   }
   return distinct;
+}
+
+/** The number of a hash plus one, or 0. @param held what the slot has where its search starts */
+@inline
+export function findHash(hash: u32, held: u32, hashes: usize, slots: usize, mask: u32, numbers: u32): u32 {
+  const bits = spread(hash);
+  let slot = bits & mask;
+  while (held != 0) {
+    const number = held & numbers;
+    if (((held ^ bits) & ~numbers) == 0 && load<u32>(hashes + <usize>(number - 1) * I32) == hash) return number;
+    slot = (slot + 1) & mask;
+    held = load<u32>(slots + <usize>slot * I32);
+  }
+  return 0;
 }
