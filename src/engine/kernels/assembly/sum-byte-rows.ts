@@ -46,6 +46,19 @@ export function sumByteRows(
       v128.store(sums, d, 3 * VECTOR);
       sums += 4 * VECTOR;
     }
+    for (; column + 8 <= width; column += 8) {
+      let a = f32x4.splat(0);
+      let b = f32x4.splat(0);
+      for (let at = first; at < end; at += F32) {
+        const integers = v128.load8x8_s(table + <usize>load<u32>(ids + at) * stride + column);
+        const value = v128.load32_splat(values + at);
+        a = f32x4.add(a, f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(integers)), value));
+        b = f32x4.add(b, f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_s(integers)), value));
+      }
+      v128.store(sums, a);
+      v128.store(sums, b, VECTOR);
+      sums += 2 * VECTOR;
+    }
     for (; column < width; column += 4) {
       let sum = f32x4.splat(0);
       for (let at = first; at < end; at += F32) {
