@@ -156,6 +156,7 @@ export function loadKernels(arena: Arena) {
   const dropoutMask = exported('dropoutMask');
   const svmPass = exported('svmPass');
   const numberHashes = exported('numberHashes');
+  const quantizeRows = exported('quantizeRows');
   const widenHalves = exported('widenHalves');
   const dotByteRows = exported('dotByteRows');
   const dotRows = exported('dotRows');
@@ -313,6 +314,18 @@ export function loadKernels(arena: Arena) {
       requireLength(scores.length, { scales });
       requireLength(scores.length * query.length, { codes });
       dotByteRows(codes, query.length, scores.length, scales, query, scores);
+    },
+
+    /**
+     * Each row as bytes with a scale, as `quantizeRow` does it; a multiple of 16 columns.
+     * @param most of the bytes. @returns the largest absolute value of all, or NaN
+     */
+    quantizeRows(table: Float32Array, codes: Int8Array, scales: Float32Array, most: number): number {
+      requireInside(arena, { table, codes, scales });
+      requireLength(table.length, { codes });
+      const width = scales.length === 0 ? 0 : table.length / scales.length;
+      requireWidth(width);
+      return quantizeRows(table, width, scales.length, most, codes, scales);
     },
 
     /** scores[i] = Σⱼ table[ids[i], j] · query[j]; width a multiple of 16. Ids are not checked. */

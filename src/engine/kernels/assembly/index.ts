@@ -7,6 +7,7 @@ export { dotByteRows, dotRows } from './dot-rows';
 export { dropoutMask } from './dropout-mask';
 export { fill } from './fill';
 export { numberHashes } from './number-hashes';
+export { quantizeRows } from './quantize-rows';
 export { scatterAddRows, zeroRows } from './scatter-rows';
 export { sumOfSquares } from './sum-of-squares';
 export { sumByteRows } from './sum-byte-rows';
