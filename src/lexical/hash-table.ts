@@ -56,35 +56,6 @@ export class HashTable {
     return ((this.#slots[this.#slot(hash)] ?? 0) & this.#numbers) - 1;
   }
 
-  /** Writes known numbers from `first` on. @returns their end. Its first loop has no branches: waits overlap. */
-  findAll(given: Int32Array, start: number, end: number, found: Int32Array, first: number): number {
-    const slots = this.#slots;
-    const hashes = this.#hashes;
-    const numbers = this.#numbers;
-    const mask = slots.length - 1;
-    for (let at = start, to = first; at < end; at += 1, to += 1) {
-      found[to] = slots[spread(given[at] ?? 0) & mask] ?? 0;
-    }
-    let last = first;
-    for (let at = start, from = first; at < end; at += 1, from += 1) {
-      let held = found[from] ?? 0;
-      if (held === 0) continue;
-      const hash = given[at] ?? 0;
-      const bits = spread(hash);
-      let slot = bits & mask;
-      while (held !== 0) {
-        if (((held ^ bits) & ~numbers) === 0 && hashes[(held & numbers) - 1] === hash) {
-          found[last] = (held & numbers) - 1;
-          last += 1;
-          break;
-        }
-        slot = (slot + 1) & mask;
-        held = slots[slot] ?? 0;
-      }
-    }
-    return last;
-  }
-
   add(hash: number): number {
     const number = (this.#slots[this.#slot(hash)] ?? 0) & this.#numbers;
     if (number > 0) return number - 1;

@@ -157,6 +157,7 @@ export function loadKernels(arena: Arena) {
   const svmPass = exported('svmPass');
   const numberHashes = exported('numberHashes');
   const quantizeRows = exported('quantizeRows');
+  const findBags = exported('findBags');
   const widenHalves = exported('widenHalves');
   const dotByteRows = exported('dotByteRows');
   const dotRows = exported('dotRows');
@@ -270,6 +271,14 @@ export function loadKernels(arena: Arena) {
     numberHashes({ hashes, slots, numbers }: HashSlots, { most, mean }: { most: number; mean: number }): number {
       requireInside(arena, { hashes, slots });
       return numberHashes(hashes, hashes.length, slots, slots.length - 1, numbers, most, mean);
+    },
+
+    /** Puts the numbers of the given hashes that a table has into the first bags, whose starts were those of the hashes. */
+    findBags({ hashes, slots, numbers }: HashSlots, given: Int32Array, { ids, starts }: IdBags, bags: number): void {
+      requireInside(arena, { hashes, slots, given, ids, starts });
+      const entries = starts[bags] ?? Number.POSITIVE_INFINITY;
+      if (entries > Math.min(given.length, ids.length)) throw new RangeError(`${bags} bags of ${entries}: too many`);
+      findBags(hashes, slots, slots.length - 1, numbers, given, starts, bags, ids);
     },
 
     /** Kernels on these views, which are checked only once: a call takes less than that. */

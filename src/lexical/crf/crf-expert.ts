@@ -29,6 +29,7 @@ export class CrfExpert {
   readonly #hasher = new WordFeatureHasher();
   readonly #memory: ExpertMemory;
   readonly #index: HashTable;
+  readonly #given: Int32Array;
   readonly #table: ByteTable;
   /** The features of some words to add up next. */
   readonly #bags: IdBags;
@@ -42,11 +43,12 @@ export class CrfExpert {
     const memory = new ExpertMemory([
       ...hashTableCounts(hashes.length),
       ...ByteTable.counts(hashes.length, this.tags, WORDS_AT_ONCE),
-      ...[FEATURES_AT_ONCE, FEATURES_AT_ONCE, WORDS_AT_ONCE + 1],
+      ...[FEATURES_AT_ONCE, FEATURES_AT_ONCE, FEATURES_AT_ONCE, WORDS_AT_ONCE + 1],
     ]);
     const { arena } = memory;
     this.#memory = memory;
     this.#index = HashTable.of(hashes, arena, memory.kernels);
+    this.#given = arena.int32(FEATURES_AT_ONCE);
     this.#bags = { ids: arena.int32(FEATURES_AT_ONCE), starts: arena.int32(WORDS_AT_ONCE + 1) };
     this.#values = arena.float32(FEATURES_AT_ONCE);
     this.#table = new ByteTable(memory, stored, this.tags, { bags: this.#bags, values: this.#values });
@@ -97,13 +99,11 @@ export class CrfExpert {
   }
 
   #fillBags({ hashes, starts }: HashedFeatures, count: number): void {
-    const { ids, starts: ends } = this.#bags;
-    let end = 0;
-    for (let word = 0; word < count; word += 1) {
-      end = this.#index.findAll(hashes, starts[word] ?? 0, starts[word + 1] ?? 0, ids, end);
-      ends[word + 1] = end;
-    }
-    this.#values.fill(1, 0, end);
+    const bags = this.#bags;
+    this.#given.set(hashes.subarray(0, starts[count]));
+    bags.starts.set(starts);
+    this.#memory.kernels.findBags(this.#index.slots, this.#given, bags, count);
+    this.#values.fill(1, 0, bags.starts[count]);
   }
 
   encode(): Uint8Array {

@@ -13,5 +13,5 @@ export { sumOfSquares } from './sum-of-squares';
 export { sumByteRows } from './sum-byte-rows';
 export { sumRows } from './sum-rows';
 export { svmPass } from './svm-pass';
-export { countFeatures, weighFeatures } from './weigh-features';
+export { countFeatures, findBags, weighFeatures } from './weigh-features';
 export { widenHalves } from './widen-halves';

@@ -74,3 +74,37 @@ export function weighFeatures(
   }
   return all;
 }
+
+/**
+ * Replaces the hashes of each bag by the numbers of those that a table has, and moves the starts of the bags. Shapes:
+ * given [starts[bags]], starts [bags + 1]; ids [given], first used as scratch.
+ */
+export function findBags(
+  hashes: usize,
+  slots: usize,
+  mask: u32,
+  numbers: u32,
+  given: usize,
+  starts: usize,
+  bags: i32,
+  ids: usize,
+): void {
+  const size = <usize>load<u32>(starts + <usize>bags * I32) * I32;
+  // A loop without branches, so that waits for memory overlap.
+  for (let at: usize = 0; at < size; at += I32) {
+    store<u32>(ids + at, load<u32>(slots + <usize>(spread(load<u32>(given + at)) & mask) * I32));
+  }
+  let end: usize = 0;
+  let at: usize = 0;
+  for (let bag = 0; bag < bags; bag++) {
+    starts += I32;
+    const stop = <usize>load<u32>(starts) * I32;
+    for (; at < stop; at += I32) {
+      const number = findHash(load<u32>(given + at), load<u32>(ids + at), hashes, slots, mask, numbers);
+      if (number == 0) continue;
+      store<u32>(ids + end, number - 1);
+      end += I32;
+    }
+    store<u32>(starts, <u32>(end / I32));
+  }
+}
