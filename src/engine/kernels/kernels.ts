@@ -247,19 +247,8 @@ export function loadKernels(arena: Arena) {
       return (bags) => {
         const entries = starts[bags] ?? 0;
         if (bags > most || entries > room) throw new RangeError(`${bags} bags of ${entries} entries: too many`);
-        const rows = scales.byteOffset;
-        const entry = ids.byteOffset;
-        sumByteRows(
-          table.byteOffset,
-          stride,
-          width,
-          rows,
-          entry,
-          starts.byteOffset,
-          bags,
-          values.byteOffset,
-          sums.byteOffset,
-        );
+        const rows = [table.byteOffset, stride, width, scales.byteOffset] as const;
+        sumByteRows(...rows, ids.byteOffset, starts.byteOffset, bags, values.byteOffset, sums.byteOffset);
       };
     },
 
@@ -290,17 +279,16 @@ export function loadKernels(arena: Arena) {
       requireLength(ids.length, { values });
       const countFeatures = exportedKernel(exports, 'countFeatures');
       const weighFeatures = exportedKernel(exports, 'weighFeatures');
-      const places = [hashes.byteOffset, slots.byteOffset, slots.length - 1, numbers, given.byteOffset] as const;
-      const more = [starts.byteOffset, counts.byteOffset, ids.byteOffset] as const;
+      const search = [hashes.byteOffset, slots.byteOffset, slots.length - 1, numbers, given.byteOffset] as const;
       return {
         /** Counts the first `count` given hashes; appends new ids. @returns the new end of the ids */
         count: (count: number, end: number): number => {
           if (count > given.length || count > ids.length - end) throw new RangeError(`${count} hashes: too many`);
-          return countFeatures(...places, more[0], count, more[1], more[2], end);
+          return countFeatures(...search, starts.byteOffset, count, counts.byteOffset, ids.byteOffset, end);
         },
         /** Sets the values of ids and their counts to 0. @returns the sum of the counts */
         weigh: (first: number, end: number): number =>
-          weighFeatures(more[2], first, end, more[1], weights.byteOffset, values.byteOffset),
+          weighFeatures(ids.byteOffset, first, end, counts.byteOffset, weights.byteOffset, values.byteOffset),
       };
     },
 
