@@ -30,6 +30,7 @@ export {
   type AdaGradArrays,
   DOT_STEP,
   type DropoutState,
+  type HashSlots,
   type IdBags,
   type Kernels,
   loadKernels,

@@ -45,7 +45,7 @@ interface Contents {
 
 /** Okapi BM25 (Robertson & Zaragoza 2009, eq. 3.15); idf, never negative, is ln(1 + (N − n + ½) / (n + ½)). */
 export class Bm25Index {
-  readonly #termIds: ReadonlyMap<string, number>;
+  readonly #termIds = new Map<string, number>();
   /** k1 · (1 − b + b · length / mean length) of each passage. [passages] */
   readonly #dampers: Float32Array;
   readonly #contents: Contents;
@@ -55,12 +55,15 @@ export class Bm25Index {
   private constructor(contents: Contents) {
     this.#contents = contents;
     const { settings, terms, lengths } = contents;
-    this.#termIds = new Map(terms.map((term, id) => [term, id]));
-    const mean = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
-    this.#dampers = Float32Array.from(
-      lengths,
-      (length) => settings.k1 * (1 - settings.b + (settings.b * length) / (mean || 1)),
-    );
+    for (let id = 0; id < terms.length; id += 1) this.#termIds.set(terms[id] ?? '', id);
+    let words = 0;
+    for (let passage = 0; passage < lengths.length; passage += 1) words += lengths[passage] ?? 0;
+    const mean = words / Math.max(1, lengths.length);
+    this.#dampers = new Float32Array(lengths.length);
+    for (let passage = 0; passage < lengths.length; passage += 1) {
+      const length = lengths[passage] ?? 0;
+      this.#dampers[passage] = settings.k1 * (1 - settings.b + (settings.b * length) / (mean || 1));
+    }
   }
 
   /** Blocks its thread for about 4 s per 100,000 passages of 100 words. */
@@ -167,7 +170,7 @@ export class Bm25Index {
   /** @param file named in errors. @throws ModelFolderError */
   static decode(bytes: Uint8Array, file: string): Bm25Index {
     const refused = (reason: string) => new ModelFolderError(file, reason);
-    const { integers, metadata } = decodeSafetensors(bytes, file);
+    const { integers, metadata } = decodeSafetensors(bytes, file, { inPlace: true });
     const settings = parseEntry(settingsShape, metadata.bm25);
     if (settings === undefined) throw refused('its bm25 entry is missing or of a later version');
     const tensor = (name: string) => integers.get(name)?.values;
@@ -279,13 +282,26 @@ function findPostingsProblem(postings: Postings, termCount: number, lengths: Int
   const passageCount = lengths.length;
   const { starts, passages, frequencies } = postings;
   if (starts.length !== termCount + 1) return `${termCount} terms need ${termCount + 1} starts`;
-  const ascending = starts.every((start, term) => start >= (starts[term - 1] ?? 0));
-  if (!ascending || starts[0] !== 0 || starts.at(-1) !== passages.length) return "its starts don't fit";
+  if (starts[0] !== 0 || starts.at(-1) !== passages.length || !isAscending(starts)) return "its starts don't fit";
   if (frequencies.length !== passages.length) return 'passages and frequencies differ in length';
-  const inRange = passages.every((passage) => passage >= 0 && passage < passageCount);
-  if (!frequencies.every((frequency) => frequency > 0)) return 'a posting has no occurrence';
-  if (!lengths.every((length) => length >= 0)) return 'a passage has a length below 0';
-  return inRange ? undefined : `a posting names a passage beyond the ${passageCount} there are`;
+  if (!areBetween(frequencies, 1, MAX_FREQUENCY)) return 'a posting has no occurrence';
+  if (!areBetween(lengths, 0, Number.POSITIVE_INFINITY)) return 'a passage has a length below 0';
+  if (areBetween(passages, 0, passageCount - 1)) return undefined;
+  return `a posting names a passage beyond the ${passageCount} there are`;
+}
+
+function isAscending(values: Int32Array): boolean {
+  for (let at = 1; at < values.length; at += 1) if ((values[at] ?? 0) < (values[at - 1] ?? 0)) return false;
+  return true;
+}
+
+/** A loop, since hundreds of thousands of values are looked at when a model is loaded. */
+function areBetween(values: Int32Array | Int8Array, least: number, most: number): boolean {
+  for (let at = 0; at < values.length; at += 1) {
+    const value = values[at] ?? 0;
+    if (!(value >= least && value <= most)) return false;
+  }
+  return true;
 }
 
 const word = /[\p{L}\p{N}\p{M}]+/gu;

@@ -1,13 +1,15 @@
 import { ModelFolderError } from '../contract/index.js';
 import { Arena, type IdBags, type Kernels, loadKernels } from '../engine/index.js';
 import {
-  type decodeSafetensors,
+  decodeSafetensors,
   encodeSafetensors,
+  fromFloat16Bits,
   type IntegerTensor,
   type NamedTensor,
   roundedToFloat16,
 } from '../models/index.js';
 import { type JsonShape, quantizeRow, shaped } from '../system/index.js';
+import type { HashTable } from './hash-table.js';
 
 /** Undefined if it is missing or doesn't fit the shape. */
 export function parseEntry<T>(shape: JsonShape<T>, entry: string | undefined): T | undefined {
@@ -18,6 +20,9 @@ export function parseEntry<T>(shape: JsonShape<T>, entry: string | undefined): T
   }
 }
 
+/** Numbers, or the bits of float16 numbers, as files have them. */
+export type StoredFloats = Float32Array | Uint16Array;
+
 /** A weight is its byte times the scale of its feature. */
 export interface ByteWeights {
   /** [features] */
@@ -25,7 +30,7 @@ export interface ByteWeights {
   /** [features, outputs] */
   readonly bytes: Int8Array;
   /** [features] */
-  readonly scales: Float32Array;
+  readonly scales: StoredFloats;
 }
 
 /** Other weights are stored in proportion. */
@@ -46,7 +51,7 @@ export function quantizeWeights(
 }
 
 export function encodeWeights(
-  { hashes, bytes }: ByteWeights,
+  { hashes, bytes }: Pick<ByteWeights, 'hashes' | 'bytes'>,
   others: Readonly<Record<string, NamedTensor>>,
   metadata: Readonly<Record<string, string>>,
 ): Uint8Array {
@@ -59,92 +64,115 @@ export function encodeWeights(
   return encodeSafetensors(tensors, metadata, { floats: 'F16' });
 }
 
+/** Its tensors are views of the bytes where they can be. @throws ModelFolderError */
+export function readExpertFile(bytes: Uint8Array, file: string): ReturnType<typeof decodeSafetensors> {
+  return decodeSafetensors(bytes, file, { inPlace: true, keepHalves: true });
+}
+
 /** @param perOutput names the tensor with an entry per output, `other` the other one. @throws ModelFolderError */
 export function decodeWeights(
-  { tensors, integers }: ReturnType<typeof decodeSafetensors>,
+  { tensors, halves, integers }: ReturnType<typeof decodeSafetensors>,
   perOutput: string,
   other: string,
   file: string,
 ) {
   const refused = (reason: string) => new ModelFolderError(file, reason);
+  const floats = (name: string): StoredFloats | undefined => halves.get(name) ?? tensors.get(name)?.values;
   const hashes = integers.get('hashes')?.values;
   const bytes = integers.get('weights')?.values;
-  const scales = tensors.get('scales')?.values;
-  const first = tensors.get(perOutput)?.values;
-  const second = tensors.get(other)?.values;
+  const [scales, first, second] = [floats('scales'), floats(perOutput), floats(other)];
   if (!(hashes instanceof Int32Array && bytes instanceof Int8Array && scales && first && second)) {
     throw refused(`one of hashes (I32), weights (I8), scales, ${perOutput}, ${other} is missing`);
   }
   if (scales.length !== hashes.length || bytes.length !== hashes.length * first.length) {
     throw refused(`its scales or weights don't fit its ${hashes.length} hashes and ${first.length} outputs`);
   }
-  if (![scales, first, second].every(areModerate)) {
-    throw refused(`one of its scales, ${perOutput} or ${other} is too large, or not a number`);
-  }
-  return { weights: { hashes, bytes, scales }, perOutput: first, other: second };
+  return { weights: { hashes, bytes, scales }, perOutput: moderateFloats(first, perOutput, file), other: second };
 }
 
-/** Far above any trained weight; sums stay far within float32. */
+/** @param name of the tensor. @throws ModelFolderError if a number is far too large, or none */
+export function moderateFloats(stored: StoredFloats, name: string, file: string): Float32Array {
+  const values = stored instanceof Uint16Array ? fromFloat16Bits(stored) : stored.slice();
+  if (values.every(isModerate)) return values;
+  throw new ModelFolderError(file, `one of its ${name} is too large, or not a number`);
+}
+
+/** Far above any trained weight and any float16; sums stay far within float32. */
 const LARGEST = 1e6;
 
-/** Sums of the numbers must be numbers, too. A loop, since half a million may be looked at when a model is loaded. */
-function areModerate(values: Float32Array): boolean {
-  for (let at = 0; at < values.length; at += 1) {
-    const value = values[at] ?? 0;
-    if (!(value >= -LARGEST && value <= LARGEST)) return false;
-  }
-  return true;
-}
+const isModerate = (value: number): boolean => Math.abs(value) <= LARGEST;
 
 /** Whole vectors of four, as the kernels need. */
 export const paddedOutputs = (outputs: number): number => Math.ceil(outputs / 4) * 4;
 
-interface SumLimits {
-  readonly bags: number;
-  /** Of all bags together. */
-  readonly ids: number;
+/** The memory of an expert, which kernels read and write. */
+export class ExpertMemory {
+  readonly arena: Arena;
+  readonly kernels: Kernels;
+  #areModerate = true;
+
+  /** @param counts of the elements of its arrays. */
+  constructor(counts: Iterable<number>) {
+    this.arena = new Arena(Arena.bytesFor(counts));
+    this.kernels = loadKernels(this.arena);
+  }
+
+  floats(stored: StoredFloats): Float32Array {
+    const values = this.arena.float32(stored.length);
+    if (stored instanceof Uint16Array) this.#areModerate &&= this.kernels.widenHalves(stored, values);
+    else {
+      values.set(stored);
+      this.#areModerate &&= values.every(isModerate);
+    }
+    return values;
+  }
+
+  /** @param index of all its hashes. @param file named in errors. @throws ModelFolderError */
+  requireSound(index: HashTable, hashes: Int32Array, file: string): void {
+    const refused = (reason: string) => new ModelFolderError(file, reason);
+    if (!this.#areModerate) throw refused('a scale or weight of its features is too large, or not a number');
+    if (index.size !== hashes.length) throw refused('a hash occurs twice, or too many of them share a place');
+  }
 }
 
+/** Sums of rows of bytes. */
 export class ByteTable {
-  /** To fill before {@link ByteTable.sum}; the first bag starts at 0. */
-  readonly bags: IdBags;
-  /** To fill. [ids] */
-  readonly values: Float32Array;
-  /** The outputs and zeros. */
+  /** [rows, outputs] */
+  readonly bytes: Int8Array;
+  /** [rows] */
+  readonly scales: Float32Array;
+  /** Of the sums, which begin with the outputs. */
   readonly width: number;
-  readonly #kernels: Kernels;
-  readonly #table: Int8Array;
   readonly #sums: Float32Array;
+  readonly #sumRows: (bags: number) => void;
 
-  /** @param rows [rows, outputs] */
-  constructor(rows: Int8Array, outputs: number, { bags, ids }: SumLimits) {
+  /** @param bags to fill before {@link ByteTable.sum}, as are the values, which a sum overwrites. */
+  constructor(
+    memory: ExpertMemory,
+    { bytes, scales }: Pick<ByteWeights, 'bytes' | 'scales'>,
+    outputs: number,
+    { bags, values }: { readonly bags: IdBags; readonly values: Float32Array },
+  ) {
+    const { arena, kernels } = memory;
     this.width = paddedOutputs(outputs);
-    const bytes = (rows.length / Math.max(1, outputs)) * this.width;
-    const arena = new Arena(Arena.bytesFor([Math.ceil(bytes / 4), bags * this.width, ids, ids, bags + 1]));
-    this.#table = arena.int8(bytes);
-    this.#sums = arena.float32(bags * this.width);
-    this.values = arena.float32(ids);
-    this.bags = { ids: arena.int32(ids), starts: arena.int32(bags + 1) };
-    padRows(rows, outputs, this.#table, this.width);
-    this.#kernels = loadKernels(arena);
+    this.scales = memory.floats(scales);
+    this.bytes = arena.int8(bytes.length + BEYOND).subarray(0, bytes.length);
+    this.bytes.set(bytes);
+    this.#sums = arena.float32((bags.starts.length - 1) * this.width);
+    const rows = { table: this.bytes, stride: outputs, scales: this.scales };
+    this.#sumRows = kernels.byteRowSums({ ...rows, bags, values, sums: this.#sums });
   }
 
-  /** Overwritten by the next call. [count, width] */
+  static counts(rows: number, outputs: number, bags: number): number[] {
+    return [rows, Math.ceil((rows * outputs + BEYOND) / 4), bags * paddedOutputs(outputs)];
+  }
+
+  /** The sum of value · scale · bytes over each bag. Overwritten by the next call. [at least count, width] */
   sum(count: number): Float32Array {
-    const { ids, starts } = this.bags;
-    const sums = this.#sums.subarray(0, count * this.width);
-    this.#kernels.sumByteRows(this.#table, { ids, starts: starts.subarray(0, count + 1) }, this.values, sums);
-    return sums;
+    this.#sumRows(count);
+    return this.#sums;
   }
 }
 
-/** A loop: `set(subarray())` costs an allocation. @param rows [n, width] @param padded [n, paddedWidth], zeros. */
-function padRows(rows: Int8Array, width: number, padded: Int8Array, paddedWidth: number): void {
-  if (width === paddedWidth) {
-    padded.set(rows);
-    return;
-  }
-  for (let from = 0, to = 0; from < rows.length; to += paddedWidth) {
-    for (let column = 0; column < width; column += 1, from += 1) padded[to + column] = rows[from] ?? 0;
-  }
-}
+/** Bytes after the last row that the kernel reads, but doesn't use. */
+const BEYOND = 3;

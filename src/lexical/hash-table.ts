@@ -1,3 +1,5 @@
+import { Arena, type HashSlots, loadKernels } from '../engine/index.js';
+
 export function combineHash(hash: number, value: number): number {
   const mixed = Math.imul(hash ^ value, 0x9e3779b1);
   return mixed ^ (mixed >>> 15);
@@ -14,22 +16,35 @@ const MAX_MEAN_STEPS = 64;
 export class HashTable {
   /** There may be room for more. */
   #hashes: Int32Array;
-  /** The number of the hash that is here, plus one; 0 marks an empty slot. */
+  /** A number plus one, and in the bits above it those of its hash, spread; 0 marks an empty slot. */
   #slots: Int32Array;
+  /** The mask of the numbers in the slots. */
+  #numbers: number;
   #size = 0;
 
   constructor(expected = 1024) {
     this.#hashes = new Int32Array(expected);
     this.#slots = new Int32Array(slotsFor(expected));
+    this.#numbers = numberMask(expected);
   }
 
-  /** Keeps the array. Smaller than `hashes.length` if one occurs twice, or too many belong in the same slots. */
-  static of(hashes: Int32Array): HashTable {
+  /**
+   * Copies them. Smaller than `hashes.length` if one occurs twice, or too many belong in the same slots.
+   * @param arena has room for {@link hashTableCounts}
+   */
+  static of(hashes: Int32Array, arena = arenaFor(hashes), kernels = loadKernels(arena)): HashTable {
     const table = new HashTable(0);
-    table.#hashes = hashes;
-    table.#slots = new Int32Array(slotsFor(hashes.length));
-    table.#size = fill(table.#slots, hashes, hashes.length, { most: MAX_STEPS, mean: MAX_MEAN_STEPS });
+    table.#hashes = arena.int32(hashes.length);
+    table.#hashes.set(hashes);
+    table.#slots = arena.int32(slotsFor(hashes.length));
+    table.#numbers = numberMask(hashes.length);
+    table.#size = kernels.numberHashes(table.slots, { most: MAX_STEPS, mean: MAX_MEAN_STEPS });
     return table;
+  }
+
+  /** For kernels, if it was made by {@link HashTable.of}. */
+  get slots(): HashSlots {
+    return { hashes: this.#hashes, slots: this.#slots, numbers: this.#numbers };
   }
 
   get size(): number {
@@ -38,66 +53,46 @@ export class HashTable {
 
   /** -1 if it has none. */
   find(hash: number): number {
-    return (this.#slots[this.#slot(hash)] ?? 0) - 1;
-  }
-
-  /** Writes known numbers from `first` on. @returns their end. Its first loop has no branches: waits overlap. */
-  findAll(given: Int32Array, start: number, end: number, numbers: Int32Array, first: number): number {
-    const slots = this.#slots;
-    const hashes = this.#hashes;
-    const mask = slots.length - 1;
-    for (let at = start, to = first; at < end; at += 1, to += 1) {
-      numbers[to] = slots[startOf(given[at] ?? 0) & mask] ?? 0;
-    }
-    let last = first;
-    for (let at = start, from = first; at < end; at += 1, from += 1) {
-      let number = numbers[from] ?? 0;
-      if (number === 0) continue;
-      const hash = given[at] ?? 0;
-      let slot = startOf(hash) & mask;
-      while (number !== 0 && hashes[number - 1] !== hash) {
-        slot = (slot + 1) & mask;
-        number = slots[slot] ?? 0;
-      }
-      if (number === 0) continue;
-      numbers[last] = number - 1;
-      last += 1;
-    }
-    return last;
+    return ((this.#slots[this.#slot(hash)] ?? 0) & this.#numbers) - 1;
   }
 
   add(hash: number): number {
-    const slot = this.#slot(hash);
-    const number = this.#slots[slot] ?? 0;
+    const number = (this.#slots[this.#slot(hash)] ?? 0) & this.#numbers;
     if (number > 0) return number - 1;
     if (this.#size === this.#hashes.length) this.#grow();
     this.#hashes[this.#size] = hash;
     this.#size += 1;
-    // Where the slots have grown, the hash belongs elsewhere.
-    this.#slots[this.#slot(hash)] = this.#size;
+    this.#place(hash, this.#size);
     return this.#size - 1;
   }
 
+  /** A view. */
   hashes(): Int32Array {
-    return this.#hashes.slice(0, this.#size);
+    return this.#hashes.subarray(0, this.#size);
   }
 
   /** Where this hash is, or the empty slot where it belongs. */
   #slot(hash: number): number {
+    const numbers = this.#numbers;
     const mask = this.#slots.length - 1;
-    let slot = startOf(hash) & mask;
-    let number = this.#slots[slot] ?? 0;
-    while (number !== 0 && this.#hashes[number - 1] !== hash) {
+    const bits = spread(hash);
+    let slot = bits & mask;
+    for (let held = this.#slots[slot] ?? 0; held !== 0; held = this.#slots[slot] ?? 0) {
+      if (((held ^ bits) & ~numbers) === 0 && this.#hashes[(held & numbers) - 1] === hash) break;
       slot = (slot + 1) & mask;
-      number = this.#slots[slot] ?? 0;
     }
     return slot;
+  }
+
+  #place(hash: number, number: number): void {
+    this.#slots[this.#slot(hash)] = (spread(hash) & ~this.#numbers) | number;
   }
 
   #grow(): void {
     this.#hashes = withRoom(this.#hashes, this.#size + 1);
     this.#slots = new Int32Array(slotsFor(this.#hashes.length));
-    fill(this.#slots, this.#hashes, this.#size);
+    this.#numbers = numberMask(this.#hashes.length);
+    for (let at = 0; at < this.#size; at += 1) this.#place(this.#hashes[at] ?? 0, at + 1);
   }
 }
 
@@ -105,35 +100,21 @@ function slotsFor(size: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(2, SLOTS_FOR_EACH * size)));
 }
 
-function startOf(hash: number): number {
+/** Covers all numbers from 1 to `size`. */
+function numberMask(size: number): number {
+  return 2 ** (32 - Math.clz32(size)) - 1;
+}
+
+/** Its lowest bits say where a hash belongs; as in src/engine/kernels/assembly/number-hashes.ts. */
+function spread(hash: number): number {
   return Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
 }
 
-const UNLIMITED = { most: Number.POSITIVE_INFINITY, mean: Number.POSITIVE_INFINITY };
+/** Elements of an arena that {@link HashTable.of} takes. */
+export const hashTableCounts = (hashes: number): [number, number] => [hashes, slotsFor(hashes)];
 
-/** @param limits on the steps of a hash; where one is reached, the rest is left out. @returns how many are there. */
-function fill(slots: Int32Array, hashes: Int32Array, count: number, { most, mean } = UNLIMITED): number {
-  const mask = slots.length - 1;
-  const mostSteps = most + mean * count;
-  let distinct = 0;
-  let steps = 0;
-  for (let at = 0; at < count; at += 1) {
-    const hash = hashes[at] ?? 0;
-    const first = startOf(hash) & mask;
-    let slot = first;
-    let number = slots[slot] ?? 0;
-    while (number !== 0 && hashes[number - 1] !== hash) {
-      slot = (slot + 1) & mask;
-      number = slots[slot] ?? 0;
-      steps += 1;
-      if (steps > mostSteps) return distinct;
-    }
-    if (((slot - first) & mask) > most) return distinct;
-    if (number !== 0) continue;
-    slots[slot] = at + 1;
-    distinct += 1;
-  }
-  return distinct;
+function arenaFor({ length }: Int32Array): Arena {
+  return new Arena(Arena.bytesFor(hashTableCounts(length)));
 }
 
 /** Grows an array that is too short to twice the length. */
@@ -145,17 +126,36 @@ export function withRoom(array: Int32Array | Float32Array, length: number): Int3
   return larger;
 }
 
-/** Caches the classes of the first 65,536 code points; `classify` must not return 0. */
-export function rememberedByCodePoint(classify: (character: string) => number): (codePoint: number) => number {
-  const known = new Uint8Array(0x10000);
+/**
+ * Caches the classes of the first 65,536 code points; `classify` must not return 0.
+ * @param known characters of each class, to do without `classify`: patterns of Unicode take milliseconds to compile
+ */
+export function rememberedByCodePoint(
+  classify: (character: string) => number,
+  known: Readonly<Record<number, string>>,
+): (codePoint: number) => number {
+  const remembered = new Uint8Array(0x10000);
+  for (const [kind, characters] of Object.entries(known)) {
+    for (let at = 0; at < characters.length; at += 1) remembered[characters.charCodeAt(at)] = Number(kind);
+  }
   return (codePoint) => {
-    const remembered = known[codePoint];
-    if (remembered) return remembered;
+    const kind = remembered[codePoint];
+    if (kind) return kind;
     const found = classify(String.fromCodePoint(codePoint));
-    if (codePoint < known.length) known[codePoint] = found;
+    if (codePoint < remembered.length) remembered[codePoint] = found;
     return found;
   };
 }
+
+const LOWER = 'abcdefghijklmnopqrstuvwxyz';
+/** ASCII by Unicode's categories. */
+export const ascii = {
+  lower: LOWER,
+  upper: LOWER.toUpperCase(),
+  digits: '0123456789',
+  punctuation: '!"#%&\'()*,-./:;?@[\\]_{}',
+  symbols: '$+<=>^`|~',
+} as const;
 
 /** The ids of the largest values above 0, ascending. */
 export function largestIds(values: Float32Array | Int32Array, count: number): Int32Array {

@@ -1,15 +1,18 @@
 import { ModelFolderError } from '../contract/index.js';
-import { decodeSafetensors, roundedToFloat16 } from '../models/index.js';
+import { roundedToFloat16 } from '../models/index.js';
 import { fields, flag, nullable, whole } from '../system/index.js';
 import {
   ByteTable,
   type ByteWeights,
   decodeWeights,
+  ExpertMemory,
   encodeWeights,
   parseEntry,
   quantizeWeights,
+  readExpertFile,
+  type StoredFloats,
 } from './expert-file.js';
-import { CharacterKind, characterKind, type SparseVector, TfIdf } from './tf-idf.js';
+import { CharacterKind, characterKind, type NGramOptions, TfIdf } from './tf-idf.js';
 
 /** Each length adds a feature for every character of a text. */
 const LONGEST_N_GRAM = 16;
@@ -30,26 +33,35 @@ interface LexicalReading {
 
 /** A linear model over n-grams; its weights are bytes, in memory as in the file. */
 export class LinearExpert {
-  readonly #table: ByteTable;
+  readonly #memory: ExpertMemory;
   readonly #tfIdf: TfIdf;
-  readonly #weights: ByteWeights;
+  readonly #table: ByteTable;
+  /** The features of a text to add up next. */
+  readonly #bag: Int32Array;
   /** [outputs] */
   readonly #bias: Float32Array;
 
-  private constructor(tfIdf: TfIdf, weights: ByteWeights, bias: Float32Array) {
-    this.#tfIdf = tfIdf;
-    this.#weights = weights;
+  private constructor(options: NGramOptions, terms: StoredFloats, weights: ByteWeights, bias: Float32Array) {
+    const { hashes } = weights;
+    const memory = new ExpertMemory([
+      ...TfIdf.counts(hashes.length),
+      ...ByteTable.counts(hashes.length, bias.length, 1),
+      2,
+    ]);
+    this.#memory = memory;
+    this.#tfIdf = new TfIdf(options, hashes, terms, memory);
+    this.#bag = memory.arena.int32(2);
+    const { ids, values } = this.#tfIdf;
+    this.#table = new ByteTable(memory, weights, bias.length, { bags: { ids, starts: this.#bag }, values });
     this.#bias = bias;
-    this.#table = new ByteTable(weights.bytes, bias.length, { bags: 1, ids: MAX_FEATURES_A_TEXT });
   }
 
   /** @param weights [features + 1, stride], the last row being the bias. */
   static fromWeights(tfIdf: TfIdf, weights: Float32Array, outputs: number, stride: number): LinearExpert {
-    const ids = Int32Array.from(tfIdf.hashes.keys());
+    const hashes = tfIdf.table.hashes();
     const bias = weights.slice(tfIdf.size * stride, tfIdf.size * stride + outputs);
-    const terms = tfIdf.withWeights(roundedToFloat16(tfIdf.weights));
-    const rounded = quantizeWeights(tfIdf.hashes, { weights, stride, outputs }, ids);
-    return new LinearExpert(terms, rounded, roundedToFloat16(bias));
+    const rounded = quantizeWeights(hashes, { weights, stride, outputs }, Int32Array.from(hashes.keys()));
+    return new LinearExpert(tfIdf.options, roundedToFloat16(tfIdf.weights), rounded, roundedToFloat16(bias));
   }
 
   get outputs(): number {
@@ -58,20 +70,21 @@ export class LinearExpert {
 
   read(text: string): LexicalReading {
     const margins = this.#bias.slice();
-    const features = this.#tfIdf.vector(text);
-    for (let start = 0; start < features.ids.length; start += MAX_FEATURES_A_TEXT) {
-      this.#fillBag(features, start);
+    const count = this.#tfIdf.weigh(text);
+    for (let start = 0; start < count; start += FEATURES_AT_ONCE) {
+      this.#bag[0] = start;
+      this.#bag[1] = Math.min(count, start + FEATURES_AT_ONCE);
       const sums = this.#table.sum(1);
       for (let output = 0; output < margins.length; output += 1) {
         margins[output] = (margins[output] ?? 0) + (sums[output] ?? 0);
       }
     }
-    return { margins, coverage: features.coverage };
+    return { margins, coverage: this.#tfIdf.coverage };
   }
 
   /** weight · value of each n-gram, shared evenly by its characters, at their first code units. [text.length] */
   contributions(text: string, direction: ArrayLike<number>): Float64Array {
-    const { bytes, scales } = this.#weights;
+    const { bytes, scales } = this.#table;
     const { outputs } = this;
     const weightOf = (id: number) => {
       let sum = 0;
@@ -86,33 +99,21 @@ export class LinearExpert {
     return spreadOverText(text, this.#tfIdf.options.lowercase, added);
   }
 
-  #fillBag(features: SparseVector, start: number): void {
-    const { bags, values } = this.#table;
-    const { ids, starts } = bags;
-    const { scales } = this.#weights;
-    const count = Math.min(MAX_FEATURES_A_TEXT, features.ids.length - start);
-    for (let at = 0; at < count; at += 1) {
-      const id = features.ids[start + at] ?? 0;
-      ids[at] = id;
-      values[at] = (features.values[start + at] ?? 0) * (scales[id] ?? 0);
-    }
-    starts[1] = count;
-  }
-
   encode(): Uint8Array {
-    const { size, weights, options } = this.#tfIdf;
+    const { size, table, weights, options } = this.#tfIdf;
     const others = {
       term_weights: { shape: [size], values: weights },
-      scales: { shape: [size], values: this.#weights.scales },
+      scales: { shape: [size], values: this.#table.scales },
       bias: { shape: [this.outputs], values: this.#bias },
     };
-    return encodeWeights(this.#weights, others, { n_grams: JSON.stringify(options) });
+    const { bytes } = this.#table;
+    return encodeWeights({ hashes: table.hashes(), bytes }, others, { n_grams: JSON.stringify(options) });
   }
 
   /** @param file named in errors. @throws ModelFolderError */
   static decode(bytes: Uint8Array, file: string): LinearExpert {
     const refused = (reason: string) => new ModelFolderError(file, reason);
-    const content = decodeSafetensors(bytes, file);
+    const content = readExpertFile(bytes, file);
     const options = parseEntry(optionsShape, content.metadata.n_grams);
     if (options === undefined) throw refused('its n_grams entry is missing or of a later version');
     const { weights, perOutput: bias, other: terms } = decodeWeights(content, 'bias', 'term_weights', file);
@@ -121,14 +122,14 @@ export class LinearExpert {
     if ((options.characters?.shortest ?? 0) > (options.characters?.longest ?? 0)) {
       throw refused('its shortest n-gram is longer than its longest');
     }
-    const tfIdf = new TfIdf(options, weights.hashes, terms);
-    if (tfIdf.distinct !== size) throw refused('a hash occurs twice, or too many of them share a place');
-    return new LinearExpert(tfIdf, weights, bias);
+    const expert = new LinearExpert(options, terms, weights, bias);
+    expert.#memory.requireSound(expert.#tfIdf.table, weights.hashes, file);
+    return expert;
   }
 }
 
-/** A text with more takes several calls of the kernel. */
-const MAX_FEATURES_A_TEXT = 4096;
+/** The sums of longer texts are rounded in between; another number would change their last bits. */
+const FEATURES_AT_ONCE = 4096;
 
 /** Places are code points of a text as it is read. */
 interface PlacedValue {

@@ -1,5 +1,15 @@
+import type { Kernels } from '../engine/index.js';
 import type { Steps } from '../system/index.js';
-import { combineHash, HashTable, largestIds, rememberedByCodePoint, withRoom } from './hash-table.js';
+import { ExpertMemory, type StoredFloats } from './expert-file.js';
+import {
+  ascii,
+  combineHash,
+  HashTable,
+  hashTableCounts,
+  largestIds,
+  rememberedByCodePoint,
+  withRoom,
+} from './hash-table.js';
 
 export interface NGramOptions {
   readonly lowercase: boolean;
@@ -15,17 +25,13 @@ export interface NGramOptions {
 interface NGramHashes {
   /** What comes after `end` is left over from earlier texts. */
   readonly hashes: Int32Array;
-  /** Where the character n-grams start. */
-  readonly wordsEnd: number;
-  readonly end: number;
-}
-
-/** Places in code points of the text as it is read; one may be -1, or the text's length. */
-interface PlacedNGrams extends NGramHashes {
-  /** [n-grams] */
+  /** Places in code points of the text as it is read; one may be -1, or the text's length. [n-grams] */
   readonly starts: Int32Array;
   /** Exclusive. [n-grams] */
   readonly ends: Int32Array;
+  /** Where the character n-grams start. */
+  readonly wordsEnd: number;
+  readonly end: number;
 }
 
 /** Longer buffers are released at the next text. */
@@ -42,57 +48,67 @@ const CHARACTER_SEED = 0x1b56c4e9;
 
 /** Reuses its buffers, so that a text costs no allocation. */
 export class NGramHasher {
+  /** With a space before and after the text, and plain spaces for all others. */
   #codePoints = new Int32Array(INITIAL_CODE_POINTS);
-  #hashes = new Int32Array(INITIAL_HASHES);
+  #kinds = new Uint8Array(INITIAL_CODE_POINTS);
+  #hashes = new Int32Array(0);
+  #starts = new Int32Array(0);
+  #ends = new Int32Array(0);
   #end = 0;
-  /** Undefined while they are not asked for. */
-  #places: { readonly starts: Int32Array; readonly ends: Int32Array } | undefined;
 
   constructor(readonly options: NGramOptions) {}
 
   /** Overwritten by the next call. */
   hash(text: string): NGramHashes {
-    if (this.#hashes.length > MAX_KEPT_HASHES) this.#hashes = new Int32Array(INITIAL_HASHES);
-    if (this.#codePoints.length > MAX_KEPT_CODE_POINTS) this.#codePoints = new Int32Array(INITIAL_CODE_POINTS);
-    const length = this.#read(this.options.lowercase ? text.toLowerCase() : text);
+    const { lowercase, words, triples = false, characters } = this.options;
+    const length = this.#read(lowercase ? text.toLowerCase() : text);
+    const lengths = characters === null ? 0 : characters.longest - characters.shortest + 1;
+    // Each character may be a word, or a word and the space before the next one.
+    this.#makeRoom((words ? 3 : 0) * length + 2 * lengths * length);
     this.#end = 0;
-    if (this.options.words) this.#hashWords(length, this.options.triples ?? false);
+    if (words) this.#hashWords(length, triples);
     const wordsEnd = this.#end;
-    if (this.options.characters) this.#hashCharacters(length, this.options.characters);
-    return { hashes: this.#hashes, wordsEnd, end: this.#end };
+    if (characters) this.#hashCharacters(length, characters.shortest, characters.longest);
+    return { hashes: this.#hashes, starts: this.#starts, ends: this.#ends, wordsEnd, end: this.#end };
   }
 
-  /** Takes twice as long as {@link NGramHasher.hash}. */
-  locate(text: string): PlacedNGrams {
-    const { end } = this.hash(text);
-    const places = { starts: new Int32Array(end), ends: new Int32Array(end) };
-    this.#places = places;
-    try {
-      return { ...this.hash(text), ...places };
-    } finally {
-      this.#places = undefined;
-    }
+  #makeRoom(count: number): void {
+    if (this.#hashes.length >= count && this.#hashes.length <= Math.max(MAX_KEPT_HASHES, 2 * count)) return;
+    const size = Math.max(INITIAL_HASHES, 2 * count);
+    this.#hashes = new Int32Array(size);
+    this.#starts = new Int32Array(size);
+    this.#ends = new Int32Array(size);
   }
 
-  /** Adds a space before and after. @returns how many code points. */
+  /** @returns how many code points. */
   #read(text: string): number {
-    if (this.#codePoints.length < text.length + 2) this.#codePoints = new Int32Array(2 * text.length + 2);
+    const most = text.length + 2;
+    if (this.#codePoints.length < most || this.#codePoints.length > Math.max(MAX_KEPT_CODE_POINTS, 2 * most)) {
+      this.#codePoints = new Int32Array(Math.max(INITIAL_CODE_POINTS, 2 * most));
+      this.#kinds = new Uint8Array(this.#codePoints.length);
+    }
     const codePoints = this.#codePoints;
-    let length = 0;
-    codePoints[length++] = SPACE;
+    const kinds = this.#kinds;
+    codePoints[0] = SPACE;
+    kinds[0] = CharacterKind.space;
+    let length = 1;
     for (let at = 0; at < text.length; at += 1) {
       const codePoint = text.codePointAt(at) ?? SPACE;
       if (codePoint > 0xffff) at += 1;
-      codePoints[length++] = codePoint;
+      const kind = characterKind(codePoint);
+      codePoints[length] = kind === CharacterKind.space ? SPACE : codePoint;
+      kinds[length] = kind;
+      length += 1;
     }
-    codePoints[length++] = SPACE;
-    return length;
+    codePoints[length] = SPACE;
+    kinds[length] = CharacterKind.space;
+    return length + 1;
   }
 
   /** A word is a run of letters, digits, marks and underscores; a symbol is a word of its own. */
   #hashWords(length: number, triples: boolean): void {
-    this.#reserve(3 * length);
     const codePoints = this.#codePoints;
+    const kinds = this.#kinds;
     let beforePrevious = 0;
     let previous = 0;
     let startBeforePrevious = 0;
@@ -100,13 +116,10 @@ export class NGramHasher {
     let at = 0;
     while (at < length) {
       const start = at;
-      const kind = characterKind(codePoints[at] ?? SPACE);
+      const kind = kinds[at] ?? 0;
       let hash = WORD_SEED;
       if (kind === CharacterKind.word) {
-        while (at < length && characterKind(codePoints[at] ?? SPACE) === CharacterKind.word) {
-          hash = combineHash(hash, codePoints[at] ?? SPACE);
-          at += 1;
-        }
+        for (; kinds[at] === CharacterKind.word; at += 1) hash = combineHash(hash, codePoints[at] ?? SPACE);
       } else {
         if (kind === CharacterKind.symbol) hash = combineHash(hash, codePoints[at] ?? SPACE);
         at += 1;
@@ -127,52 +140,44 @@ export class NGramHasher {
     }
   }
 
-  /** As scikit-learn's `char_wb`: between spaces, with one space at each end. */
-  #hashCharacters(length: number, { shortest, longest }: { shortest: number; longest: number }): void {
-    this.#reserve(this.#end + length * (longest - shortest + 1) * 2);
-    const codePoints = this.#codePoints;
-    let start = 0;
-    while (start < length - 1) {
-      if (isSpace(codePoints[start + 1])) {
-        start += 1;
-        continue;
-      }
-      let end = start + 1;
-      while (end < length - 1 && !isSpace(codePoints[end])) end += 1;
-      this.#hashWord(start, end + 1, shortest, longest);
-      start = end;
-    }
-  }
-
-  #hashWord(start: number, end: number, shortest: number, longest: number): void {
-    const codePoints = this.#codePoints;
-    for (let first = start; first < end; first += 1) {
-      let hash = CHARACTER_SEED;
-      const last = Math.min(end, first + longest);
-      for (let at = first; at < last; at += 1) {
-        hash = combineHash(hash, at === start || at === end - 1 ? SPACE : (codePoints[at] ?? SPACE));
-        if (at - first + 1 >= shortest) this.#push(hash, first, at + 1);
-      }
-    }
-  }
-
   /** @param start and @param end in the code points that were read, the space before the text being the first. */
   #push(hash: number, start: number, end: number): void {
     this.#hashes[this.#end] = hash;
-    if (this.#places !== undefined) {
-      this.#places.starts[this.#end] = start - 1;
-      this.#places.ends[this.#end] = end - 1;
-    }
+    this.#starts[this.#end] = start - 1;
+    this.#ends[this.#end] = end - 1;
     this.#end += 1;
   }
 
-  #reserve(count: number): void {
-    this.#hashes = withRoom(this.#hashes, count);
+  /** As scikit-learn's `char_wb`: between spaces, with one space at each end. One loop, without calls. */
+  #hashCharacters(length: number, shortest: number, longest: number): void {
+    const codePoints = this.#codePoints;
+    const kinds = this.#kinds;
+    const hashes = this.#hashes;
+    const starts = this.#starts;
+    const ends = this.#ends;
+    let to = this.#end;
+    let start = 0;
+    while (start < length - 1) {
+      let space = start + 1;
+      while (kinds[space] !== CharacterKind.space) space += 1;
+      // Where two spaces follow each other, there is no word between them.
+      const end = space === start + 1 ? start : space + 1;
+      for (let first = start; first < end; first += 1) {
+        const last = Math.min(end, first + longest);
+        let hash = CHARACTER_SEED;
+        for (let at = first; at < last; at += 1) {
+          hash = combineHash(hash, codePoints[at] ?? SPACE);
+          if (at - first + 1 < shortest) continue;
+          hashes[to] = hash;
+          starts[to] = first - 1;
+          ends[to] = at;
+          to += 1;
+        }
+      }
+      start = space;
+    }
+    this.#end = to;
   }
-}
-
-function isSpace(codePoint: number | undefined): boolean {
-  return codePoint === undefined || characterKind(codePoint) === CharacterKind.space;
 }
 
 export const CharacterKind = { space: 1, word: 2, symbol: 3, other: 4 } as const;
@@ -184,11 +189,18 @@ const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const letter = /\p{L}/u;
 
+const asciiKinds = {
+  [CharacterKind.space]: ' \t\n\v\f\r',
+  [CharacterKind.word]: `${ascii.lower}${ascii.upper}${ascii.digits}_`,
+  [CharacterKind.other]: ascii.punctuation.replace(/[!?%_]/g, ''),
+  [CharacterKind.symbol]: `${ascii.symbols}!?%`,
+};
+
 export const characterKind = rememberedByCodePoint((character) => {
   if (space.test(character)) return CharacterKind.space;
   if (word.test(character)) return CharacterKind.word;
   return symbol.test(character) ? CharacterKind.symbol : CharacterKind.other;
-});
+}, asciiKinds);
 
 const TEXTS_TO_LOOK_AT = 1000;
 
@@ -206,14 +218,9 @@ export function isUnspaced(texts: readonly string[]): boolean {
   return unspacedLetters > letters / 2;
 }
 
-const MAX_KEPT_FEATURES = 1 << 16;
-
-export interface SparseVector {
-  /** Overwritten by the next text. */
+interface SparseVector {
   readonly ids: Int32Array;
   readonly values: Float32Array;
-  /** The share of the text's n-grams that are features. */
-  readonly coverage: number;
 }
 
 interface FeatureOccurrence {
@@ -225,23 +232,50 @@ interface FeatureOccurrence {
   readonly end: number;
 }
 
+/** Hashes are looked up so many at a time. */
+const HASHES_AT_ONCE = 4096;
+
 /** (1 + ln tf) · weight, by default ln((1 + n) / (1 + df)) + 1 (Salton & Buckley 1988; smoothed as scikit-learn). */
 export class TfIdf {
+  readonly table: HashTable;
+  readonly weights: Float32Array;
+  /** Of the last text: see {@link TfIdf.weigh}. */
+  readonly ids: Int32Array;
+  readonly values: Float32Array;
   readonly #hasher: NGramHasher;
-  readonly #table: HashTable;
-  readonly #counts: Float32Array;
-  #ids = new Int32Array(1024);
-  #values = new Float32Array(1024);
+  readonly #given: Int32Array;
+  readonly #features: ReturnType<Kernels['featureWeighing']>;
+  #coverage = 0;
   #found = 0;
 
+  /** @param memory has room for {@link TfIdf.counts} */
   constructor(
     readonly options: NGramOptions,
-    readonly hashes: Int32Array,
-    readonly weights: Float32Array,
+    hashes: Int32Array,
+    weights: StoredFloats,
+    memory = new ExpertMemory(TfIdf.counts(hashes.length)),
   ) {
+    const { arena, kernels } = memory;
     this.#hasher = new NGramHasher(options);
-    this.#table = HashTable.of(hashes);
-    this.#counts = new Float32Array(hashes.length);
+    this.table = HashTable.of(hashes, arena, kernels);
+    this.weights = memory.floats(weights);
+    this.#given = arena.int32(HASHES_AT_ONCE);
+    this.ids = arena.int32(roomForIds(hashes.length));
+    this.values = arena.float32(roomForIds(hashes.length));
+    this.#features = kernels.featureWeighing({
+      table: this.table.slots,
+      given: this.#given,
+      starts: arena.int32(HASHES_AT_ONCE),
+      counts: arena.int32(hashes.length),
+      weights: this.weights,
+      ids: this.ids,
+      values: this.values,
+    });
+  }
+
+  static counts(features: number): number[] {
+    const ids = roomForIds(features);
+    return [...hashTableCounts(features), features, HASHES_AT_ONCE, ids, ids, HASHES_AT_ONCE, features];
   }
 
   /** The n-grams that are in the most texts, weighted by idf. */
@@ -257,45 +291,61 @@ export class TfIdf {
   }
 
   withWeights(weights: Float32Array): TfIdf {
-    return new TfIdf(this.options, this.hashes, weights);
-  }
-
-  /** As large as the number of features, unless one occurs twice. */
-  get distinct(): number {
-    return this.#table.size;
+    return new TfIdf(this.options, this.table.hashes(), weights);
   }
 
   get size(): number {
-    return this.hashes.length;
+    return this.table.size;
+  }
+
+  /** The share of the last text's n-grams that are features. */
+  get coverage(): number {
+    return this.#coverage;
   }
 
   /** Views that the next call overwrites. */
   vector(text: string): SparseVector {
+    const count = this.weigh(text);
+    return { ids: this.ids.subarray(0, count), values: this.values.subarray(0, count) };
+  }
+
+  /** @returns how many ids and values the text has. */
+  weigh(text: string): number {
     const { hashes, wordsEnd, end } = this.#hasher.hash(text);
-    this.#makeRoom(end);
     this.#found = 0;
     const words = this.#weigh(hashes, 0, wordsEnd, 0);
     const all = this.#weigh(hashes, wordsEnd, end, words);
-    const coverage = end === 0 ? 0 : this.#found / end;
-    return { ids: this.#ids.subarray(0, all), values: this.#values.subarray(0, all), coverage };
+    this.#coverage = end === 0 ? 0 : this.#found / end;
+    return all;
+  }
+
+  /** Each feature once, from `first` on, scaled to length 1. @returns their end. */
+  #weigh(hashes: Int32Array, start: number, end: number, first: number): number {
+    let last = first;
+    for (let from = start; from < end; from += HASHES_AT_ONCE) {
+      const count = Math.min(HASHES_AT_ONCE, end - from);
+      this.#given.set(hashes.subarray(from, from + count));
+      last = this.#features.count(count, last);
+    }
+    this.#found += this.#features.weigh(first, last);
+    return last;
   }
 
   /** Their values sum to those of {@link TfIdf.vector}. */
   occurrences(text: string): FeatureOccurrence[] {
-    const placed = this.#hasher.locate(text);
-    this.#makeRoom(placed.end);
+    const placed = this.#hasher.hash(text);
     const words = this.#placed(placed, 0, placed.wordsEnd);
     return [...words, ...this.#placed(placed, placed.wordsEnd, placed.end)];
   }
 
-  #placed({ hashes, starts, ends }: PlacedNGrams, first: number, last: number): FeatureOccurrence[] {
+  #placed({ hashes, starts, ends }: NGramHashes, first: number, last: number): FeatureOccurrence[] {
     const features = this.#weigh(hashes, first, last, 0);
     const values = new Map<number, number>();
-    for (let at = 0; at < features; at += 1) values.set(this.#ids[at] ?? 0, this.#values[at] ?? 0);
+    for (let at = 0; at < features; at += 1) values.set(this.ids[at] ?? 0, this.values[at] ?? 0);
     const found: Omit<FeatureOccurrence, 'value'>[] = [];
     const counts = new Map<number, number>();
     for (let at = first; at < last; at += 1) {
-      const id = this.#table.find(hashes[at] ?? 0);
+      const id = this.table.find(hashes[at] ?? 0);
       if (id < 0) continue;
       counts.set(id, (counts.get(id) ?? 0) + 1);
       found.push({ id, start: starts[at] ?? 0, end: ends[at] ?? 0 });
@@ -305,51 +355,10 @@ export class TfIdf {
       value: (values.get(each.id) ?? 0) / (counts.get(each.id) ?? 1),
     }));
   }
-
-  #makeRoom(end: number): void {
-    if (this.#ids.length < end || this.#ids.length > Math.max(MAX_KEPT_FEATURES, 2 * end)) {
-      this.#ids = new Int32Array(2 * end);
-      this.#values = new Float32Array(2 * end);
-    }
-  }
-
-  /** Scaled to length 1. @returns the new end. */
-  #weigh(hashes: Int32Array, start: number, end: number, first: number): number {
-    const counts = this.#counts;
-    const ids = this.#ids;
-    const values = this.#values;
-    const { weights } = this;
-    const found = this.#table.findAll(hashes, start, end, ids, first);
-    this.#found += found - first;
-    let last = first;
-    for (let at = first; at < found; at += 1) {
-      const id = ids[at] ?? 0;
-      const count = counts[id] ?? 0;
-      counts[id] = count + 1;
-      if (count > 0) continue;
-      ids[last] = id;
-      last += 1;
-    }
-    let squares = 0;
-    for (let at = first; at < last; at += 1) {
-      const id = ids[at] ?? 0;
-      const value = dampedCount(counts[id] ?? 1) * (weights[id] ?? 0);
-      counts[id] = 0;
-      values[at] = value;
-      squares += value * value;
-    }
-    const scale = squares > 0 ? 1 / Math.sqrt(squares) : 0;
-    for (let at = first; at < last; at += 1) values[at] = (values[at] ?? 0) * scale;
-    return last;
-  }
 }
 
-/** 1 + ln of the counts that nearly all n-grams have. */
-const DAMPED_COUNTS = Float64Array.from({ length: 64 }, (_, count) => 1 + Math.log(count));
-
-function dampedCount(count: number): number {
-  return DAMPED_COUNTS[count] ?? 1 + Math.log(count);
-}
+/** Any feature may be among the n-grams of words and among those of characters. */
+const roomForIds = (features: number): number => 2 * features + HASHES_AT_ONCE;
 
 interface TextFrequencies {
   readonly hashes: Int32Array;

@@ -75,6 +75,7 @@ export {
   decodeWeights,
   encodeByteRows,
   encodeSafetensors,
+  fromFloat16Bits,
   type IntegerTensor,
   type NamedTensor,
   roundedToFloat16,

@@ -98,6 +98,8 @@ const metadataShape = recordOf(text);
 interface Safetensors {
   /** Floating-point tensors, as float32. */
   readonly tensors: ReadonlyMap<string, NamedTensor>;
+  /** The bits of F16 tensors, if they were asked for: then they are not among `tensors`. */
+  readonly halves: ReadonlyMap<string, Uint16Array>;
   /** int32 and int8; other integers (int64 position ids, say) are left out. */
   readonly integers: ReadonlyMap<string, IntegerTensor>;
   readonly metadata: Readonly<Record<string, string>>;
@@ -175,36 +177,37 @@ function bytesOf(values: Values, type: StoredType): Uint8Array {
 }
 
 interface DecodingOptions {
-  /** Aligned F32 tensors are views of `bytes`. Default false. */
+  /** Aligned tensors that need no conversion are views of `bytes`. Default false. */
   readonly inPlace?: boolean;
+  /** Leaves F16 tensors as bits. Default false. */
+  readonly keepHalves?: boolean;
 }
 
 /** @throws ModelFolderError */
 export function decodeSafetensors(
   bytes: Uint8Array,
   file: string,
-  { inPlace = false }: DecodingOptions = {},
+  { inPlace = false, keepHalves = false }: DecodingOptions = {},
 ): Safetensors {
   const { entries, metadata, start } = readHeader(bytes, file);
   checkPlaces(entries, bytes.length - start, file);
   const tensors = new Map<string, NamedTensor>();
+  const halves = new Map<string, Uint16Array>();
   const integers = new Map<string, IntegerTensor>();
   for (const [name, entry] of entries) {
     const [from, to] = entry.data_offsets;
     const { shape, dtype } = entry;
     const stored = bytes.subarray(start + from, start + to);
-    if (inPlace && dtype === 'F32' && stored.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0) {
-      const count = stored.length / Float32Array.BYTES_PER_ELEMENT;
-      tensors.set(name, { shape, values: new Float32Array(stored.buffer, stored.byteOffset, count) });
-      continue;
-    }
-    // A copy, so that numbers of several bytes are aligned.
-    const data = new Uint8Array(stored);
-    if (dtype === 'I8') integers.set(name, { shape, values: new Int8Array(data.buffer) });
-    else if (dtype === 'I32') integers.set(name, { shape, values: new Int32Array(data.buffer) });
-    else if (isFloat(dtype)) tensors.set(name, { shape, values: toFloat32(data, dtype) });
+    // A copy, unless numbers of several bytes are aligned.
+    const isAligned = stored.byteOffset % widths[dtype] === 0;
+    const { buffer, byteOffset } = inPlace && isAligned ? stored : new Uint8Array(stored);
+    const count = stored.length / widths[dtype];
+    if (dtype === 'I8') integers.set(name, { shape, values: new Int8Array(buffer, byteOffset, count) });
+    else if (dtype === 'I32') integers.set(name, { shape, values: new Int32Array(buffer, byteOffset, count) });
+    else if (dtype === 'F16' && keepHalves) halves.set(name, new Uint16Array(buffer, byteOffset, count));
+    else if (isFloat(dtype)) tensors.set(name, { shape, values: toFloat32(buffer, byteOffset, count, dtype) });
   }
-  return { tensors, integers, metadata };
+  return { tensors, halves, integers, metadata };
 }
 
 interface Header {
@@ -286,11 +289,11 @@ const placeOf = ({ data_offsets: [from, to] }: Entry): number => from + to;
 
 const MAX_NAME_CHARACTERS = 200;
 
-/** @param bytes a copy that may be used in place. */
-function toFloat32({ buffer }: Uint8Array<ArrayBuffer>, dtype: Entry['dtype']): Float32Array {
-  if (dtype === 'F32') return new Float32Array(buffer);
-  if (dtype === 'F64') return new Float32Array(new Float64Array(buffer));
-  const halves = new Uint16Array(buffer);
+/** @returns a view of the buffer for F32. */
+function toFloat32(buffer: ArrayBufferLike, start: number, count: number, dtype: Entry['dtype']): Float32Array {
+  if (dtype === 'F32') return new Float32Array(buffer, start, count);
+  if (dtype === 'F64') return new Float32Array(new Float64Array(buffer, start, count));
+  const halves = new Uint16Array(buffer, start, count);
   // bfloat16 is the upper half of a float32.
   return dtype === 'F16'
     ? fromFloat16Bits(halves)

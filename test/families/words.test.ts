@@ -27,6 +27,19 @@ describe('words at white space', () => {
   });
 });
 
+describe('words of ASCII text', () => {
+  it('are split at the same characters as those of other texts', () => {
+    const ascii = fc.string({ unit: 'binary-ascii', maxLength: 20 });
+    fc.assert(
+      fc.property(ascii, (text) => {
+        const found = splitWords(`${text} é`, 'whitespace').slice(0, -1);
+        expect(splitWords(`${text} `, 'whitespace')).toEqual(found);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
 describe('words with punctuation set apart', () => {
   it.each([
     ['I saw Paris.', 'I|saw|Paris|.'],

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Arena, loadKernels } from '../../src/engine/index.js';
 import { HashTable } from '../../src/lexical/hash-table.js';
 
 /** Few different ones among them, and many that begin their search at the same slot. */
@@ -9,17 +10,24 @@ const hash = fc.oneof(
 );
 
 describe('HashTable', () => {
-  it('finds the numbers of those that it has, in the order in which they were asked for', () => {
+  it('finds the numbers of those that it has, also in a kernel', () => {
     const distinct = fc.uniqueArray(hash, { maxLength: 30 });
+    const bagsOf = fc.array(fc.array(hash, { maxLength: 20 }), { maxLength: 4 });
     fc.assert(
-      fc.property(distinct, fc.array(hash, { maxLength: 60 }), (known, asked) => {
-        const table = HashTable.of(Int32Array.from(known));
-        const numbers = new Int32Array(asked.length + 2).fill(-9);
-        const end = table.findAll(Int32Array.from(asked), 1, asked.length, numbers, 2);
-        const expected = asked.slice(1).map((each) => known.indexOf(each));
-        expect([...numbers.subarray(2, Math.max(2, end))]).toEqual(expected.filter((number) => number >= 0));
-        expect([...numbers.subarray(0, 2)]).toEqual([-9, -9]);
-        expect(asked.map((each) => table.find(each))).toEqual(asked.map((each) => known.indexOf(each)));
+      fc.property(distinct, bagsOf, (known, asked) => {
+        const arena = new Arena(1 << 14);
+        const kernels = loadKernels(arena);
+        const table = HashTable.of(Int32Array.from(known), arena, kernels);
+        const numbersOf = (hashes: readonly number[]) => hashes.map((each) => known.indexOf(each));
+        expect(asked.flat().map((each) => table.find(each))).toEqual(numbersOf(asked.flat()));
+        const given = arena.int32(asked.flat().length);
+        given.set(asked.flat());
+        const bags = { ids: arena.int32(given.length + 1).fill(-9), starts: arena.int32(asked.length + 1) };
+        for (const [bag, { length }] of asked.entries()) bags.starts[bag + 1] = (bags.starts[bag] ?? 0) + length;
+        kernels.findBags(table.slots, given, bags, asked.length);
+        const found = asked.map((_, bag) => [...bags.ids.subarray(bags.starts[bag], bags.starts[bag + 1])]);
+        expect(found).toEqual(asked.map((each) => numbersOf(each).filter((number) => number >= 0)));
+        expect(bags.ids.at(-1)).toBe(-9);
       }),
     );
   });

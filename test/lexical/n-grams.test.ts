@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isUnspaced, NGramHasher, type NGramOptions } from '../../src/lexical/tf-idf.js';
+import { characterKind, isUnspaced, NGramHasher, type NGramOptions } from '../../src/lexical/tf-idf.js';
 
 const words: NGramOptions = { lowercase: true, words: true, characters: null };
 const characters: NGramOptions = { lowercase: true, words: false, characters: { shortest: 2, longest: 3 } };
@@ -79,6 +79,48 @@ describe('any text', () => {
 
   it('has none if it is empty', () => {
     expect(hashesOf('', { ...characters, words: true })).toEqual([]);
+  });
+});
+
+describe('n-grams of any text', () => {
+  const combine = (hash: number, value: number) => {
+    const mixed = Math.imul(hash ^ value, 0x9e3779b1);
+    return mixed ^ (mixed >>> 15);
+  };
+
+  /** Of each word between white space, with a space at each end. */
+  function slowCharacters(text: string, shortest: number, longest: number): number[] {
+    return text.split(/\s+/u).flatMap((word) => {
+      if (word === '') return [];
+      const codePoints = [0x20, ...Array.from(word, (character) => character.codePointAt(0) ?? 0), 0x20];
+      return codePoints.flatMap((_, first) =>
+        Array.from({ length: longest - shortest + 1 }, (_, at) => codePoints.slice(first, first + shortest + at))
+          .filter((slice, at) => slice.length === shortest + at)
+          .map((slice) => slice.reduce(combine, 0x1b56c4e9)),
+      );
+    });
+  }
+
+  it('are those of characters that a slow count gives', () => {
+    const lengths = fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 0, max: 4 }));
+    const unit = fc.constantFrom('a', 'b', '-', ' ', '\n', '\u3000', '東', '🙂', '\ud83d');
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 40 }), lengths, (text, [shortest, more]) => {
+        const options = { lowercase: false, words: false, characters: { shortest, longest: shortest + more } };
+        expect(hashesOf(text, options)).toEqual(slowCharacters(text, shortest, shortest + more));
+      }),
+    );
+  });
+});
+
+describe('the kinds of ASCII characters', () => {
+  it('are those of the patterns of Unicode', () => {
+    for (let code = 0; code < 128; code += 1) {
+      const character = String.fromCharCode(code);
+      const isWord = /[\p{L}\p{N}\p{M}_]/u.test(character);
+      const expected = /\s/u.test(character) ? 1 : isWord ? 2 : /[\p{S}!?%]/u.test(character) ? 3 : 4;
+      expect(characterKind(code), character).toBe(expected);
+    }
   });
 });
 

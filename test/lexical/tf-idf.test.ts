@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HashTable } from '../../src/lexical/hash-table.js';
-import { TfIdf } from '../../src/lexical/tf-idf.js';
+import { NGramHasher, TfIdf } from '../../src/lexical/tf-idf.js';
 import { runToEnd } from '../../src/system/pauses.js';
 
 const words = { lowercase: true, words: true, characters: null } as const;
@@ -46,6 +46,51 @@ describe('TF-IDF, by hand', () => {
     const both = runToEnd(TfIdf.fit(texts, { ...words, characters: { shortest: 2, longest: 3 } }, 1000));
     const { values } = both.vector('the cat');
     expect(values.reduce((sum, value) => sum + value ** 2, 0)).toBeCloseTo(2, 5);
+  });
+});
+
+describe('TF-IDF of any text', () => {
+  const options = { lowercase: true, words: true, triples: true, characters: { shortest: 1, longest: 3 } };
+  const tfIdf = runToEnd(TfIdf.fit(['a b c', 'b c d a', 'aa ab ba bb', 'c c c'], options, 60));
+
+  /** Slow and simple: the first occurrence of a feature decides its place. */
+  function expectedVector(text: string) {
+    const { hashes, wordsEnd, end } = new NGramHasher(options).hash(text);
+    const known = [...tfIdf.table.hashes()];
+    const parts = [hashes.slice(0, wordsEnd), hashes.slice(wordsEnd, end)].map((part) => {
+      const counts = new Map<number, number>();
+      for (const hash of part) if (known.includes(hash)) counts.set(hash, (counts.get(hash) ?? 0) + 1);
+      const ids = [...counts.keys()].map((hash) => known.indexOf(hash));
+      const weighed = [...counts.values()].map(
+        (count, at) => (1 + Math.log(count)) * (tfIdf.weights[ids[at] ?? 0] ?? 0),
+      );
+      let squares = 0;
+      for (const value of weighed) squares += value * value;
+      const values = Float32Array.from(weighed).map((value) => value * (1 / Math.sqrt(squares)));
+      return { ids, values: [...values], found: [...counts.values()].reduce((sum, count) => sum + count, 0) };
+    });
+    const found = parts.reduce((sum, part) => sum + part.found, 0);
+    return {
+      ids: parts.flatMap(({ ids }) => ids),
+      values: parts.flatMap(({ values }) => values),
+      coverage: end === 0 ? 0 : found / end,
+    };
+  }
+
+  function expectExact(text: string) {
+    const { ids, values } = tfIdf.vector(text);
+    expect({ ids: [...ids], values: [...values], coverage: tfIdf.coverage }).toEqual(expectedVector(text));
+  }
+
+  it('is that of a count by hand, to the bit', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'd', ' ', 'z'), maxLength: 60 }), expectExact),
+    );
+  });
+
+  it('is that also of texts with more n-grams than are looked up at once', () => {
+    expectExact('a bb c zz ba '.repeat(1000));
+    expectExact('a b');
   });
 });
 

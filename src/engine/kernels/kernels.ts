@@ -97,11 +97,51 @@ export interface IdBags {
 
 export type Kernels = ReturnType<typeof loadKernels>;
 
-type View = Float32Array | Int32Array | Int16Array | Int8Array;
+/** Rows of signed bytes that {@link Kernels.byteRowSums} adds up; all views lie in one arena. */
+export interface ByteRows {
+  /** Its arena must have 3 more bytes after it. [rows, stride] */
+  readonly table: Int8Array;
+  readonly stride: number;
+  /** Of each row. [rows] */
+  readonly scales: Float32Array;
+  readonly bags: IdBags;
+  /** Of each entry of the bags; overwritten. */
+  readonly values: Float32Array;
+  /** The stride, rounded up to a multiple of 4, is their width. [bags, width] */
+  readonly sums: Float32Array;
+}
+
+/** A hash table; assembly/number-hashes.ts says what is in its slots. */
+export interface HashSlots {
+  readonly hashes: Int32Array;
+  /** A power of 2. */
+  readonly slots: Int32Array;
+  /** The mask of the numbers in the slots. */
+  readonly numbers: number;
+}
+
+/** What {@link Kernels.featureWeighing} reads and writes; all views lie in one arena. */
+export interface FeatureArrays {
+  readonly table: HashSlots;
+  /** Hashes to look up. */
+  readonly given: Int32Array;
+  /** Scratch. [given] */
+  readonly starts: Int32Array;
+  /** Zeros. [hashes] */
+  readonly counts: Int32Array;
+  /** [hashes] */
+  readonly weights: Float32Array;
+  /** With room for the ids of the text so far, and for all those given. */
+  readonly ids: Int32Array;
+  /** [ids] */
+  readonly values: Float32Array;
+}
+
+type View = Float32Array | Int32Array | Int16Array | Uint16Array | Int8Array;
 
 /** Kernels on views of one arena. Each throws a RangeError, and writes nothing, if views or lengths don't fit. */
 export function loadKernels(arena: Arena) {
-  const { exports } = new WebAssembly.Instance(compiledModule(), { env: { memory: arena.memory } });
+  const { exports } = new WebAssembly.Instance(compiledModule(), { env: { memory: arena.memory, log: Math.log } });
   const exported = (name: string) => {
     const kernel = exportedKernel(exports, name);
     return (...values: (number | View)[]): number =>
@@ -115,7 +155,10 @@ export function loadKernels(arena: Arena) {
   const zeroRows = exported('zeroRows');
   const dropoutMask = exported('dropoutMask');
   const svmPass = exported('svmPass');
-  const sumByteRows = exported('sumByteRows');
+  const numberHashes = exported('numberHashes');
+  const quantizeRows = exported('quantizeRows');
+  const findBags = exported('findBags');
+  const widenHalves = exported('widenHalves');
   const dotByteRows = exported('dotByteRows');
   const dotRows = exported('dotRows');
   const sumRows = exported('sumRows');
@@ -190,15 +233,75 @@ export function loadKernels(arena: Arena) {
       return svmPass(order, order.length, ...given, weights, outputs, slacks, alphas, scratch);
     },
 
-    /** sums[b, j] = Σ values[i] · table[ids[i], j] over bag b; width a multiple of 4. Ids are not checked. */
-    sumByteRows(table: Int8Array, { ids, starts }: IdBags, values: Float32Array, sums: Float32Array): void {
-      requireInside(arena, { table, ids, starts, values, sums });
-      const bags = starts.length - 1;
-      const entries = starts[bags] ?? 0;
-      if (entries > Math.min(ids.length, values.length)) {
-        throw new RangeError(`bags of ${entries} entries: there are fewer ids or values`);
-      }
-      sumByteRows(table, widthOfBags(bags, sums), ids, starts, bags, values, sums);
+    /**
+     * @returns what sets sums[b, j] = Σ values[i] · scales[ids[i]] · table[ids[i], j] for the first bags. Columns after
+     * the stride mean nothing; ids are not checked. Views are checked only once, as a sum takes less than that.
+     */
+    byteRowSums({ table, stride, scales, bags: { ids, starts }, values, sums }: ByteRows): (bags: number) => void {
+      requireInside(arena, { table, scales, ids, starts, values, sums });
+      requireLength(scales.length * stride, { table });
+      const width = Math.ceil(stride / 4) * 4;
+      const most = Math.min(starts.length - 1, Math.floor(sums.length / width));
+      const room = Math.min(ids.length, values.length);
+      const sumByteRows = exportedKernel(exports, 'sumByteRows');
+      return (bags) => {
+        const entries = starts[bags] ?? 0;
+        if (bags > most || entries > room) throw new RangeError(`${bags} bags of ${entries} entries: too many`);
+        const rows = [table.byteOffset, stride, width, scales.byteOffset] as const;
+        sumByteRows(...rows, ids.byteOffset, starts.byteOffset, bags, values.byteOffset, sums.byteOffset);
+      };
+    },
+
+    /**
+     * Fills a hash table, zero at first; assembly/number-hashes.ts says how.
+     * @param most steps of a hash, and `mean` of all: where one is exceeded, the rest is left out
+     * @returns how many different hashes have a slot
+     */
+    numberHashes({ hashes, slots, numbers }: HashSlots, { most, mean }: { most: number; mean: number }): number {
+      requireInside(arena, { hashes, slots });
+      return numberHashes(hashes, hashes.length, slots, slots.length - 1, numbers, most, mean);
+    },
+
+    /** Puts the numbers of the given hashes that a table has into the first bags, whose starts were those of the hashes. */
+    findBags({ hashes, slots, numbers }: HashSlots, given: Int32Array, { ids, starts }: IdBags, bags: number): void {
+      requireInside(arena, { hashes, slots, given, ids, starts });
+      const entries = starts[bags] ?? Number.POSITIVE_INFINITY;
+      if (entries > Math.min(given.length, ids.length)) throw new RangeError(`${bags} bags of ${entries}: too many`);
+      findBags(hashes, slots, slots.length - 1, numbers, given, starts, bags, ids);
+    },
+
+    /** Kernels on these views, which are checked only once: a call takes less than that. */
+    featureWeighing({ table, given, starts, counts, ids, weights, values }: FeatureArrays) {
+      const { hashes, slots, numbers } = table;
+      requireInside(arena, { hashes, slots, given, starts, counts, ids, weights, values });
+      requireLength(given.length, { starts });
+      requireLength(hashes.length, { counts, weights });
+      requireLength(ids.length, { values });
+      const countFeatures = exportedKernel(exports, 'countFeatures');
+      const weighFeatures = exportedKernel(exports, 'weighFeatures');
+      const search = [hashes.byteOffset, slots.byteOffset, slots.length - 1, numbers, given.byteOffset] as const;
+      return {
+        /** Counts the first `count` given hashes; appends new ids. @returns the new end of the ids */
+        count: (count: number, end: number): number => {
+          if (count > given.length || count > ids.length - end) throw new RangeError(`${count} hashes: too many`);
+          return countFeatures(...search, starts.byteOffset, count, counts.byteOffset, ids.byteOffset, end);
+        },
+        /** Sets the values of ids and their counts to 0. @returns the sum of the counts */
+        weigh: (first: number, end: number): number =>
+          weighFeatures(ids.byteOffset, first, end, counts.byteOffset, weights.byteOffset, values.byteOffset),
+      };
+    },
+
+    /** floats[i] = the float16 whose bits are halves[i]; a whole view of the arena. @returns whether all are finite */
+    widenHalves(halves: Uint16Array, floats: Float32Array): boolean {
+      requireInside(arena, { floats });
+      requireLength(floats.length, { halves });
+      // The kernel reads them from the second half of the floats' own memory, which the arena pads to whole vectors.
+      const padded = 4 * Math.ceil(floats.length / 4);
+      const copy = new Uint16Array(arena.memory.buffer, floats.byteOffset + 2 * padded, padded);
+      copy.set(halves);
+      copy.fill(0, halves.length);
+      return widenHalves(copy, halves.length, floats) === 1;
     },
 
     /** scores[i] = scales[i] · Σⱼ codes[i, j] · query[j]; sums must stay below 2³¹, width a multiple of 16. */
@@ -208,6 +311,18 @@ export function loadKernels(arena: Arena) {
       requireLength(scores.length, { scales });
       requireLength(scores.length * query.length, { codes });
       dotByteRows(codes, query.length, scores.length, scales, query, scores);
+    },
+
+    /**
+     * Each row as bytes with a scale, as `quantizeRow` does it; a multiple of 16 columns.
+     * @param most of the bytes. @returns the largest absolute value of all, or NaN
+     */
+    quantizeRows(table: Float32Array, codes: Int8Array, scales: Float32Array, most: number): number {
+      requireInside(arena, { table, codes, scales });
+      requireLength(table.length, { codes });
+      const width = scales.length === 0 ? 0 : table.length / scales.length;
+      requireWidth(width);
+      return quantizeRows(table, width, scales.length, most, codes, scales);
     },
 
     /** scores[i] = Σⱼ table[ids[i], j] · query[j]; width a multiple of 16. Ids are not checked. */

@@ -12,7 +12,7 @@ declare namespace WebAssembly {
   }
 
   class Instance {
-    constructor(module: Module, imports: Record<string, Record<string, Memory>>);
+    constructor(module: Module, imports: Record<string, Record<string, Memory | ((value: number) => number)>>);
     readonly exports: Readonly<Record<string, unknown>>;
   }
 }

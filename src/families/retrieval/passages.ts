@@ -73,7 +73,7 @@ export function decodePassages({ bytes, file }: ModelFile): readonly string[] {
 
 function parseJson(bytes: Uint8Array, file: string): unknown {
   try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'));
   } catch (cause) {
     throw new ModelFolderError(file, 'it is not JSON', { cause });
   }

@@ -63,6 +63,8 @@ export class VectorIndex {
   readonly #scores: Float32Array;
   readonly #arena: Arena;
   readonly #kernels: Kernels;
+  /** Of all elements, or NaN if one is. */
+  #largest = 0;
 
   private constructor(
     readonly size: number,
@@ -90,12 +92,13 @@ export class VectorIndex {
       throw new RangeError(`${vectors.length} elements are not a whole number of vectors of ${width}`);
     }
     const index = new VectorIndex(size, width);
-    for (let id = 0; id < size; id += 1) {
-      const vector = vectors.subarray(id * width, (id + 1) * width);
-      index.#vectors.set(vector, id * index.#stride);
-      const codes = index.#codes.subarray(id * index.#stride, (id + 1) * index.#stride);
-      index.#scales[id] = quantizeVector(vector, codes);
+    if (width === index.#stride) index.#vectors.set(vectors);
+    else {
+      for (let id = 0; id < size; id += 1) {
+        index.#vectors.set(vectors.subarray(id * width, (id + 1) * width), id * index.#stride);
+      }
     }
+    index.#largest = index.#kernels.quantizeRows(index.#vectors, index.#codes, index.#scales, LARGEST_CODE);
     return index;
   }
 
@@ -205,7 +208,7 @@ export class VectorIndex {
   /** @param file the name of the file, for errors. @throws ModelFolderError */
   static decode(bytes: Uint8Array, file: string): VectorIndex {
     const refusal = (reason: string) => new ModelFolderError(file, reason);
-    const vectors = decodeSafetensors(bytes, file).tensors.get('vectors');
+    const vectors = decodeSafetensors(bytes, file, { inPlace: true }).tensors.get('vectors');
     const [size, width, ...more] = vectors?.shape ?? [];
     if (vectors === undefined || size === undefined || width === undefined || more.length > 0) {
       throw refusal('a tensor "vectors" of the shape [passages, width] is missing');
@@ -215,10 +218,9 @@ export class VectorIndex {
     if (size * Math.ceil(width / DOT_STEP) * DOT_STEP > MAX_ELEMENTS) {
       throw refusal(`its ${size} vectors of ${width} elements take more than 4 GiB of memory`);
     }
-    if (!vectors.values.every((value) => Math.abs(value) <= LARGEST_ELEMENT)) {
-      throw refusal('one of its vectors is too large, or not a number');
-    }
-    return VectorIndex.fromVectors(vectors.values, width);
+    const index = VectorIndex.fromVectors(vectors.values, width);
+    if (!(index.#largest <= LARGEST_ELEMENT)) throw refusal('one of its vectors is too large, or not a number');
+    return index;
   }
 }
 

@@ -1,8 +1,18 @@
 import { ModelFolderError } from '../../contract/index.js';
-import { decodeSafetensors, roundedToFloat16 } from '../../models/index.js';
+import type { IdBags } from '../../engine/index.js';
+import { roundedToFloat16 } from '../../models/index.js';
 import { runToEnd } from '../../system/index.js';
-import { ByteTable, type ByteWeights, decodeWeights, encodeWeights, quantizeWeights } from '../expert-file.js';
-import { HashTable, largestIds } from '../hash-table.js';
+import {
+  ByteTable,
+  type ByteWeights,
+  decodeWeights,
+  ExpertMemory,
+  encodeWeights,
+  moderateFloats,
+  quantizeWeights,
+  readExpertFile,
+} from '../expert-file.js';
+import { HashTable, hashTableCounts, largestIds } from '../hash-table.js';
 import type { TagTransitions } from './tag-lattice.js';
 import { type HashedFeatures, MAX_FEATURES_A_WORD, MAX_KEPT_WORDS, WordFeatureHasher } from './word-features.js';
 
@@ -16,19 +26,32 @@ interface FeatureWeights {
 
 /** A linear-chain CRF; its weights are bytes, in memory as in the file. */
 export class CrfExpert {
-  readonly #features: HashTable;
   readonly #hasher = new WordFeatureHasher();
+  readonly #memory: ExpertMemory;
+  readonly #index: HashTable;
+  readonly #given: Int32Array;
   readonly #table: ByteTable;
-  readonly #stored: ByteWeights;
+  /** The features of some words to add up next. */
+  readonly #bags: IdBags;
+  readonly #values: Float32Array;
 
   private constructor(
     stored: ByteWeights,
     readonly transitions: TagTransitions,
   ) {
-    this.#stored = stored;
-    const limits = { bags: WORDS_AT_ONCE, ids: WORDS_AT_ONCE * MAX_FEATURES_A_WORD };
-    this.#table = new ByteTable(stored.bytes, this.tags, limits);
-    this.#features = HashTable.of(stored.hashes);
+    const { hashes } = stored;
+    const memory = new ExpertMemory([
+      ...hashTableCounts(hashes.length),
+      ...ByteTable.counts(hashes.length, this.tags, WORDS_AT_ONCE),
+      ...[FEATURES_AT_ONCE, FEATURES_AT_ONCE, FEATURES_AT_ONCE, WORDS_AT_ONCE + 1],
+    ]);
+    const { arena } = memory;
+    this.#memory = memory;
+    this.#index = HashTable.of(hashes, arena, memory.kernels);
+    this.#given = arena.int32(FEATURES_AT_ONCE);
+    this.#bags = { ids: arena.int32(FEATURES_AT_ONCE), starts: arena.int32(WORDS_AT_ONCE + 1) };
+    this.#values = arena.float32(FEATURES_AT_ONCE);
+    this.#table = new ByteTable(memory, stored, this.tags, { bags: this.#bags, values: this.#values });
   }
 
   /** @param maxBytes rough limit of the file: features whose largest weight is smallest are left out. */
@@ -76,42 +99,39 @@ export class CrfExpert {
   }
 
   #fillBags({ hashes, starts }: HashedFeatures, count: number): void {
-    const { bags, values } = this.#table;
-    const { scales } = this.#stored;
-    let end = 0;
-    for (let word = 0; word < count; word += 1) {
-      end = this.#features.findAll(hashes, starts[word] ?? 0, starts[word + 1] ?? 0, bags.ids, end);
-      bags.starts[word + 1] = end;
-    }
-    for (let at = 0; at < end; at += 1) values[at] = scales[bags.ids[at] ?? 0] ?? 0;
+    const bags = this.#bags;
+    this.#given.set(hashes.subarray(0, starts[count]));
+    bags.starts.set(starts);
+    this.#memory.kernels.findBags(this.#index.slots, this.#given, bags, count);
+    this.#values.fill(1, 0, bags.starts[count]);
   }
 
   encode(): Uint8Array {
     const { tags } = this;
     const { start, between } = this.transitions;
-    const { scales } = this.#stored;
+    const { scales, bytes } = this.#table;
     const others = {
       scales: { shape: [scales.length], values: scales },
       start: { shape: [tags], values: start },
       between: { shape: [tags, tags], values: between },
     };
-    return encodeWeights(this.#stored, others, { features: FEATURES_VERSION });
+    return encodeWeights({ hashes: this.#index.hashes(), bytes }, others, { features: FEATURES_VERSION });
   }
 
   /** @param file named in errors. @throws ModelFolderError */
   static decode(bytes: Uint8Array, file: string): CrfExpert {
     const refused = (reason: string) => new ModelFolderError(file, reason);
-    const content = decodeSafetensors(bytes, file);
+    const content = readExpertFile(bytes, file);
     const version = content.metadata.features;
     if (version !== FEATURES_VERSION) {
       throw refused(`its features entry is ${version}; this version reads ${FEATURES_VERSION}`);
     }
-    const { weights, perOutput: start, other: between } = decodeWeights(content, 'start', 'between', file);
+    const { weights, perOutput: start, other } = decodeWeights(content, 'start', 'between', file);
     if (start.length === 0) throw refused('it has no tags');
+    const between = moderateFloats(other, 'between', file);
     if (between.length !== start.length ** 2) throw refused(`its between doesn't fit its ${start.length} tags`);
     const expert = new CrfExpert(weights, { start, between });
-    const features = weights.hashes.length;
-    if (expert.#features.size !== features) throw refused('a hash occurs twice, or too many of them share a place');
+    expert.#memory.requireSound(expert.#index, weights.hashes, file);
     return expert;
   }
 }
@@ -121,6 +141,7 @@ const FEATURES_VERSION = '1';
 
 /** A text with more words takes several calls of the kernel. */
 const WORDS_AT_ONCE = 64;
+const FEATURES_AT_ONCE = WORDS_AT_ONCE * MAX_FEATURES_A_WORD;
 const WORDS_A_STEP = 16 * WORDS_AT_ONCE;
 
 /** A hash, a scale in float16 and a byte for each tag. */

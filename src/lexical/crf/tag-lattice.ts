@@ -17,6 +17,8 @@ export class TagLattice {
   readonly #forward: Float64Array;
   /** Over the paths from each tag to the end, its own emission included. [words, tags] */
   #onward: Float64Array | undefined;
+  /** Where its sums start. */
+  #onwardFrom: number;
   readonly #emissions: Float32Array;
   readonly #transitions: TagTransitions;
 
@@ -27,6 +29,7 @@ export class TagLattice {
     matrix = new LogMatrix(transitions.between, transitions.start.length),
   ) {
     this.#emissions = emissions;
+    this.#onwardFrom = emissions.length;
     this.#transitions = transitions;
     this.#tags = transitions.start.length;
     this.#words = emissions.length / this.#tags;
@@ -79,7 +82,7 @@ export class TagLattice {
   /** Over the paths from `word` to the end that follow `previous`. */
   #logOfRest(previous: number, word: number, notAfter: readonly number[]): number {
     if (word >= this.#words) return 0;
-    const onward = this.#sumOnward().subarray(word * this.#tags, (word + 1) * this.#tags);
+    const onward = this.#sumOnward(word).subarray(word * this.#tags, (word + 1) * this.#tags);
     const following = this.#transitions.between.subarray(previous * this.#tags, (previous + 1) * this.#tags);
     return logSumExp(
       onward.map((log, tag) => (notAfter.includes(tag) ? Number.NEGATIVE_INFINITY : log + (following[tag] ?? 0))),
@@ -97,15 +100,16 @@ export class TagLattice {
     return logs;
   }
 
-  #sumOnward(): Float64Array {
-    if (this.#onward) return this.#onward;
+  /** @param first word to have sums for; those before it may have none. */
+  #sumOnward(first = 0): Float64Array {
     const tags = this.#tags;
-    const logs = new Float64Array(this.#emissions.length);
-    for (let at = logs.length - tags; at >= 0; at -= tags) {
+    this.#onward ??= new Float64Array(this.#emissions.length);
+    const logs = this.#onward;
+    for (; this.#onwardFrom > first * tags; this.#onwardFrom -= tags) {
+      const at = this.#onwardFrom - tags;
       if (at + tags < logs.length) this.#matrix.multiplyRight({ logs, at: at + tags }, { logs, at });
       this.#addEmissions(logs, at);
     }
-    this.#onward = logs;
     return logs;
   }
 

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { runToEnd } from '../../system/index.js';
-import { combineHash, rememberedByCodePoint } from '../hash-table.js';
+import { ascii, combineHash, rememberedByCodePoint } from '../hash-table.js';
 
 /** Letters that are neither upper nor lower case are classed by script. */
-const CharacterClass = {
+export const CharacterClass = {
   upper: 1,
   lower: 2,
   digit: 3,
@@ -18,7 +18,7 @@ const CharacterClass = {
 } as const;
 
 /** The first pattern that matches decides. */
-const patterns: readonly (readonly [RegExp, number])[] = [
+export const patterns: readonly (readonly [RegExp, number])[] = [
   [/[\p{Lu}\p{Lt}]/u, CharacterClass.upper],
   [/\p{Ll}/u, CharacterClass.lower],
   [/\p{N}/u, CharacterClass.digit],
@@ -31,8 +31,15 @@ const patterns: readonly (readonly [RegExp, number])[] = [
   [/\p{S}/u, CharacterClass.symbol],
 ];
 
-const characterClass = rememberedByCodePoint(
+export const characterClass = rememberedByCodePoint(
   (character) => patterns.find(([pattern]) => pattern.test(character))?.[1] ?? CharacterClass.other,
+  {
+    [CharacterClass.upper]: ascii.upper,
+    [CharacterClass.lower]: ascii.lower,
+    [CharacterClass.digit]: ascii.digits,
+    [CharacterClass.punctuation]: ascii.punctuation,
+    [CharacterClass.symbol]: ascii.symbols,
+  },
 );
 
 /** Columns of 32-bit hashes; 0 if the word has none. */
@@ -62,37 +69,63 @@ interface WordTraits {
   readonly capitalised: boolean;
 }
 
+/** Enough for nearly all words; a longer buffer is released at the next word. */
+const KEPT_CODE_POINTS = 256;
+/** The code points of a word. */
+let codePoints = new Int32Array(KEPT_CODE_POINTS);
+
+/** @returns how many. */
+function readCodePoints(text: string): number {
+  if (text.length > codePoints.length || codePoints.length > KEPT_CODE_POINTS) {
+    codePoints = new Int32Array(Math.max(KEPT_CODE_POINTS, text.length));
+  }
+  let length = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const codePoint = text.codePointAt(at) ?? 0;
+    if (codePoint > 0xffff) at += 1;
+    codePoints[length] = codePoint;
+    length += 1;
+  }
+  return length;
+}
+
 /** Affixes are those of the lower-cased word, in code points; a short word is its own affix. */
-function wordTraits(word: string): WordTraits {
+export function wordTraits(word: string): WordTraits {
   const traits = new Int32Array(TRAITS);
-  const lower = codePointsOf(word.toLowerCase());
-  traits[Trait.word] = hashAll(codePointsOf(word));
-  traits[Trait.lower] = hashAll(lower);
-  const classes = codePointsOf(word).map(characterClass);
-  traits[Trait.shape] = hashAll(classes);
-  traits[Trait.foldedShape] = hashAll(classes.filter((kind, at) => kind !== classes[at - 1]));
-  traits[Trait.classes] = combineHash(
-    SEED,
-    classes.reduce((set, kind) => set | (1 << kind), 0),
-  );
-  const longest = Math.min(LONGEST_AFFIX, lower.length);
+  const length = readCodePoints(word);
+  let hash = SEED;
+  let shape = SEED;
+  let foldedShape = SEED;
+  let classes = 0;
+  let previous = 0;
+  for (let at = 0; at < length; at += 1) {
+    const codePoint = codePoints[at] ?? 0;
+    const kind = characterClass(codePoint);
+    hash = combineHash(hash, codePoint);
+    shape = combineHash(shape, kind);
+    if (kind !== previous) foldedShape = combineHash(foldedShape, kind);
+    classes |= 1 << kind;
+    previous = kind;
+  }
+  const capitalised = length > 0 && characterClass(codePoints[0] ?? 0) === CharacterClass.upper;
+  traits[Trait.word] = hash;
+  traits[Trait.shape] = shape;
+  traits[Trait.foldedShape] = foldedShape;
+  traits[Trait.classes] = combineHash(SEED, classes);
+  const lowerLength = readCodePoints(word.toLowerCase());
+  let lower = SEED;
+  for (let at = 0; at < lowerLength; at += 1) lower = combineHash(lower, codePoints[at] ?? 0);
+  traits[Trait.lower] = lower;
+  const longest = Math.min(LONGEST_AFFIX, lowerLength);
   let prefix = SEED;
   let suffix = SEED;
-  for (let length = 1; length <= longest; length += 1) {
-    prefix = combineHash(prefix, lower[length - 1] ?? 0);
-    suffix = combineHash(suffix, lower[lower.length - length] ?? 0);
-    traits[Trait.prefix1 + length - 1] = prefix;
-    traits[Trait.suffix1 + length - 1] = suffix;
+  for (let affix = 1; affix <= longest; affix += 1) {
+    prefix = combineHash(prefix, codePoints[affix - 1] ?? 0);
+    suffix = combineHash(suffix, codePoints[lowerLength - affix] ?? 0);
+    traits[Trait.prefix1 + affix - 1] = prefix;
+    traits[Trait.suffix1 + affix - 1] = suffix;
   }
-  return { traits, capitalised: classes[0] === CharacterClass.upper };
-}
-
-function codePointsOf(text: string): number[] {
-  return Array.from(text, (character) => character.codePointAt(0) ?? 0);
-}
-
-function hashAll(values: readonly number[]): number {
-  return values.reduce(combineHash, SEED);
+  return { traits, capitalised };
 }
 
 /** The columns after {@link Trait}. */

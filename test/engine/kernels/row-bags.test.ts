@@ -67,69 +67,91 @@ describe('sumRows', () => {
   });
 });
 
-describe('sumByteRows', () => {
+describe('byteRowSums', () => {
   const byteProblem = fc
     .record({
-      width: fc.constantFrom(4, 8, 16, 20, 32),
+      stride: fc.constantFrom(1, 2, 3, 4, 7, 8, 11, 16, 18, 20, 27, 32),
       bags: fc.array(fc.array(fc.nat({ max: ROWS - 1 }), { maxLength: 7 }), { minLength: 1, maxLength: 5 }),
     })
-    .chain(({ width, bags }) => {
+    .chain(({ stride, bags }) => {
       const entries = bags.flat().length;
+      // Halves of small whole numbers are added without rounding, whatever the order.
+      const halves = (count: number) =>
+        fc.array(
+          fc.integer({ min: -9, max: 9 }).map((value) => value / 2),
+          { minLength: count, maxLength: count },
+        );
       return fc.record({
-        width: fc.constant(width),
+        stride: fc.constant(stride),
         bags: fc.constant(bags),
         bytes: fc.array(fc.integer({ min: -128, max: 127 }), {
-          minLength: ROWS * width,
-          maxLength: ROWS * width,
+          minLength: ROWS * stride,
+          maxLength: ROWS * stride,
         }),
-        // Halves of small whole numbers are added without rounding, whatever the order.
-        values: fc.array(
-          fc.integer({ min: -9, max: 9 }).map((value) => value / 2),
-          {
-            minLength: entries,
-            maxLength: entries,
-          },
-        ),
+        scales: halves(ROWS),
+        values: halves(entries),
       });
     });
 
-  it('adds up the rows of bytes of each bag, each times its value', () => {
+  function rowsOf({ stride, bags, bytes, scales, values }: ByteProblem) {
+    const arena = new Arena(1 << 16);
+    const width = Math.ceil(stride / 4) * 4;
+    const rows = {
+      table: arena.int8(bytes.length),
+      stride,
+      scales: arena.float32(ROWS),
+      bags: { ids: arena.int32(values.length), starts: arena.int32(bags.length + 1) },
+      values: arena.float32(values.length),
+      sums: arena.float32(bags.length * width + 1).fill(7),
+    };
+    rows.table.set(bytes);
+    rows.scales.set(scales);
+    rows.bags.ids.set(bags.flat());
+    for (const [index, bag] of bags.entries()) {
+      rows.bags.starts[index + 1] = (rows.bags.starts[index] ?? 0) + bag.length;
+    }
+    rows.values.set(values);
+    return { arena, width, rows };
+  }
+
+  it('adds up the rows of bytes of each bag, each times its value and its scale', () => {
     fc.assert(
-      fc.property(byteProblem, ({ width, bags, bytes, values }) => {
-        const arena = new Arena(1 << 16);
-        const table = arena.int8(bytes.length);
-        table.set(bytes);
-        const ids = arena.int32(values.length);
-        ids.set(bags.flat());
-        const starts = arena.int32(bags.length + 1);
-        for (const [index, bag] of bags.entries()) starts[index + 1] = (starts[index] ?? 0) + bag.length;
-        const factors = arena.float32(values.length);
-        factors.set(values);
-        const sums = arena.float32(bags.length * width + 1).fill(7);
-        loadKernels(arena).sumByteRows(table, { ids, starts }, factors, sums.subarray(0, bags.length * width));
+      fc.property(byteProblem, (given) => {
+        const { stride, bags, bytes, scales, values } = given;
+        const { arena, width, rows } = rowsOf(given);
+        loadKernels(arena).byteRowSums(rows)(bags.length);
+        const { starts } = rows.bags;
         const expected = bags.flatMap((bag, index) =>
-          Array.from({ length: width }, (_, column) =>
-            bag.reduce(
-              (sum, id, at) => sum + (values[(starts[index] ?? 0) + at] ?? 0) * (bytes[id * width + column] ?? 0),
-              0,
-            ),
+          Array.from({ length: stride }, (_, column) =>
+            bag.reduce((sum, id, at) => {
+              const value = values[(starts[index] ?? 0) + at] ?? 0;
+              return sum + value * (scales[id] ?? 0) * (bytes[id * stride + column] ?? 0);
+            }, 0),
           ),
         );
-        expect([...sums].map((sum) => sum + 0)).toEqual([...expected.map((sum) => sum + 0), 7]);
+        const sums = bags.flatMap((_, bag) => [...rows.sums.subarray(bag * width, bag * width + stride)]);
+        expect(sums.map((sum) => sum + 0)).toEqual(expected.map((sum) => sum + 0));
+        expect(rows.sums.at(-1)).toBe(7);
       }),
     );
   });
 
   it('refuses bags with more entries than there are values', () => {
-    const arena = new Arena(1 << 16);
-    const starts = arena.int32(2);
-    starts[1] = 3;
-    const bags = { ids: arena.int32(3), starts };
-    expect(() => loadKernels(arena).sumByteRows(arena.int8(4), bags, arena.float32(2), arena.float32(4))).toThrow(
-      'bags of 3 entries',
-    );
+    const { arena, rows } = rowsOf({ stride: 4, bags: [[0, 1]], bytes: Array(24).fill(1), scales: [], values: [1, 1] });
+    rows.bags.starts[1] = 3;
+    expect(() => loadKernels(arena).byteRowSums(rows)(1)).toThrow('1 bags of 3 entries');
+    rows.bags.starts[1] = 2;
+    expect(() => loadKernels(arena).byteRowSums(rows)(2)).toThrow('too many');
   });
 });
+
+interface ByteProblem {
+  readonly stride: number;
+  readonly bags: readonly (readonly number[])[];
+  readonly bytes: readonly number[];
+  readonly scales: readonly number[];
+  readonly values: readonly number[];
+}
 
 describe('adaGradRows', () => {
   it('takes the step of each bag on each of its rows, one after the other', () => {

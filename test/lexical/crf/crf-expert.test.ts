@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { CharacterClass, characterClass, patterns } from '../../../src/lexical/crf/word-features.js';
 import {
   CrfExpert,
   type CrfTrainingOptions,
@@ -112,6 +113,16 @@ describe('the CRF expert', () => {
     const running = train(places(5), { signal: controller.signal, passes: 1e6 });
     setImmediate(() => controller.abort());
     await failureOf('aborted', () => running);
+  });
+});
+
+describe('the classes of ASCII characters', () => {
+  it('are those of the patterns of Unicode', () => {
+    for (let code = 0; code < 128; code += 1) {
+      const character = String.fromCharCode(code);
+      const expected = patterns.find(([pattern]) => pattern.test(character))?.[1] ?? CharacterClass.other;
+      expect(characterClass(code), character).toBe(expected);
+    }
   });
 });
 

@@ -1,30 +1,37 @@
 import { F32, VECTOR } from './lanes';
 
 /**
- * sums[b, j] = Σ values[i] · table[ids[i], j] over i in [starts[b], starts[b + 1]), over a table of signed bytes.
- * Shapes: ids, values [entries]; starts [bags + 1]; table [rows, width] with width a multiple of 4; sums [bags, width].
+ * sums[b, j] = Σ values[i] · scales[ids[i]] · table[ids[i], j] over i in [starts[b], starts[b + 1]), over a table of
+ * signed bytes. Shapes: ids, values [entries]; starts [bags + 1]; table [rows, stride]; scales [rows]; sums [bags, width],
+ * width being the stride rounded up to a multiple of 4. What is in the columns after the stride means nothing; there
+ * must be 3 bytes after the table. Multiplies the values by their scales in place.
  */
 export function sumByteRows(
   table: usize,
-  width: i32,
+  stride: usize,
+  width: usize,
+  scales: usize,
   ids: usize,
   starts: usize,
   bags: i32,
   values: usize,
   sums: usize,
 ): void {
-  const rowBytes = <usize>width;
   for (let bag = 0; bag < bags; bag++) {
     const first = <usize>load<u32>(starts + <usize>bag * F32) * F32;
     const end = <usize>load<u32>(starts + <usize>bag * F32, F32) * F32;
+    for (let at = first; at < end; at += F32) {
+      const scale = load<f32>(scales + <usize>load<u32>(ids + at) * F32);
+      store<f32>(values + at, load<f32>(values + at) * scale);
+    }
     let column: usize = 0;
-    for (; column + VECTOR <= rowBytes; column += VECTOR) {
+    for (; column + VECTOR <= width; column += VECTOR) {
       let a = f32x4.splat(0);
       let b = f32x4.splat(0);
       let c = f32x4.splat(0);
       let d = f32x4.splat(0);
       for (let at = first; at < end; at += F32) {
-        const bytes = v128.load(table + <usize>load<u32>(ids + at) * rowBytes + column);
+        const bytes = v128.load(table + <usize>load<u32>(ids + at) * stride + column);
         const value = v128.load32_splat(values + at);
         const low = i16x8.extend_low_i8x16_s(bytes);
         const high = i16x8.extend_high_i8x16_s(bytes);
@@ -39,10 +46,23 @@ export function sumByteRows(
       v128.store(sums, d, 3 * VECTOR);
       sums += 4 * VECTOR;
     }
-    for (; column < rowBytes; column += 4) {
+    for (; column + 8 <= width; column += 8) {
+      let a = f32x4.splat(0);
+      let b = f32x4.splat(0);
+      for (let at = first; at < end; at += F32) {
+        const integers = v128.load8x8_s(table + <usize>load<u32>(ids + at) * stride + column);
+        const value = v128.load32_splat(values + at);
+        a = f32x4.add(a, f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(integers)), value));
+        b = f32x4.add(b, f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_s(integers)), value));
+      }
+      v128.store(sums, a);
+      v128.store(sums, b, VECTOR);
+      sums += 2 * VECTOR;
+    }
+    for (; column < width; column += 4) {
       let sum = f32x4.splat(0);
       for (let at = first; at < end; at += F32) {
-        const bytes = v128.load32_zero(table + <usize>load<u32>(ids + at) * rowBytes + column);
+        const bytes = v128.load32_zero(table + <usize>load<u32>(ids + at) * stride + column);
         const integers = i32x4.extend_low_i16x8_s(i16x8.extend_low_i8x16_s(bytes));
         sum = f32x4.add(sum, f32x4.mul(f32x4.convert_i32x4_s(integers), v128.load32_splat(values + at)));
       }
