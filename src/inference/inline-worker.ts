@@ -113,7 +113,8 @@ export class InlineWorker implements InferenceWorker {
     try {
       const slice = await work.advance(SLICE_MS);
       isUnfinished = slice.isUnfinished && !work.isCancelled;
-      return { ...slice, isUnfinished, deviceUse: loaded.model.deviceUse };
+      const { device = 'cpu' } = this.#options;
+      return { ...slice, isUnfinished, ...(device !== 'cpu' && { deviceUse: loaded.model.deviceUse }) };
     } finally {
       this.#running = undefined;
       if (!isUnfinished) this.#end(id);

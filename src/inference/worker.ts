@@ -34,6 +34,7 @@ export interface BatchAnswer {
   readonly isUnfinished: boolean;
   /** Approximate memory of the model in bytes, if this call loaded it. */
   readonly loadedBytes?: number | undefined;
+  /** Default: the CPU. */
   readonly deviceUse?: DeviceUse;
 }
 

@@ -42,8 +42,12 @@ export function classificationResult(
   trust = 1,
 ): InferenceResult {
   const probabilities = labelProbabilities(logits, { link, labels: labels.length, trust });
-  const order = labels.map((_, id) => id).sort((a, b) => (probabilities[b] ?? 0) - (probabilities[a] ?? 0));
-  return { labels: order.map((id) => labels[id] ?? ''), scores: order.map((id) => probabilities[id] ?? 0) };
+  const result: InferenceResult = { labels: [], scores: [] };
+  for (const id of [...labels.keys()].sort((a, b) => (probabilities[b] ?? 0) - (probabilities[a] ?? 0))) {
+    result.labels.push(labels[id] ?? '');
+    result.scores.push(probabilities[id] ?? 0);
+  }
+  return result;
 }
 
 export const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit));
@@ -74,7 +78,11 @@ interface Trust {
 export function heldBack(probabilities: Float64Array, { trust, independent }: Trust): Float64Array {
   if (trust === 1) return probabilities;
   const prior = independent ? 0.5 : 1 / probabilities.length;
-  return probabilities.map((each) => (independent && each <= prior ? each : prior + trust * (each - prior)));
+  const drawn = new Float64Array(probabilities.length);
+  for (const [at, each] of probabilities.entries()) {
+    drawn[at] = independent && each <= prior ? each : prior + trust * (each - prior);
+  }
+  return drawn;
 }
 
 export interface AnsweredRow {
