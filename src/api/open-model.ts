@@ -25,8 +25,8 @@ import {
   isQueries,
   type OpenOptions,
   type Queries,
-  queryResponse,
   requestOptions,
+  resultOf,
   type ServiceOptions,
   type StreamOptions,
   serviceFor,
@@ -157,8 +157,8 @@ export class OpenModel implements Model {
     if (this.#closing) return errAsync(new ClosedError('model'));
     return toResult(`asking model ${this.name}`, options.signal, async () => {
       const texts = [validate(querySchema, text, ['query'])];
-      const { data } = queryResponse(await this.#service.predict(this.directory, texts, requestOptions(options)));
-      return toAnswer(data, this.#reading);
+      const predictions = await this.#service.predict(this.directory, texts, requestOptions(options));
+      return toAnswer(resultOf(predictions), this.#reading);
     });
   }
 

@@ -103,10 +103,14 @@ async function untilAborted<Value>(operation: string, signal: AbortSignal, work:
   }
 }
 
-export function queryResponse({ results, ...rest }: Predictions): InferenceResponse<JudgedResult> {
-  const [result] = results;
+export function queryResponse(predictions: Predictions): InferenceResponse<JudgedResult> {
+  return { data: resultOf(predictions), metadata: metadataOf(predictions) };
+}
+
+/** The result of the only text. */
+export function resultOf({ results: [result] }: Predictions): JudgedResult {
   if (result === undefined) throw new InternalError('the model gave no result');
-  return { data: result, metadata: metadataOf(rest) };
+  return result;
 }
 
 export function explanationResponse({ results, ...rest }: Predictions): InferenceResponse<Explanation> {

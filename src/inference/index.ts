@@ -6,6 +6,7 @@ export {
   explanationResponse,
   queryResponse,
   requestOptions,
+  resultOf,
   type StreamOptions,
   toResult,
 } from './calls.js';

@@ -45,7 +45,8 @@ export function assemble(
 ): Encoding {
   const [first, second] = texts;
   const lengths = [first.length, second?.length ?? 0] as const;
-  const added = template.reduce((count, { kind }) => count + (kind === 'special' ? 1 : 0), 0);
+  let added = 0;
+  for (const { kind } of template) if (kind === 'special') added += 1;
   if (!(maxLength >= added)) {
     throw new RangeError(`maxLength is ${maxLength}; the special tokens alone need ${added}`);
   }

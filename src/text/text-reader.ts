@@ -62,7 +62,9 @@ export class TextReader {
   }
 
   windowsOf(text: string, row: number): TextWindow[] {
-    return this.#windows(text).map((encoding) => ({ row, encoding }));
+    const windows: TextWindow[] = [];
+    for (const encoding of this.#windows(text)) windows.push({ row, encoding });
+    return windows;
   }
 
   #windows(text: string): Encoding[] {
