@@ -58,6 +58,55 @@ const lateRooms = {
   },
 };
 
+/** What runs a classifier, in a thread of its own or in the caller's. */
+const ANSWER = [
+  'src/inference/inline-worker.ts',
+  'src/inference/inference-worker.ts',
+  'src/inference/model-size.ts',
+  'src/families/classification/decoder.ts',
+];
+
+/**
+ * Files that a process loads together are one file: to find and read one takes as long as to compile 15 kB. Each has what
+ * its `sources` need, but for what an earlier file has. `base` is only what `sources` and any of `sharedWith` need, so that
+ * an entry doesn't load all of `index` for the errors.
+ */
+const TOGETHER = [
+  {
+    name: 'base',
+    sources: ['src/index.ts'],
+    sharedWith: ['src/orchard.ts', 'src/graph.ts', 'src/testing.ts', ...ANSWER],
+  },
+  { name: 'core', sources: ['src/index.ts'] },
+  { name: 'graph', sources: ANSWER, sharedWith: ['src/graph.ts'] },
+  { name: 'answer', sources: ANSWER },
+  { name: 'entities', sources: ['src/families/entities/decoder.ts'] },
+  { name: 'retrieval', sources: ['src/families/retrieval/decoder.ts'] },
+];
+
+/** The groups of {@link TOGETHER}, for chunks that were made without them. */
+function groupsOf(chunks) {
+  const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
+  // They run when they are loaded.
+  const own = new Set(chunks.flatMap(({ isEntry, facadeModuleId }) => (isEntry ? [facadeModuleId] : [])));
+  const neededBy = (sources) => {
+    const found = new Set();
+    const visit = (chunk) => {
+      if (chunk === undefined || found.has(chunk)) return;
+      found.add(chunk);
+      for (const name of chunk.imports) visit(byName.get(name));
+    };
+    for (const source of sources) visit(chunks.find(({ facadeModuleId }) => facadeModuleId === join(root, source)));
+    return new Set([...found].flatMap(({ moduleIds }) => moduleIds));
+  };
+  return TOGETHER.map(({ name, sources, sharedWith }, index) => {
+    const needed = neededBy(sources);
+    const shared = sharedWith && neededBy(sharedWith);
+    const test = (id) => needed.has(id) && !own.has(id) && (shared === undefined || shared.has(id));
+    return { name, test, priority: TOGETHER.length - index };
+  });
+}
+
 /** Bundles some entries. @returns the files that were written. */
 async function bundle(input, options) {
   const build = await rolldown({
@@ -66,16 +115,19 @@ async function bundle(input, options) {
     external: [/^node:/, ...external],
     plugins: [lateRooms],
     platform: 'node',
+    preserveEntrySignatures: 'allow-extension',
     // Rewrites `await using`, which Node knows from release 24 on.
     transform: { target: 'node20' },
     // jsonc-parser's other form loads its parts in a way that bundlers of applications lose.
     resolve: { mainFields: ['module', 'main'] },
   });
+  const apart = options.codeSplitting ?? groupsOf((await build.generate({ format: 'esm' })).output);
   const { output } = await build.write({
     dir: dist,
     format: 'esm',
     // For tests and debuggers in a clone; the package leaves the maps out, so no file names one.
     sourcemap: 'hidden',
+    codeSplitting: apart && { groups: apart, includeDependenciesRecursively: false },
     ...options,
   });
   await build.close();
