@@ -25,24 +25,32 @@ import type * as z from 'zod';
 
 /** The process id, its start in kernel ticks (Linux only), its machine, and a UUID. */
 const OWNED = /^(\d+)\.(\d*)\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
-/** When this process started; tells it from a later process with the same id. */
-const STARTED = linuxStatus(process.pid)?.started ?? '';
+
+/** When this process started, which tells it from a later one with the same id, and where: see {@link hostId}. */
+let own: { readonly started: string; readonly host: string } | undefined;
+
+function ownProcess() {
+  own ??= { started: linuxStatus(process.pid)?.started ?? '', host: hostId() };
+  return own;
+}
+
 /** The machine and, on Linux, the process id namespace (so the container) and the boot in which ids are valid. */
-const HOST = createHash('sha256')
-  .update(`${hostname()} ${pidNamespace()} ${bootId()}`.trim())
-  .digest('hex')
-  .slice(0, 16);
+function hostId(): string {
+  const place = `${hostname()} ${pidNamespace()} ${bootId()}`.trim();
+  return createHash('sha256').update(place).digest('hex').slice(0, 16);
+}
 
 /** A name that says which process uses it, so that another one can tell when it is no longer needed. */
 export function ownedName(): string {
-  return `${process.pid}.${STARTED}.${HOST}.${randomUUID()}`;
+  const { started, host } = ownProcess();
+  return `${process.pid}.${started}.${host}.${randomUUID()}`;
 }
 
 /** The state of the process that made a name; undefined if {@link ownedName} made no such name. */
 export function ownerOf(name: string): 'living' | 'ended' | 'elsewhere' | undefined {
   const [, pid, started = '', host] = OWNED.exec(name) ?? [];
   if (pid === undefined) return undefined;
-  if (host !== HOST) return 'elsewhere';
+  if (host !== ownProcess().host) return 'elsewhere';
   return hasEnded(Number(pid), started) ? 'ended' : 'living';
 }
 

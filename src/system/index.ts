@@ -74,7 +74,8 @@ export {
   type RetryOptions,
   requirePublicHost,
 } from './network.js';
-export { quantizeRow, Random, type Scored, scoreBelowTop, topScores } from './numbers.js';
+export { quantizeRow, type Scored, scoreBelowTop, topScores } from './number-arrays.js';
+export { Random } from './numbers.js';
 export {
   filterWithPauses,
   isPauseDue,
