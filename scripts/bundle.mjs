@@ -58,6 +58,27 @@ const lateRooms = {
   },
 };
 
+/** Functions of Node's modules that a first answer needs none of, and that take milliseconds to load. */
+const LATE_FUNCTIONS = {
+  'node:crypto': ['createHash', 'randomBytes', 'randomUUID', 'timingSafeEqual'],
+  'node:child_process': ['fork'],
+};
+
+/** Loads a module of Node when one of its functions is called. */
+const lateFunctions = {
+  name: 'late-functions',
+  resolveId(source, _importer, { kind }) {
+    if (LATE_FUNCTIONS[source] === undefined) return undefined;
+    return kind === 'import-statement' ? `late-${source}` : { id: source, external: true };
+  },
+  load(id) {
+    const module = id.replace(/^late-/, '');
+    return LATE_FUNCTIONS[module]
+      ?.map((name) => `export const ${name} = (...given) => process.getBuiltinModule('${module}').${name}(...given);`)
+      .join('\n');
+  },
+};
+
 /** What runs a classifier, in a thread of its own or in the caller's. */
 const ANSWER = [
   'src/inference/inline-worker.ts',
@@ -112,8 +133,8 @@ async function bundle(input, options) {
   const build = await rolldown({
     cwd: root,
     input,
-    external: [/^node:/, ...external],
-    plugins: [lateRooms],
+    external: [/^node:(?!crypto$|child_process$)/, ...external],
+    plugins: [lateFunctions, lateRooms],
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
     // Rewrites `await using`, which Node knows from release 24 on.
