@@ -58,6 +58,27 @@ const lateRooms = {
   },
 };
 
+const REEXPORT = /^export \{ ([^}]*) \} from "(\.\/[^"]*)";\s*$/;
+
+/** Imports what a file of {@link TOGETHER} has from there, not through a file that only hands it on. */
+const directImports = {
+  name: 'direct-imports',
+  generateBundle(_options, output) {
+    const chunks = Object.values(output).filter(({ type }) => type === 'chunk');
+    for (const { fileName, isEntry, code } of chunks) {
+      const [, names, source] = REEXPORT.exec(code) ?? [];
+      if (isEntry || source === undefined) continue;
+      const members = names.split(', ').map((each) => {
+        const [name, alias = name] = each.split(' as ');
+        return `${alias}: all.${name}`;
+      });
+      const direct = `import("${source}").then((all) => ({ ${members.join(', ')} }))`;
+      for (const chunk of chunks) chunk.code = chunk.code.replaceAll(`import("./${fileName}")`, direct);
+      delete output[fileName];
+    }
+  },
+};
+
 /** Functions of Node's modules that a first answer needs none of, and that take milliseconds to load. */
 const LATE_FUNCTIONS = {
   'node:crypto': ['createHash', 'randomBytes', 'randomUUID', 'timingSafeEqual'],
@@ -134,7 +155,7 @@ async function bundle(input, options) {
     cwd: root,
     input,
     external: [/^node:(?!crypto$|child_process$)/, ...external],
-    plugins: [lateFunctions, lateRooms],
+    plugins: [lateFunctions, lateRooms, directImports],
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
     // Rewrites `await using`, which Node knows from release 24 on.

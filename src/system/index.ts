@@ -63,6 +63,7 @@ export {
   text,
   whole,
 } from './json-shape.js';
+export { latePattern } from './late-pattern.js';
 export {
   type DownloadOptions,
   type DownloadProgress,
