@@ -1,4 +1,5 @@
 import { latePattern } from '../system/index.js';
+import type { PieceIds } from './piece-trie.js';
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 import { findSpecialTokens, type SpecialTokenNames } from './tokenizer-json.js';
 
@@ -181,7 +182,7 @@ export class PieceBuffer {
 }
 
 interface PieceTokenizerOptions {
-  readonly vocabulary: ReadonlyMap<string, number>;
+  readonly vocabulary: PieceIds;
   /** Of two tokens with one id, this is the one that the id names. */
   readonly addedTokens: readonly { readonly id: number; readonly content: string }[];
   readonly names: SpecialTokenNames;
