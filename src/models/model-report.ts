@@ -169,15 +169,13 @@ const retrievalSchema = z.lazy(() =>
   }),
 );
 
-const weighedWordSchema = z.lazy(() =>
-  z.strictObject({
-    /** Its place in the text, in UTF-16 code units; `end` is exclusive. */
-    start: z.int(),
-    end: z.int(),
-    /** The log-odds that it adds to the prediction; below 0, it speaks against it. */
-    weight: z.number(),
-  }),
-);
+const weighedWordSchema = z.strictObject({
+  /** Its place in the text, in UTF-16 code units; `end` is exclusive. */
+  start: z.int(),
+  end: z.int(),
+  /** The log-odds that it adds to the prediction; below 0, it speaks against it. */
+  weight: z.number(),
+});
 export type WeighedWord = z.infer<typeof weighedWordSchema>;
 
 /** A text with a wrong answer. */
