@@ -58,24 +58,118 @@ const lateRooms = {
   },
 };
 
+const REEXPORT = /^export \{ ([^}]*) \} from "(\.\/[^"]*)";\s*$/;
+
+/** Imports what a file of {@link TOGETHER} has from there, not through a file that only hands it on. */
+const directImports = {
+  name: 'direct-imports',
+  generateBundle(_options, output) {
+    const chunks = Object.values(output).filter(({ type }) => type === 'chunk');
+    for (const { fileName, isEntry, code } of chunks) {
+      const [, names, source] = REEXPORT.exec(code) ?? [];
+      if (isEntry || source === undefined) continue;
+      const members = names.split(', ').map((each) => {
+        const [name, alias = name] = each.split(' as ');
+        return `${alias}: all.${name}`;
+      });
+      const direct = `import("${source}").then((all) => ({ ${members.join(', ')} }))`;
+      for (const chunk of chunks) chunk.code = chunk.code.replaceAll(`import("./${fileName}")`, direct);
+      delete output[fileName];
+    }
+  },
+};
+
+/** Functions of Node's modules that a first answer needs none of, and that take milliseconds to load. */
+const LATE_FUNCTIONS = {
+  'node:crypto': ['createHash', 'randomBytes', 'randomUUID', 'timingSafeEqual'],
+  'node:child_process': ['fork'],
+};
+
+/** Loads a module of Node when one of its functions is called. */
+const lateFunctions = {
+  name: 'late-functions',
+  resolveId(source, _importer, { kind }) {
+    if (LATE_FUNCTIONS[source] === undefined) return undefined;
+    return kind === 'import-statement' ? `late-${source}` : { id: source, external: true };
+  },
+  load(id) {
+    const module = id.replace(/^late-/, '');
+    return LATE_FUNCTIONS[module]
+      ?.map((name) => `export const ${name} = (...given) => process.getBuiltinModule('${module}').${name}(...given);`)
+      .join('\n');
+  },
+};
+
+/** What runs a classifier, in a thread of its own or in the caller's. */
+const ANSWER = [
+  'src/inference/inline-worker.ts',
+  'src/inference/inference-worker.ts',
+  'src/inference/model-size.ts',
+  'src/families/classification/decoder.ts',
+];
+
+/**
+ * Files that a process loads together are one file: to find and read one takes as long as to compile 15 kB. Each has what
+ * its `sources` need, but for what an earlier file has. `base` is only what `sources` and any of `sharedWith` need, so that
+ * an entry doesn't load all of `index` for the errors.
+ */
+const TOGETHER = [
+  {
+    name: 'base',
+    sources: ['src/index.ts'],
+    sharedWith: ['src/orchard.ts', 'src/graph.ts', 'src/testing.ts', ...ANSWER],
+  },
+  { name: 'core', sources: ['src/index.ts'] },
+  { name: 'graph', sources: ANSWER, sharedWith: ['src/graph.ts'] },
+  { name: 'answer', sources: ANSWER },
+  { name: 'entities', sources: ['src/families/entities/decoder.ts'] },
+  { name: 'retrieval', sources: ['src/families/retrieval/decoder.ts'] },
+];
+
+/** The groups of {@link TOGETHER}, for chunks that were made without them. */
+function groupsOf(chunks) {
+  const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
+  // They run when they are loaded.
+  const own = new Set(chunks.flatMap(({ isEntry, facadeModuleId }) => (isEntry ? [facadeModuleId] : [])));
+  const neededBy = (sources) => {
+    const found = new Set();
+    const visit = (chunk) => {
+      if (chunk === undefined || found.has(chunk)) return;
+      found.add(chunk);
+      for (const name of chunk.imports) visit(byName.get(name));
+    };
+    for (const source of sources) visit(chunks.find(({ facadeModuleId }) => facadeModuleId === join(root, source)));
+    return new Set([...found].flatMap(({ moduleIds }) => moduleIds));
+  };
+  return TOGETHER.map(({ name, sources, sharedWith }, index) => {
+    const needed = neededBy(sources);
+    const shared = sharedWith && neededBy(sharedWith);
+    const test = (id) => needed.has(id) && !own.has(id) && (shared === undefined || shared.has(id));
+    return { name, test, priority: TOGETHER.length - index };
+  });
+}
+
 /** Bundles some entries. @returns the files that were written. */
 async function bundle(input, options) {
   const build = await rolldown({
     cwd: root,
     input,
-    external: [/^node:/, ...external],
-    plugins: [lateRooms],
+    external: [/^node:(?!crypto$|child_process$)/, ...external],
+    plugins: [lateFunctions, lateRooms, directImports],
     platform: 'node',
+    preserveEntrySignatures: 'allow-extension',
     // Rewrites `await using`, which Node knows from release 24 on.
     transform: { target: 'node20' },
     // jsonc-parser's other form loads its parts in a way that bundlers of applications lose.
     resolve: { mainFields: ['module', 'main'] },
   });
+  const apart = options.codeSplitting ?? groupsOf((await build.generate({ format: 'esm' })).output);
   const { output } = await build.write({
     dir: dist,
     format: 'esm',
     // For tests and debuggers in a clone; the package leaves the maps out, so no file names one.
     sourcemap: 'hidden',
+    codeSplitting: apart && { groups: apart, includeDependenciesRecursively: false },
     ...options,
   });
   await build.close();

@@ -14,6 +14,7 @@ export const BUNDLED = [
   'eventsource-parser',
   'hono',
   'jsonc-parser',
+  'lru-cache',
   'swagger-ui-dist',
   'uplot',
   'uuid',

@@ -225,11 +225,13 @@ export interface ExportOptions {
   readonly weights?: CopiedWeights;
 }
 
-const exportSchema = z.strictObject({
-  folder: z.string().min(1),
-  output: z.string().min(1),
-  weights: z.enum(['float32', 'int8']).default('float32'),
-});
+const exportSchema = z.lazy(() =>
+  z.strictObject({
+    folder: z.string().min(1),
+    output: z.string().min(1),
+    weights: z.enum(['float32', 'int8']).default('float32'),
+  }),
+);
 
 /**
  * Copies a model folder for use elsewhere.

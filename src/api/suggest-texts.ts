@@ -27,11 +27,13 @@ export interface SuggestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const optionsSchema = z.strictObject({
-  count: z.int().min(1).max(10_000).default(20),
-  seed: z.int32().default(0),
-  signal: z.instanceof(AbortSignal).optional(),
-});
+const optionsSchema = z.lazy(() =>
+  z.strictObject({
+    count: z.int().min(1).max(10_000).default(20),
+    seed: z.int32().default(0),
+    signal: z.instanceof(AbortSignal).optional(),
+  }),
+);
 
 /** Candidates for each suggestion; the most different ones are chosen from these (docs/tuning.md). */
 const CANDIDATES_EACH = 10;

@@ -19,7 +19,9 @@ export const accountSchema = z.strictObject({
 
 export const pretrainedNameSchema = z.string().min(1, 'the name of the model is empty');
 export const querySchema = z.string().max(MAX_QUERY_CHARACTERS, {
-  error: `at most ${MAX_QUERY_CHARACTERS.toLocaleString('en-US')} UTF-16 code units; ask about parts of the text instead`,
+  // Made when it is needed: the first `toLocaleString` of a process takes 10 ms.
+  error: () =>
+    `at most ${MAX_QUERY_CHARACTERS.toLocaleString('en-US')} UTF-16 code units; ask about parts of the text instead`,
 });
 export const batchQueriesSchema = z
   .array(querySchema)
@@ -44,16 +46,18 @@ export interface InferenceResult {
   readonly token_start_positions?: number[] | undefined;
 }
 
-export const inferenceResultSchema: z.ZodType<InferenceResult> = z.strictObject({
-  labels: z.array(z.string()).meta({
-    description: 'Classification: the labels, highest score first; entities: their types; questions: passages.',
-  }),
-  scores: z.array(z.number()).meta({ description: 'One for each label, in the same order.' }),
-  tokens: z.array(z.string()).optional().meta({ description: 'Entities: the text of each entity, as in the query.' }),
-  token_start_positions: z.array(z.int()).optional().meta({
-    description: 'Entities: where each entity starts in the query, in UTF-16 code units from 0.',
-  }),
-} satisfies FieldsOf<InferenceResult>);
+export const inferenceResultSchema: z.ZodType<InferenceResult> = z.lazy(() =>
+  z.strictObject({
+    labels: z.array(z.string()).meta({
+      description: 'Classification: the labels, highest score first; entities: their types; questions: passages.',
+    }),
+    scores: z.array(z.number()).meta({ description: 'One for each label, in the same order.' }),
+    tokens: z.array(z.string()).optional().meta({ description: 'Entities: the text of each entity, as in the query.' }),
+    token_start_positions: z.array(z.int()).optional().meta({
+      description: 'Entities: where each entity starts in the query, in UTF-16 code units from 0.',
+    }),
+  } satisfies FieldsOf<InferenceResult>),
+);
 
 /** The metadata of every inference response (docs/service.md, "Result"). */
 export interface InferenceMetadata {
@@ -66,12 +70,14 @@ export interface InferenceMetadata {
   readonly truncated?: readonly number[] | undefined;
 }
 
-export const metadataSchema: z.ZodType<InferenceMetadata> = z.strictObject({
-  model_inference_time_ms: z.number().meta({ description: 'The time that the models took, in milliseconds.' }),
-  truncated: z.array(z.int()).optional().meta({
-    description: 'The positions of queries that are too long for a model, which read only their beginning.',
-  }),
-} satisfies FieldsOf<InferenceMetadata>);
+export const metadataSchema: z.ZodType<InferenceMetadata> = z.lazy(() =>
+  z.strictObject({
+    model_inference_time_ms: z.number().meta({ description: 'The time that the models took, in milliseconds.' }),
+    truncated: z.array(z.int()).optional().meta({
+      description: 'The positions of queries that are too long for a model, which read only their beginning.',
+    }),
+  } satisfies FieldsOf<InferenceMetadata>),
+);
 
 /** The response to an inference request. */
 export interface InferenceResponse<Data> {
@@ -86,31 +92,35 @@ export interface InferenceUsage {
   readonly inference_calls: number;
 }
 
-const modelsSchema = z
-  .array(pretrainedNameSchema)
-  .min(1, 'give at least one model')
-  .max(MAX_MEDLEY_MODELS, { error: `at most ${MAX_MEDLEY_MODELS} models per medley`, abort: true })
-  .superRefine((names, context) => {
-    const positions = new Map<string, number>();
-    for (const [position, name] of names.entries()) {
-      const first = positions.get(name);
-      if (first === undefined) {
-        positions.set(name, position);
-        continue;
+const modelsSchema = z.lazy(() =>
+  z
+    .array(pretrainedNameSchema)
+    .min(1, 'give at least one model')
+    .max(MAX_MEDLEY_MODELS, { error: `at most ${MAX_MEDLEY_MODELS} models per medley`, abort: true })
+    .superRefine((names, context) => {
+      const positions = new Map<string, number>();
+      for (const [position, name] of names.entries()) {
+        const first = positions.get(name);
+        if (first === undefined) {
+          positions.set(name, position);
+          continue;
+        }
+        context.addIssue({
+          code: 'custom',
+          path: [position],
+          message: `${JSON.stringify(name)} is already at position ${first}; give each model once`,
+        });
       }
-      context.addIssue({
-        code: 'custom',
-        path: [position],
-        message: `${JSON.stringify(name)} is already at position ${first}; give each model once`,
-      });
-    }
-  })
-  .meta({ uniqueItems: true, description: 'The names of pretrained models, each once.' });
+    })
+    .meta({ uniqueItems: true, description: 'The names of pretrained models, each once.' }),
+);
 
-export const medleyRequestSchema: z.ZodType<MedleyRequest> = z.strictObject({
-  query: querySchema,
-  models: modelsSchema,
-});
+export const medleyRequestSchema: z.ZodType<MedleyRequest> = z.lazy(() =>
+  z.strictObject({
+    query: querySchema,
+    models: modelsSchema,
+  }),
+);
 /** One query to several models (docs/service.md, "Asking models"). */
 export interface MedleyRequest {
   /** Any text of at most 100,000 UTF-16 code units, or an empty one. */
@@ -119,13 +129,15 @@ export interface MedleyRequest {
   readonly models: readonly string[];
 }
 
-export const medleyBatchRequestSchema: z.ZodType<MedleyBatchRequest> = z.strictObject({
-  queries: z
-    .array(querySchema)
-    .min(1, 'give at least one query')
-    .max(MAX_MEDLEY_QUERIES, `at most ${MAX_MEDLEY_QUERIES} queries per medley batch`),
-  models: modelsSchema,
-});
+export const medleyBatchRequestSchema: z.ZodType<MedleyBatchRequest> = z.lazy(() =>
+  z.strictObject({
+    queries: z
+      .array(querySchema)
+      .min(1, 'give at least one query')
+      .max(MAX_MEDLEY_QUERIES, `at most ${MAX_MEDLEY_QUERIES} queries per medley batch`),
+    models: modelsSchema,
+  }),
+);
 /** Several queries to several models (docs/service.md, "Asking models"). */
 export interface MedleyBatchRequest {
   /** 1 to {@link MAX_MEDLEY_QUERIES} queries. Each model's results are in their order. */

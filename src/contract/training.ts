@@ -30,12 +30,14 @@ export interface Preprocessing {
   readonly lowercase?: boolean | undefined;
 }
 
-const preprocessingSchema = z.strictObject({
-  lowercase: z
-    .boolean()
-    .optional()
-    .meta({ description: 'Whether to convert to lower case; false for case-sensitive tasks.' }),
-} satisfies FieldsOf<Preprocessing>);
+const preprocessingSchema = z.lazy(() =>
+  z.strictObject({
+    lowercase: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Whether to convert to lower case; false for case-sensitive tasks.' }),
+  } satisfies FieldsOf<Preprocessing>),
+);
 
 /** The model that a request asks for (docs/service.md, "The training request"). */
 export interface ModelConfig {
@@ -51,17 +53,19 @@ export interface ModelConfig {
   readonly preprocessing?: Preprocessing | undefined;
 }
 
-export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
-  name: z
-    .string()
-    .min(1, 'the model name is empty; give 1 to 24 of a–z, 0–9 and "-"')
-    .max(MAX_MODEL_NAME_LENGTH, `the model name is longer than ${MAX_MODEL_NAME_LENGTH} characters`)
-    .regex(MODEL_NAME, 'the model name may hold only a–z, 0–9 and "-"'),
-  type: modelTypeSchema,
-  family: familyNameSchema,
-  size: modelSizeSchema,
-  preprocessing: preprocessingSchema.optional(),
-} satisfies FieldsOf<ModelConfig>);
+export const modelConfigSchema: z.ZodType<ModelConfig> = z.lazy(() =>
+  z.strictObject({
+    name: z
+      .string()
+      .min(1, 'the model name is empty; give 1 to 24 of a–z, 0–9 and "-"')
+      .max(MAX_MODEL_NAME_LENGTH, `the model name is longer than ${MAX_MODEL_NAME_LENGTH} characters`)
+      .regex(MODEL_NAME, 'the model name may hold only a–z, 0–9 and "-"'),
+    type: modelTypeSchema,
+    family: familyNameSchema,
+    size: modelSizeSchema,
+    preprocessing: preprocessingSchema.optional(),
+  } satisfies FieldsOf<ModelConfig>),
+);
 
 /** For a model to train: its family is the family of its type. */
 export const trainableModelSchema = modelConfigSchema.superRefine(({ type, family }, context) => {
@@ -89,15 +93,17 @@ export interface TrainingConfig {
   readonly preprocessing?: Preprocessing | undefined;
 }
 
-export const trainingConfigSchema: z.ZodType<TrainingConfig> = z.strictObject({
-  batch_size: z.int().min(1).max(1024).optional(),
-  learning_rate: z.number().positive().max(1).optional(),
-  num_epochs: z.int().min(1).max(1000).optional(),
-  language: z.string().min(1).max(40).optional(),
-  data_augmentation: z.boolean().optional(),
-  use_pretrained: z.boolean().optional(),
-  preprocessing: preprocessingSchema.optional(),
-} satisfies FieldsOf<TrainingConfig>);
+export const trainingConfigSchema: z.ZodType<TrainingConfig> = z.lazy(() =>
+  z.strictObject({
+    batch_size: z.int().min(1).max(1024).optional(),
+    learning_rate: z.number().positive().max(1).optional(),
+    num_epochs: z.int().min(1).max(1000).optional(),
+    language: z.string().min(1).max(40).optional(),
+    data_augmentation: z.boolean().optional(),
+    use_pretrained: z.boolean().optional(),
+    preprocessing: preprocessingSchema.optional(),
+  } satisfies FieldsOf<TrainingConfig>),
+);
 
 /** What `createTrainingJob` takes (docs/service.md, "The training request"). */
 export interface TrainingRequest {
@@ -112,34 +118,38 @@ export interface TrainingRequest {
   readonly training_config?: TrainingConfig | undefined;
 }
 
-const datasetUrlSchema = z
-  .string()
-  .min(1, 'dataset_url is empty; give the URL of a dataset zip')
-  .refine(
-    (url) => !holdsCredentials(url),
-    'the URL contains a user name or password, which the job would store; give a URL without them',
-  )
-  .meta({
-    format: 'uri',
-    description: 'The URL of the zip, which needs no key, user name or password.',
-  });
+const datasetUrlSchema = z.lazy(() =>
+  z
+    .string()
+    .min(1, 'dataset_url is empty; give the URL of a dataset zip')
+    .refine(
+      (url) => !holdsCredentials(url),
+      'the URL contains a user name or password, which the job would store; give a URL without them',
+    )
+    .meta({
+      format: 'uri',
+      description: 'The URL of the zip, which needs no key, user name or password.',
+    }),
+);
 
-export const trainingRequestSchema: z.ZodType<TrainingRequest> = z
-  .strictObject({
-    dataset_url: datasetUrlSchema,
-    model_config: trainableModelSchema,
-    training_config: trainingConfigSchema.optional(),
-  } satisfies FieldsOf<TrainingRequest>)
-  .superRefine(({ model_config, training_config }, context) => {
-    const here = model_config.preprocessing?.lowercase;
-    const there = training_config?.preprocessing?.lowercase;
-    if (here === undefined || there === undefined || here === there) return;
-    context.addIssue({
-      code: 'custom',
-      path: ['training_config', 'preprocessing', 'lowercase'],
-      message: `preprocessing.lowercase is ${there} here and ${here} in model_config; give it once`,
-    });
-  });
+export const trainingRequestSchema: z.ZodType<TrainingRequest> = z.lazy(() =>
+  z
+    .strictObject({
+      dataset_url: datasetUrlSchema,
+      model_config: trainableModelSchema,
+      training_config: trainingConfigSchema.optional(),
+    } satisfies FieldsOf<TrainingRequest>)
+    .superRefine(({ model_config, training_config }, context) => {
+      const here = model_config.preprocessing?.lowercase;
+      const there = training_config?.preprocessing?.lowercase;
+      if (here === undefined || there === undefined || here === there) return;
+      context.addIssue({
+        code: 'custom',
+        path: ['training_config', 'preprocessing', 'lowercase'],
+        message: `preprocessing.lowercase is ${there} here and ${here} in model_config; give it once`,
+      });
+    }),
+);
 
 /** Also for invalid URLs, since error messages quote them. */
 function holdsCredentials(url: string): boolean {
@@ -151,9 +161,11 @@ function holdsCredentials(url: string): boolean {
 /** The model record and the job information (docs/service.md, "Training a model"). */
 
 /** ISO 8601 with a numeric offset: `2026-11-20T08:15:30.123+00:00`. */
-const timestampSchema = z.iso
-  .datetime({ offset: true })
-  .meta({ description: 'ISO 8601 with an offset.', example: '2026-11-20T08:15:30.123+00:00' });
+const timestampSchema = z.lazy(() =>
+  z.iso
+    .datetime({ offset: true })
+    .meta({ description: 'ISO 8601 with an offset.', example: '2026-11-20T08:15:30.123+00:00' }),
+);
 
 /** A custom model (docs/service.md, "Model record"). */
 export interface ModelRecord {
@@ -173,31 +185,35 @@ export interface ModelRecord {
   readonly created: string;
 }
 
-export const modelRecordSchema: z.ZodType<ModelRecord> = z.strictObject({
-  id: z.string(),
-  app_id: z.string(),
-  name: z.string(),
-  training_status: trainingJobStatusSchema,
-  type: modelTypeSchema,
-  modality: z.literal('language'),
-  created: timestampSchema,
-} satisfies FieldsOf<ModelRecord>);
+export const modelRecordSchema: z.ZodType<ModelRecord> = z.lazy(() =>
+  z.strictObject({
+    id: z.string(),
+    app_id: z.string(),
+    name: z.string(),
+    training_status: trainingJobStatusSchema,
+    type: modelTypeSchema,
+    modality: z.literal('language'),
+    created: timestampSchema,
+  } satisfies FieldsOf<ModelRecord>),
+);
 
 /** The share of questions, 0 to 1, whose passage is among the first 1, 3, 5, 10, 20 and 100. */
 export type Topk = Readonly<Record<1 | 3 | 5 | 10 | 20 | 100, number>>;
 
-export const topkSchema: z.ZodType<Topk> = z
-  .strictObject({
-    1: z.number(),
-    3: z.number(),
-    5: z.number(),
-    10: z.number(),
-    20: z.number(),
-    100: z.number(),
-  } satisfies FieldsOf<Topk>)
-  .meta({
-    description: 'The share of questions whose passage is among the first 1, 3, 5, 10, 20 and 100; 0 to 1.',
-  });
+export const topkSchema: z.ZodType<Topk> = z.lazy(() =>
+  z
+    .strictObject({
+      1: z.number(),
+      3: z.number(),
+      5: z.number(),
+      10: z.number(),
+      20: z.number(),
+      100: z.number(),
+    } satisfies FieldsOf<Topk>)
+    .meta({
+      description: 'The share of questions whose passage is among the first 1, 3, 5, 10, 20 and 100; 0 to 1.',
+    }),
+);
 
 /** The metrics on the dev set, one entry per epoch; which ones depends on the family. */
 export interface ValidationMetrics {
@@ -239,23 +255,25 @@ export interface TrainingStats {
   readonly metrics: TrainingMetrics;
 }
 
-export const trainingStatsSchema: z.ZodType<TrainingStats> = z.strictObject({
-  batch_size: z.int(),
-  main_eval_metric: z.enum(['accuracy', 'f1']).optional(),
-  best_eval_metric_value: z.number().optional(),
-  epoch: z.int().meta({ description: 'Epochs completed.' }),
-  metrics: z.strictObject({
-    elapsed_time: z.array(z.number()).meta({ description: 'The time of each epoch, in seconds.' }),
-    training: z.strictObject({
-      loss: z.array(z.number()).meta({ description: 'The mean over each epoch.' }),
-    }),
-    validation: z.strictObject({
-      accuracy: z.array(z.number()).optional(),
-      f1: z.array(z.number()).optional(),
-      topk: z.array(topkSchema).optional(),
-    } satisfies FieldsOf<ValidationMetrics>),
-  } satisfies FieldsOf<TrainingMetrics>),
-} satisfies FieldsOf<TrainingStats>);
+export const trainingStatsSchema: z.ZodType<TrainingStats> = z.lazy(() =>
+  z.strictObject({
+    batch_size: z.int(),
+    main_eval_metric: z.enum(['accuracy', 'f1']).optional(),
+    best_eval_metric_value: z.number().optional(),
+    epoch: z.int().meta({ description: 'Epochs completed.' }),
+    metrics: z.strictObject({
+      elapsed_time: z.array(z.number()).meta({ description: 'The time of each epoch, in seconds.' }),
+      training: z.strictObject({
+        loss: z.array(z.number()).meta({ description: 'The mean over each epoch.' }),
+      }),
+      validation: z.strictObject({
+        accuracy: z.array(z.number()).optional(),
+        f1: z.array(z.number()).optional(),
+        topk: z.array(topkSchema).optional(),
+      } satisfies FieldsOf<ValidationMetrics>),
+    } satisfies FieldsOf<TrainingMetrics>),
+  } satisfies FieldsOf<TrainingStats>),
+);
 
 /** The state of a training job (docs/service.md, "Job information"). */
 export interface TrainingJobInformation {
@@ -288,11 +306,13 @@ export interface Pagination {
   readonly next_cursor: string | null;
 }
 
-export const paginationSchema: z.ZodType<Pagination> = z.strictObject({
-  limit: z.int().meta({ description: 'Maximum number of items on this page.' }),
-  has_more: z.boolean(),
-  next_cursor: z.string().nullable().meta({ description: 'The cursor of the next page; null on the last page.' }),
-} satisfies FieldsOf<Pagination>);
+export const paginationSchema: z.ZodType<Pagination> = z.lazy(() =>
+  z.strictObject({
+    limit: z.int().meta({ description: 'Maximum number of items on this page.' }),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable().meta({ description: 'The cursor of the next page; null on the last page.' }),
+  } satisfies FieldsOf<Pagination>),
+);
 
 /** One page of a list, newest first. */
 export interface Page<Item> {

@@ -1,4 +1,4 @@
-import type { Random } from '../system/index.js';
+import { latePattern, type Random } from '../system/index.js';
 
 /** Splits texts into words like those of the training data, whose sentences come already split. */
 
@@ -16,20 +16,20 @@ export interface Word {
 }
 
 /** A run without white space. A stray byte order mark counts as white space, as tokenizers drop it. */
-const chunk = /[^\p{White_Space}\uFEFF]+/gu;
+const chunk = latePattern('[^\\p{White_Space}\\uFEFF]+', 'gu');
 /** Scripts that set no spaces between words. */
 const UNSPACED =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}ー';
-const unspacedRun = new RegExp(`[${UNSPACED}][${UNSPACED}\\p{M}]*|[^${UNSPACED}]+`, 'gu');
-const unspacedCharacter = new RegExp(`[${UNSPACED}]\\p{M}*|\\p{M}+`, 'gu');
-const hasUnspaced = new RegExp(`[${UNSPACED}]`, 'u');
-const startsUnspaced = new RegExp(`^[${UNSPACED}]`, 'u');
+const unspacedRun = latePattern(`[${UNSPACED}][${UNSPACED}\\p{M}]*|[^${UNSPACED}]+`, 'gu');
+const unspacedCharacter = latePattern(`[${UNSPACED}]\\p{M}*|\\p{M}+`, 'gu');
+const hasUnspaced = latePattern(`[${UNSPACED}]`, 'u');
+const startsUnspaced = latePattern(`^[${UNSPACED}]`, 'u');
 
 const plain = /^[a-z0-9]+$/i;
 
 /** The words of a text, left to right; together they have every character that isn't white space. */
 export function splitWords(text: string, splitting: WordSplitting): Word[] {
-  const chunks = isAscii(text) ? asciiChunks(text) : matches(text, chunk, 0);
+  const chunks = isAscii(text) ? asciiChunks(text) : matches(text, chunk(), 0);
   if (splitting === 'whitespace') return chunks;
   const words: Word[] = [];
   for (const word of chunks) {
@@ -62,18 +62,18 @@ const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
 
 function splitChunk(word: Word, splitting: WordSplitting): Word[] {
-  if (isAscii(word.text) || !hasUnspaced.test(word.text)) return setApart(word, splitting);
-  return matches(word.text, unspacedRun, word.start).flatMap((run) => {
+  if (isAscii(word.text) || !hasUnspaced().test(word.text)) return setApart(word, splitting);
+  return matches(word.text, unspacedRun(), word.start).flatMap((run) => {
     const { text: part, start } = run;
-    if (startsUnspaced.test(part)) {
-      return splitting === 'characters' ? matches(part, unspacedCharacter, start) : segment(run);
+    if (startsUnspaced().test(part)) {
+      return splitting === 'characters' ? matches(part, unspacedCharacter(), start) : segment(run);
     }
     return setApart(run, splitting);
   });
 }
 
 function setApart(run: Word, splitting: WordSplitting): Word[] {
-  return splitting === 'marks' ? matches(run.text, singleMarks, run.start) : setPunctuationApart(run);
+  return splitting === 'marks' ? matches(run.text, singleMarks(), run.start) : setPunctuationApart(run);
 }
 
 function matches(text: string, pattern: RegExp, offset: number): Word[] {
@@ -112,16 +112,16 @@ function segment({ text, start }: Word): Word[] {
 
 /** Punctuation as BERT's tokenizer sets it apart: Unicode's, and ASCII's symbols. */
 const MARK = '[\\p{P}$+<=>^`|~]';
-const singleMarks = new RegExp(`${MARK}|(?:(?!${MARK}).)+`, 'gsu');
+const singleMarks = latePattern(`${MARK}|(?:(?!${MARK}).)+`, 'gsu');
 
-const mark = /[\p{P}`]/u;
+const mark = latePattern('[\\p{P}`]', 'u');
 /** A mark, or several of the same, at the start, unless it belongs to what follows (@user, #tag, -5, .5, 's). */
-const leadingMarks = /^(?![@#][\p{L}\p{N}_]|-?\.?\p{N}|['’](?:s|m|d|re|ve|ll)$)([\p{P}`])\1*/iu;
+const leadingMarks = latePattern("^(?![@#][\\p{L}\\p{N}_]|-?\\.?\\p{N}|['’](?:s|m|d|re|ve|ll)$)([\\p{P}`])\\1*", 'iu');
 /** The end of John's, it’s, we'll, which is a word of its own in corpora that follow the Penn Treebank. */
-const clitic = /(?<=[\p{L}\p{N}])['’](?:s|m|d|re|ve|ll)$/iu;
+const clitic = latePattern("(?<=[\\p{L}\\p{N}])['’](?:s|m|d|re|ve|ll)$", 'iu');
 const MAX_CLITIC = 3;
 /** U.S., e.g., the J. of J. Smith. */
-const initials = /^(?:\p{L}\.){1,6}$/u;
+const initials = latePattern('^(?:\\p{L}\\.){1,6}$', 'u');
 const abbreviations = new Set(
   'mr. mrs. ms. dr. prof. st. jr. sr. inc. corp. co. ltd. vs. gov. gen. sen. rep. rev. capt. lt. col.'.split(' '),
 );
@@ -148,17 +148,17 @@ function setPunctuationApart({ text, start }: Word): Word[] {
 
 /** Words that begin with a letter do without the pattern, which takes half a millisecond to compile. */
 function marksAtStart(text: string): RegExpExecArray | null {
-  return mark.test(text.slice(0, 2)) ? leadingMarks.exec(text) : null;
+  return mark().test(text.slice(0, 2)) ? leadingMarks().exec(text) : null;
 }
 
 /** How much of a word's end is a word of its own: a mark, several of the same, or a clitic. */
 function endLength(text: string): number {
   const last = text.at(-1) ?? '';
-  if (!mark.test(last)) {
+  if (!mark().test(last)) {
     const end = text.slice(-1 - MAX_CLITIC);
-    return /['’]/.test(end) ? (clitic.exec(end)?.[0].length ?? 0) : 0;
+    return /['’]/.test(end) ? (clitic().exec(end)?.[0].length ?? 0) : 0;
   }
-  if (initials.test(text) || abbreviations.has(text.slice(-MAX_ABBREVIATION).toLowerCase())) return 0;
+  if (initials().test(text) || abbreviations.has(text.slice(-MAX_ABBREVIATION).toLowerCase())) return 0;
   let length = 1;
   while (text.at(-1 - length) === last) length += 1;
   return length;
@@ -173,9 +173,9 @@ const MAX_WHOLE_UNSPACED_SHARE = 0.05;
 const MAX_MIXED_SHARE = 0.1;
 
 const innerMark = /^[-–/&'’]$/u;
-const mixed = new RegExp(`[\\p{L}\\p{N}]${MARK}|${MARK}[\\p{L}\\p{N}]`, 'u');
-const onlyMarks = /^[\p{P}`]+$/u;
-const severalUnspaced = new RegExp(`[${UNSPACED}]\\p{M}*[${UNSPACED}]`, 'u');
+const mixed = latePattern(`[\\p{L}\\p{N}]${MARK}|${MARK}[\\p{L}\\p{N}]`, 'u');
+const onlyMarks = latePattern('^[\\p{P}`]+$', 'u');
+const severalUnspaced = latePattern(`[${UNSPACED}]\\p{M}*[${UNSPACED}]`, 'u');
 
 /**
  * Marks are set apart unless words with a mark attached outnumber the marks that stand alone. Scripts without spaces
@@ -184,16 +184,16 @@ const severalUnspaced = new RegExp(`[${UNSPACED}]\\p{M}*[${UNSPACED}]`, 'u');
 export function guessSplitting(sentences: readonly (readonly string[])[]): WordSplitting {
   const words = sentences.slice(0, SENTENCES_TO_LOOK_AT).flat();
   const numberOf = (holds: (word: string) => boolean) => words.filter(holds).length;
-  const unspaced = numberOf((word) => startsUnspaced.test(word));
-  const wholeUnspaced = numberOf((word) => severalUnspaced.test(word));
+  const unspaced = numberOf((word) => startsUnspaced().test(word));
+  const wholeUnspaced = numberOf((word) => severalUnspaced().test(word));
   const areCharacters = wholeUnspaced <= unspaced * MAX_WHOLE_UNSPACED_SHARE;
   if (unspaced > words.length * MIN_UNSPACED_SHARE && areCharacters) return 'characters';
 
   const loneInnerMarks = numberOf((word) => innerMark.test(word));
-  if (numberOf((word) => mixed.test(word)) < loneInnerMarks * MAX_MIXED_SHARE) return 'marks';
-  const loneMarks = numberOf((word) => onlyMarks.test(word));
+  if (numberOf((word) => mixed().test(word)) < loneInnerMarks * MAX_MIXED_SHARE) return 'marks';
+  const loneMarks = numberOf((word) => onlyMarks().test(word));
   const isAttached = (word: string) =>
-    !onlyMarks.test(word) && !startsUnspaced.test(word) && splitWords(word, 'punctuation').length > 1;
+    !onlyMarks().test(word) && !startsUnspaced().test(word) && splitWords(word, 'punctuation').length > 1;
   return numberOf(isAttached) > loneMarks ? 'whitespace' : 'punctuation';
 }
 

@@ -27,20 +27,24 @@ const REMEMBERED_MS = 24 * 60 * 60_000;
 /** An account's keys are in 256 records, by the first digits of their hashes, so that each stays small. */
 const SHARD_DIGITS = 2;
 
-const keySchema = z
-  .string()
-  .min(1, 'the idempotency key is empty; use a unique text for each request, such as a UUID')
-  .max(MAX_IDEMPOTENCY_KEY_LENGTH, `the idempotency key is longer than ${MAX_IDEMPOTENCY_KEY_LENGTH} characters`);
+const keySchema = z.lazy(() =>
+  z
+    .string()
+    .min(1, 'the idempotency key is empty; use a unique text for each request, such as a UUID')
+    .max(MAX_IDEMPOTENCY_KEY_LENGTH, `the idempotency key is longer than ${MAX_IDEMPOTENCY_KEY_LENGTH} characters`),
+);
 
-const rememberedSchema = z.array(
-  z.object({
-    /** SHA-256 of the key, and of the request that came with it. */
-    key: z.string(),
-    request: z.string(),
-    id: z.string(),
-    /** Milliseconds since 1970. */
-    at: z.number(),
-  }),
+const rememberedSchema = z.lazy(() =>
+  z.array(
+    z.object({
+      /** SHA-256 of the key, and of the request that came with it. */
+      key: z.string(),
+      request: z.string(),
+      id: z.string(),
+      /** Milliseconds since 1970. */
+      at: z.number(),
+    }),
+  ),
 );
 
 /**

@@ -22,20 +22,24 @@ import { isVersionConflict, type JsonValue, type Storage, type Version, type Ver
 import { DAMAGED_JOBS, JOBS } from './account-records.js';
 import { timestamp } from './clock.js';
 
-const warningSchema: z.ZodType<DatasetWarning> = z.strictObject({
-  kind: z.string(),
-  count: z.int(),
-  message: z.string(),
-  examples: z.array(z.strictObject({ file: z.string(), line: z.int() })),
-});
+const warningSchema: z.ZodType<DatasetWarning> = z.lazy(() =>
+  z.strictObject({
+    kind: z.string(),
+    count: z.int(),
+    message: z.string(),
+    examples: z.array(z.strictObject({ file: z.string(), line: z.int() })),
+  }),
+);
 
-const problemSchema: z.ZodType<DatasetProblem> = z.strictObject({
-  file: z.string(),
-  line: z.int().exactOptional(),
-  column: z.union([z.int(), z.string()]).exactOptional(),
-  found: z.string(),
-  expected: z.string(),
-} satisfies FieldsOf<DatasetProblem>);
+const problemSchema: z.ZodType<DatasetProblem> = z.lazy(() =>
+  z.strictObject({
+    file: z.string(),
+    line: z.int().exactOptional(),
+    column: z.union([z.int(), z.string()]).exactOptional(),
+    found: z.string(),
+    expected: z.string(),
+  } satisfies FieldsOf<DatasetProblem>),
+);
 
 /** Why a job ended in ERROR. */
 export interface JobError {
@@ -49,26 +53,30 @@ export interface JobError {
   readonly source?: 'file' | 'web';
 }
 
-const jobErrorSchema: z.ZodType<JobError> = z.strictObject({
-  code: z.string(),
-  message: z.string(),
-  problems: z.array(problemSchema).exactOptional(),
-  source: z.enum(['file', 'web']).exactOptional(),
-} satisfies FieldsOf<JobError>);
+const jobErrorSchema: z.ZodType<JobError> = z.lazy(() =>
+  z.strictObject({
+    code: z.string(),
+    message: z.string(),
+    problems: z.array(problemSchema).exactOptional(),
+    source: z.enum(['file', 'web']).exactOptional(),
+  } satisfies FieldsOf<JobError>),
+);
 
 const share = z.number().min(0).lt(1);
 /** The width of the widest encoders; a higher rank would not be low. */
 const MAX_ADAPTER_RANK = 1024;
-const adaptersSchema = z.strictObject({
-  rank: z.int().min(1).max(MAX_ADAPTER_RANK).exactOptional(),
-  alpha: z.number().positive().exactOptional(),
-  targets: z
-    .array(z.enum(['query', 'key', 'value', 'attention-output', 'inner', 'outer']))
-    .min(1, 'name at least one layer, such as query, or leave adapters out')
-    .readonly()
-    .exactOptional(),
-  dropout: share.exactOptional(),
-});
+const adaptersSchema = z.lazy(() =>
+  z.strictObject({
+    rank: z.int().min(1).max(MAX_ADAPTER_RANK).exactOptional(),
+    alpha: z.number().positive().exactOptional(),
+    targets: z
+      .array(z.enum(['query', 'key', 'value', 'attention-output', 'inner', 'outer']))
+      .min(1, 'name at least one layer, such as query, or leave adapters out')
+      .readonly()
+      .exactOptional(),
+    dropout: share.exactOptional(),
+  }),
+);
 const FREEZE_MESSAGE = "'embeddings', or the number of lowest layers to freeze (at least 1)";
 /** Choices beyond training_config; training/ says what each does. */
 export const tuningSchema = z.strictObject({
@@ -90,42 +98,46 @@ export interface BlendFigures {
   readonly topk?: Topk;
 }
 
-const blendSchema: z.ZodType<BlendFigures> = z.strictObject({
-  accuracy: z.number().exactOptional(),
-  f1: z.number().exactOptional(),
-  topk: topkSchema.exactOptional(),
-} satisfies FieldsOf<BlendFigures>);
+const blendSchema: z.ZodType<BlendFigures> = z.lazy(() =>
+  z.strictObject({
+    accuracy: z.number().exactOptional(),
+    f1: z.number().exactOptional(),
+    topk: topkSchema.exactOptional(),
+  } satisfies FieldsOf<BlendFigures>),
+);
 
-const jobRecordSchema = z.strictObject({
-  id: z.uuid(),
-  app_id: z.string(),
-  status: trainingJobStatusSchema,
-  created: z.iso.datetime({ offset: true }),
-  dataset_url: z.string(),
-  model_config: modelConfigSchema,
-  training_config: trainingConfigSchema,
-  seed: z.int(),
-  // The settings of the trainer that created the job.
-  allow_file_url: z.boolean(),
-  allow_private_addresses: z.boolean(),
-  tuning: tuningSchema,
-  /** Null if none was chosen, so that language and size decide. */
-  backbone: z.string().nullable(),
-  stats: trainingStatsSchema,
-  blend: blendSchema.exactOptional(),
-  warnings: z.array(warningSchema),
-  error: jobErrorSchema.exactOptional(),
-  /**
-   * How many runs have begun since the job last made progress, and the checkpoint that they began with. A run that
-   * stops in an orderly way doesn't count.
-   */
-  attempts: z.strictObject({ count: z.int(), checkpoint: z.string().nullable() }).exactOptional(),
-  /** The random token of the run that claimed the job last. Only this run may write how the job goes on. */
-  claim: z.string().exactOptional(),
-  /** The job is DELETED, and its files may still be there. */
-  has_files: z.literal(true).exactOptional(),
-  cancel_requested: z.literal(true).exactOptional(),
-});
+const jobRecordSchema = z.lazy(() =>
+  z.strictObject({
+    id: z.uuid(),
+    app_id: z.string(),
+    status: trainingJobStatusSchema,
+    created: z.iso.datetime({ offset: true }),
+    dataset_url: z.string(),
+    model_config: modelConfigSchema,
+    training_config: trainingConfigSchema,
+    seed: z.int(),
+    // The settings of the trainer that created the job.
+    allow_file_url: z.boolean(),
+    allow_private_addresses: z.boolean(),
+    tuning: tuningSchema,
+    /** Null if none was chosen, so that language and size decide. */
+    backbone: z.string().nullable(),
+    stats: trainingStatsSchema,
+    blend: blendSchema.exactOptional(),
+    warnings: z.array(warningSchema),
+    error: jobErrorSchema.exactOptional(),
+    /**
+     * How many runs have begun since the job last made progress, and the checkpoint that they began with. A run that
+     * stops in an orderly way doesn't count.
+     */
+    attempts: z.strictObject({ count: z.int(), checkpoint: z.string().nullable() }).exactOptional(),
+    /** The random token of the run that claimed the job last. Only this run may write how the job goes on. */
+    claim: z.string().exactOptional(),
+    /** The job is DELETED, and its files may still be there. */
+    has_files: z.literal(true).exactOptional(),
+    cancel_requested: z.literal(true).exactOptional(),
+  }),
+);
 export type JobRecord = z.infer<typeof jobRecordSchema>;
 
 type NewJob = Pick<JobRecord, 'id' | 'app_id' | 'created' | 'seed'> &
@@ -249,8 +261,8 @@ const UNKNOWN_MODEL: ModelConfig = {
   size: 'base',
 };
 
-const rest = z.object({ model_config: modelConfigSchema }).partial();
-const goneSchema = z.object({ status: z.literal('DELETED') });
+const rest = z.lazy(() => z.object({ model_config: modelConfigSchema }).partial());
+const goneSchema = z.lazy(() => z.object({ status: z.literal('DELETED') }));
 
 export interface StoredJob {
   readonly job: JobRecord;

@@ -94,38 +94,40 @@ export interface TrainerOptions {
   readonly executor?: GraphExecutor;
 }
 
-const trainerSchema = z.strictObject({
-  storage: implementation<Storage>(
-    ['read', 'write', 'list', 'listKeys', 'stageFolder', 'publishFolder', 'openFolder'],
-    "pass a storage for jobs and models, such as fileStorage('./models'); memoryStorage() forgets them on close",
-  ),
-  account: accountSchema.default(LOCAL_ACCOUNT),
-  isolation: z.enum(['worker', 'process', 'inline']).default('worker'),
-  threads: z.int().min(1).default(availableParallelism),
-  device: z.enum(DEVICES).default('cpu'),
-  memoryLimit: z.int().min(1).default(defaultMemoryLimit),
-  seed: z.int32().default(0),
-  tuning: (tuningSchema satisfies z.ZodType<Tuning>).default({}),
-  backbone: z.string().min(1, 'the name of the backbone is empty').nullable().default(null),
-  modelLoader: implementation<ModelLoader>(
-    ['load'],
-    "pass a model loader, such as hubModels() or folderModels('./models')",
-  ).optional(),
-  allowFileUrls: z.boolean().default(true),
-  allowPrivateAddresses: z.boolean().default(true),
-  checkpointIntervalMs: z.int().min(0).default(30_000),
-  maxWaitingJobs: z.int().min(1).default(100),
-  queue: implementation<JobQueue>(
-    ['add', 'cancel', 'work', 'close'],
-    'pass a job queue; without one, the trainer keeps its queue in the storage',
-  ).optional(),
-  runsJobs: z.boolean().default(true),
-  host: implementation<TrainingHost>(['run', 'close'], 'pass a training host, or leave it to `isolation`').optional(),
-  executor: implementation<GraphExecutor>(
-    ['compile'],
-    'pass a graph executor, such as onnxExecutor() of orchard-nlp/graph',
-  ).optional(),
-});
+const trainerSchema = z.lazy(() =>
+  z.strictObject({
+    storage: implementation<Storage>(
+      ['read', 'write', 'list', 'listKeys', 'stageFolder', 'publishFolder', 'openFolder'],
+      "pass a storage for jobs and models, such as fileStorage('./models'); memoryStorage() forgets them on close",
+    ),
+    account: accountSchema.default(LOCAL_ACCOUNT),
+    isolation: z.enum(['worker', 'process', 'inline']).default('worker'),
+    threads: z.int().min(1).default(availableParallelism),
+    device: z.enum(DEVICES).default('cpu'),
+    memoryLimit: z.int().min(1).default(defaultMemoryLimit),
+    seed: z.int32().default(0),
+    tuning: (tuningSchema satisfies z.ZodType<Tuning>).default({}),
+    backbone: z.string().min(1, 'the name of the backbone is empty').nullable().default(null),
+    modelLoader: implementation<ModelLoader>(
+      ['load'],
+      "pass a model loader, such as hubModels() or folderModels('./models')",
+    ).optional(),
+    allowFileUrls: z.boolean().default(true),
+    allowPrivateAddresses: z.boolean().default(true),
+    checkpointIntervalMs: z.int().min(0).default(30_000),
+    maxWaitingJobs: z.int().min(1).default(100),
+    queue: implementation<JobQueue>(
+      ['add', 'cancel', 'work', 'close'],
+      'pass a job queue; without one, the trainer keeps its queue in the storage',
+    ).optional(),
+    runsJobs: z.boolean().default(true),
+    host: implementation<TrainingHost>(['run', 'close'], 'pass a training host, or leave it to `isolation`').optional(),
+    executor: implementation<GraphExecutor>(
+      ['compile'],
+      'pass a graph executor, such as onnxExecutor() of orchard-nlp/graph',
+    ).optional(),
+  }),
+);
 
 /** The options, checked, with the defaults filled in. `backbone` is null where none was named. */
 export type TrainerSettings = z.infer<typeof trainerSchema>;

@@ -9,15 +9,17 @@ import {
 } from '../storage/index.js';
 import { accountKey, accountOf, idIn, recordPages, UPLOADS } from './account-records.js';
 
-const uploadSchema = z.strictObject({
-  /** `arriving` until the zip is there whole, `taken` once a job is made of it. */
-  state: z.enum(['arriving', 'waiting', 'taken']),
-  /** Its size; while it arrives, the announced size. */
-  bytes: z.int().min(0),
-  /** When it began to arrive, in milliseconds since 1970. */
-  at: z.number(),
-  job: z.string().nullable(),
-});
+const uploadSchema = z.lazy(() =>
+  z.strictObject({
+    /** `arriving` until the zip is there whole, `taken` once a job is made of it. */
+    state: z.enum(['arriving', 'waiting', 'taken']),
+    /** Its size; while it arrives, the announced size. */
+    bytes: z.int().min(0),
+    /** When it began to arrive, in milliseconds since 1970. */
+    at: z.number(),
+    job: z.string().nullable(),
+  }),
+);
 type Upload = z.infer<typeof uploadSchema>;
 
 export interface StoredUpload {

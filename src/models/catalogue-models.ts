@@ -98,11 +98,13 @@ export interface CataloguePlace {
 
 /** In order of preference. */
 export function placesOf(folder: CatalogueFolder): readonly CataloguePlace[] {
+  let installed: readonly string[] = [];
   // In a bundle, the code may not know its own location, or be where no package is found.
-  const installed = startingPoints()
-    .map((start) => cataloguePlaces(start, folder))
-    .find((places) => places.length > 0);
-  const places = (installed ?? []).map((directory) => ({ directory, source: 'package' as const }));
+  for (const start of startingPoints()) {
+    installed = cataloguePlaces(start, folder);
+    if (installed.length > 0) break;
+  }
+  const places = installed.map((directory) => ({ directory, source: 'package' as const }));
   const pulled = pulledModels();
   return pulled === undefined ? places : [...places, { directory: join(pulled, folder), source: 'pulled' }];
 }

@@ -138,16 +138,18 @@ function publicError(thrown: unknown, name: string, signal: AbortSignal | undefi
 
 const DEFAULT_ENDPOINT = 'https://huggingface.co';
 
-const settingsSchema = z.object({
-  cacheDirectory: z.string().min(1),
-  token: z.string().min(1).optional(),
-  offline: z.boolean(),
-  endpoint: z.url({ protocol: /^https?$/ }),
-  revision: z.string().default('main'),
-  stallTimeoutMs: z.number().positive().default(30_000),
-  retries: z.int().min(0).default(4),
-  retryPauseMs: z.number().min(0).default(500),
-});
+const settingsSchema = z.lazy(() =>
+  z.object({
+    cacheDirectory: z.string().min(1),
+    token: z.string().min(1).optional(),
+    offline: z.boolean(),
+    endpoint: z.url({ protocol: /^https?$/ }),
+    revision: z.string().default('main'),
+    stallTimeoutMs: z.number().positive().default(30_000),
+    retries: z.int().min(0).default(4),
+    retryPauseMs: z.number().min(0).default(500),
+  }),
+);
 
 /** The endpoint does not end with a slash. */
 interface HubSettings extends Readonly<z.infer<typeof settingsSchema>> {
@@ -209,18 +211,20 @@ const pathSchema = z
   .refine((path) => path.split('/').every((part) => !['', '.', '..'].includes(part) && !/[\\:\0]/.test(part)));
 
 /** `/api/models/{model}/revision/{revision}?blobs=true`. */
-const answerSchema = z.object({
-  sha: sha1Schema,
-  siblings: z.array(
-    z.object({
-      rfilename: pathSchema,
-      size: z.int().nonnegative(),
-      /** SHA-1 of the file, or of its pointer if it is in LFS. */
-      blobId: sha1Schema,
-      lfs: z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), size: z.int().nonnegative() }).nullish(),
-    }),
-  ),
-});
+const answerSchema = z.lazy(() =>
+  z.object({
+    sha: sha1Schema,
+    siblings: z.array(
+      z.object({
+        rfilename: pathSchema,
+        size: z.int().nonnegative(),
+        /** SHA-1 of the file, or of its pointer if it is in LFS. */
+        blobId: sha1Schema,
+        lfs: z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), size: z.int().nonnegative() }).nullish(),
+      }),
+    ),
+  }),
+);
 
 /** @throws NotFoundError, ModelDownloadError, and the signal's reason */
 async function describeRepository(

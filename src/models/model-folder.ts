@@ -95,7 +95,7 @@ export async function openModelFolder(directory: string): Promise<OpenedModelFol
   );
   const graph = config.orchard.graph ?? ONNX_FILE;
   const onnxPath = join(directory, graph);
-  await withFile(onnxPath, () => fileWithin(directory, graph, MAX_FILE_BYTES));
+  await withFile(onnxPath, async () => fileWithin(directory, graph, MAX_FILE_BYTES));
   return {
     config,
     tokenizer: tokenizer.json,

@@ -55,40 +55,50 @@ export interface RecordedPart {
   /** The expected calibration error before and after calibration. */
   calibration_error?: { before: number; after: number };
 }
-const partFiguresSchema: z.ZodType<RecordedPart> = z.object({
-  accuracy: z.number().exactOptional(),
-  f1: z.number().exactOptional(),
-  topk: topkSchema.exactOptional(),
-  calibration_error: z.object({ before: z.number(), after: z.number() }).exactOptional(),
-});
+const partFiguresSchema: z.ZodType<RecordedPart> = z.lazy(() =>
+  z.object({
+    accuracy: z.number().exactOptional(),
+    f1: z.number().exactOptional(),
+    topk: topkSchema.exactOptional(),
+    calibration_error: z.object({ before: z.number(), after: z.number() }).exactOptional(),
+  }),
+);
 
-const warningSchema = z.object({
-  kind: z.string(),
-  count: z.int(),
-  message: z.string(),
-  examples: z.array(z.object({ file: z.string(), line: z.int() })).readonly(),
-});
+const warningSchema = z.lazy(() =>
+  z.object({
+    kind: z.string(),
+    count: z.int(),
+    message: z.string(),
+    examples: z.array(z.object({ file: z.string(), line: z.int() })).readonly(),
+  }),
+);
 
 /** training.json. */
-export const trainingRecordSchema = z.object({
-  model_config: modelConfigSchema,
-  training_config: trainingConfigSchema,
-  /** The values that were used, with defaults. */
-  hyperparameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
-  /** Absent if the encoder started from random weights. */
-  backbone: z.object({ name: z.string(), revision: z.string().exactOptional() }).exactOptional(),
-  seed: z.int(),
-  /** `cpu` or `webgpu`. */
-  device: z.string().exactOptional(),
-  training_stats: trainingStatsSchema,
-  parts: z.object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema }).exactOptional(),
-  /** The deciding metric on dev with each kind of weights, and the kind that answers. Absent if 8-bit was not tried. */
-  precision: z.object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) }).exactOptional(),
-  warnings: z.array(warningSchema).readonly(),
-  dataset: z.object({ train_rows: z.int(), dev_rows: z.int() }).exactOptional(),
-  /** Versions of this library, Node and other software, by name. */
-  versions: z.record(z.string(), z.string()).exactOptional(),
-});
+export const trainingRecordSchema = z.lazy(() =>
+  z.object({
+    model_config: modelConfigSchema,
+    training_config: trainingConfigSchema,
+    /** The values that were used, with defaults. */
+    hyperparameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
+    /** Absent if the encoder started from random weights. */
+    backbone: z.object({ name: z.string(), revision: z.string().exactOptional() }).exactOptional(),
+    seed: z.int(),
+    /** `cpu` or `webgpu`. */
+    device: z.string().exactOptional(),
+    training_stats: trainingStatsSchema,
+    parts: z
+      .object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema })
+      .exactOptional(),
+    /** The deciding metric on dev with each kind of weights, and the kind that answers. Absent if 8-bit was not tried. */
+    precision: z
+      .object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) })
+      .exactOptional(),
+    warnings: z.array(warningSchema).readonly(),
+    dataset: z.object({ train_rows: z.int(), dev_rows: z.int() }).exactOptional(),
+    /** Versions of this library, Node and other software, by name. */
+    versions: z.record(z.string(), z.string()).exactOptional(),
+  }),
+);
 export type RecordedPrecision = NonNullable<z.infer<typeof trainingRecordSchema>['precision']>;
 export type TrainingRecord = z.infer<typeof trainingRecordSchema>;
 
@@ -103,13 +113,15 @@ export interface ClassFigures {
   /** Number of rows (or entities) with this class. */
   support: number;
 }
-const classFiguresSchema: z.ZodType<ClassFigures> = z.strictObject({
-  label: z.string(),
-  precision: z.number(),
-  recall: z.number(),
-  f1: z.number(),
-  support: z.int(),
-});
+const classFiguresSchema: z.ZodType<ClassFigures> = z.lazy(() =>
+  z.strictObject({
+    label: z.string(),
+    precision: z.number(),
+    recall: z.number(),
+    f1: z.number(),
+    support: z.int(),
+  }),
+);
 
 /** How often each label was predicted for each actual label. */
 export interface Confusion {
@@ -117,37 +129,45 @@ export interface Confusion {
   /** counts[actual][predicted], in the order of `labels`. */
   counts: number[][];
 }
-const confusionSchema: z.ZodType<Confusion> = z.strictObject({
-  labels: z.array(z.string()),
-  counts: z.array(z.array(z.int())),
-});
+const confusionSchema: z.ZodType<Confusion> = z.lazy(() =>
+  z.strictObject({
+    labels: z.array(z.string()),
+    counts: z.array(z.array(z.int())),
+  }),
+);
 
-const calibrationBinSchema = z.strictObject({
-  /** The model's mean confidence, 0 to 1. */
-  confidence: z.number(),
-  /** The share of correct decisions. */
-  accuracy: z.number(),
-  /** Number of decisions: one per row, or one per row and label for a multilabel model. */
-  rows: z.int(),
-});
+const calibrationBinSchema = z.lazy(() =>
+  z.strictObject({
+    /** The model's mean confidence, 0 to 1. */
+    confidence: z.number(),
+    /** The share of correct decisions. */
+    accuracy: z.number(),
+    /** Number of decisions: one per row, or one per row and label for a multilabel model. */
+    rows: z.int(),
+  }),
+);
 export type CalibrationBin = z.infer<typeof calibrationBinSchema>;
 
-const calibrationSchema = z.strictObject({
-  /** Ten equal intervals of confidence, ascending. Empty ones are left out. */
-  bins: z.array(calibrationBinSchema),
-  /** The expected calibration error of the model's scores; 0 is perfect. */
-  error: z.number(),
-  /** The same before calibration. */
-  error_before: z.number(),
-});
+const calibrationSchema = z.lazy(() =>
+  z.strictObject({
+    /** Ten equal intervals of confidence, ascending. Empty ones are left out. */
+    bins: z.array(calibrationBinSchema),
+    /** The expected calibration error of the model's scores; 0 is perfect. */
+    error: z.number(),
+    /** The same before calibration. */
+    error_before: z.number(),
+  }),
+);
 export type Calibration = z.infer<typeof calibrationSchema>;
 
-const retrievalSchema = z.strictObject({
-  /** The share of questions whose passage is among the first k. */
-  topk: topkSchema,
-  /** Mean reciprocal rank of the correct passage. */
-  mrr: z.number().exactOptional(),
-});
+const retrievalSchema = z.lazy(() =>
+  z.strictObject({
+    /** The share of questions whose passage is among the first k. */
+    topk: topkSchema,
+    /** Mean reciprocal rank of the correct passage. */
+    mrr: z.number().exactOptional(),
+  }),
+);
 
 const weighedWordSchema = z.strictObject({
   /** Its place in the text, in UTF-16 code units; `end` is exclusive. */
@@ -170,25 +190,29 @@ export interface Mistake {
   /** The words that led to the answer. Only for some mistakes of classifiers. */
   words?: WeighedWord[];
 }
-const mistakeSchema: z.ZodType<Mistake> = z.strictObject({
-  text: z.string(),
-  expected: z.array(z.string()),
-  predicted: z.array(z.string()),
-  score: z.number(),
-  words: z.array(weighedWordSchema).exactOptional(),
-});
+const mistakeSchema: z.ZodType<Mistake> = z.lazy(() =>
+  z.strictObject({
+    text: z.string(),
+    expected: z.array(z.string()),
+    predicted: z.array(z.string()),
+    score: z.number(),
+    words: z.array(weighedWordSchema).exactOptional(),
+  }),
+);
 
 /** evaluation.json: on dev rows. */
-export const modelEvaluationSchema = z.strictObject({
-  format: z.literal(1),
-  /** Number of dev rows. */
-  rows: z.int(),
-  classes: z.array(classFiguresSchema).exactOptional(),
-  /** Only for models that give each row exactly one label. */
-  confusion: confusionSchema.exactOptional(),
-  calibration: calibrationSchema.exactOptional(),
-  retrieval: retrievalSchema.exactOptional(),
-  /** At most MAX_MISTAKES, the most confident first. */
-  mistakes: z.array(mistakeSchema),
-});
+export const modelEvaluationSchema = z.lazy(() =>
+  z.strictObject({
+    format: z.literal(1),
+    /** Number of dev rows. */
+    rows: z.int(),
+    classes: z.array(classFiguresSchema).exactOptional(),
+    /** Only for models that give each row exactly one label. */
+    confusion: confusionSchema.exactOptional(),
+    calibration: calibrationSchema.exactOptional(),
+    retrieval: retrievalSchema.exactOptional(),
+    /** At most MAX_MISTAKES, the most confident first. */
+    mistakes: z.array(mistakeSchema),
+  }),
+);
 export type ModelEvaluation = z.infer<typeof modelEvaluationSchema>;

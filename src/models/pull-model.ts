@@ -93,7 +93,9 @@ export interface FileProblem {
 }
 
 const placeSchema = z.object({ directory: z.string().min(1).optional() });
-const pullSchema = placeSchema.extend({ from: z.union([z.string().min(1), z.instanceof(URL)]).optional() });
+const pullSchema = z.lazy(() =>
+  placeSchema.extend({ from: z.union([z.string().min(1), z.instanceof(URL)]).optional() }),
+);
 
 /**
  * Lists the models and backbones that this version of the library knows, and where they are on this machine. Models come

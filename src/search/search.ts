@@ -63,15 +63,21 @@ export interface SearchIndex extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const searchSchema = embedSchema.extend({
-  model: z.string().min(1, 'the name is empty').optional(),
-  language: z.string().min(1).max(40).optional(),
-});
-const openSchema = z.strictObject({
-  device: z.enum(DEVICES).default('cpu'),
-  signal: z.instanceof(AbortSignal).optional(),
-});
-const passagesSchema = z.array(querySchema.min(1, 'the passage is empty')).min(1, 'give at least one passage');
+const searchSchema = z.lazy(() =>
+  embedSchema.extend({
+    model: z.string().min(1, 'the name is empty').optional(),
+    language: z.string().min(1).max(40).optional(),
+  }),
+);
+const openSchema = z.lazy(() =>
+  z.strictObject({
+    device: z.enum(DEVICES).default('cpu'),
+    signal: z.instanceof(AbortSignal).optional(),
+  }),
+);
+const passagesSchema = z.lazy(() =>
+  z.array(querySchema.min(1, 'the passage is empty')).min(1, 'give at least one passage'),
+);
 /**
  * Makes passages searchable without training: by their words (BM25) and by their meaning (the vectors of their sentences,
  * from a backbone or any model). Reads a few hundred sentences per second.

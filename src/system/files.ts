@@ -1,28 +1,22 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
+  closeSync,
   constants,
+  fstatSync,
   fsync,
+  openSync,
+  read,
   readdir as readdirOf,
   readFile as readFileOf,
   readFileSync,
   readlinkSync,
+  readSync,
+  realpathSync,
   rmSync,
+  type Stats,
+  statSync,
 } from 'node:fs';
-import {
-  access,
-  type FileHandle,
-  link,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  realpath,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  unlink,
-} from 'node:fs/promises';
+import { access, link, lstat, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -31,24 +25,32 @@ import type * as z from 'zod';
 
 /** The process id, its start in kernel ticks (Linux only), its machine, and a UUID. */
 const OWNED = /^(\d+)\.(\d*)\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
-/** When this process started; tells it from a later process with the same id. */
-const STARTED = linuxStatus(process.pid)?.started ?? '';
+
+/** When this process started, which tells it from a later one with the same id, and where: see {@link hostId}. */
+let own: { readonly started: string; readonly host: string } | undefined;
+
+function ownProcess() {
+  own ??= { started: linuxStatus(process.pid)?.started ?? '', host: hostId() };
+  return own;
+}
+
 /** The machine and, on Linux, the process id namespace (so the container) and the boot in which ids are valid. */
-const HOST = createHash('sha256')
-  .update(`${hostname()} ${pidNamespace()} ${bootId()}`.trim())
-  .digest('hex')
-  .slice(0, 16);
+function hostId(): string {
+  const place = `${hostname()} ${pidNamespace()} ${bootId()}`.trim();
+  return createHash('sha256').update(place).digest('hex').slice(0, 16);
+}
 
 /** A name that says which process uses it, so that another one can tell when it is no longer needed. */
 export function ownedName(): string {
-  return `${process.pid}.${STARTED}.${HOST}.${randomUUID()}`;
+  const { started, host } = ownProcess();
+  return `${process.pid}.${started}.${host}.${randomUUID()}`;
 }
 
 /** The state of the process that made a name; undefined if {@link ownedName} made no such name. */
 export function ownerOf(name: string): 'living' | 'ended' | 'elsewhere' | undefined {
   const [, pid, started = '', host] = OWNED.exec(name) ?? [];
   if (pid === undefined) return undefined;
-  if (host !== HOST) return 'elsewhere';
+  if (host !== ownProcess().host) return 'elsewhere';
   return hasEnded(Number(pid), started) ? 'ended' : 'living';
 }
 
@@ -381,47 +383,52 @@ interface InnerFile {
  * @param name as in {@link isInnerName}. @throws Error for a name or a link that leads outside, for anything that is not a
  * file and for a larger file; the file system's error.
  */
-export async function fileWithin(directory: string, name: string, maxBytes: number): Promise<InnerFile> {
+export function fileWithin(directory: string, name: string, maxBytes: number): InnerFile {
   if (!isInnerName(name)) throw new Error(`${JSON.stringify(name)} is not the name of a file inside the folder`);
-  const [path, root] = await Promise.all([realpath(join(directory, ...name.split('/'))), realpath(directory)]);
+  const path = realpathSync.native(join(directory, ...name.split('/')));
+  const root = realpathSync.native(directory);
   if (![root, ...blobsBeside(root)].some((place) => path.startsWith(place + sep))) {
     throw new Error('it is a link that leads out of the folder; put the file itself there');
   }
-  const found = await stat(path);
-  if (!found.isFile()) throw new Error('it is not a file');
-  checkSize(found.size, maxBytes);
-  return { path, bytes: found.size };
+  return { path, bytes: sizeOf(statSync(path), maxBytes) };
 }
+
+/** Files up to this size are read at once: to wait for another thread would take longer. */
+const MAX_BYTES_AT_ONCE = 1024 * 1024;
 
 /** The content of a file of a folder. @throws as {@link fileWithin}. */
 export async function readWithin(directory: string, name: string, maxBytes: number): Promise<Buffer> {
-  const { path } = await fileWithin(directory, name, maxBytes);
+  const { path } = fileWithin(directory, name, maxBytes);
   // What was a file a moment ago may be a pipe by now, for whose writer an open would wait.
-  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
-    const found = await file.stat();
-    if (!found.isFile()) throw new Error('it is not a file');
-    checkSize(found.size, maxBytes);
-    return await firstBytes(file, found.size);
+    const content = Buffer.allocUnsafeSlow(sizeOf(fstatSync(file), maxBytes));
+    const isSmall = content.length <= MAX_BYTES_AT_ONCE;
+    let known = 0;
+    // At most this many bytes, even if the file grows.
+    while (known < content.length) {
+      const rest = content.length - known;
+      const bytes = isSmall ? readSync(file, content, known, rest, known) : await readOn(file, content, known, rest);
+      if (bytes === 0) break;
+      known += bytes;
+    }
+    return content.subarray(0, known);
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 
-/** At most this many bytes, even if the file grows. */
-async function firstBytes(file: FileHandle, bytes: number): Promise<Buffer> {
-  const content = Buffer.allocUnsafeSlow(bytes);
-  let read = 0;
-  while (read < bytes) {
-    const { bytesRead } = await file.read(content, read, bytes - read, read);
-    if (bytesRead === 0) break;
-    read += bytesRead;
-  }
-  return content.subarray(0, read);
+/** @returns the number of bytes read. */
+function readOn(file: number, content: Buffer, at: number, length: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    read(file, content, at, length, at, (error, bytes) => (error ? reject(error) : resolve(bytes)));
+  });
 }
 
-function checkSize(bytes: number, maxBytes: number): void {
-  if (bytes > maxBytes) throw new Error(`it has ${bytes} bytes; at most ${maxBytes} are read`);
+function sizeOf(found: Stats, maxBytes: number): number {
+  if (!found.isFile()) throw new Error('it is not a file');
+  if (found.size > maxBytes) throw new Error(`it has ${found.size} bytes; at most ${maxBytes} are read`);
+  return found.size;
 }
 
 /** A snapshot's files are links to the blobs of its repository: `<repository>/snapshots/<commit>`. */

@@ -63,6 +63,7 @@ export {
   text,
   whole,
 } from './json-shape.js';
+export { latePattern } from './late-pattern.js';
 export {
   type DownloadOptions,
   type DownloadProgress,
@@ -74,7 +75,8 @@ export {
   type RetryOptions,
   requirePublicHost,
 } from './network.js';
-export { quantizeRow, Random, type Scored, scoreBelowTop, topScores } from './numbers.js';
+export { quantizeRow, type Scored, scoreBelowTop, topScores } from './number-arrays.js';
+export { Random } from './numbers.js';
 export {
   filterWithPauses,
   isPauseDue,

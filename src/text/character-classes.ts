@@ -112,6 +112,16 @@ export const unorderedMarks = codePointSet(`
 
 /** Hexadecimal, ascending, separated by white space. */
 export function codePointSet(ranges: string): CodePointSet {
+  let made: CodePointSet | undefined;
+  return {
+    has(codePoint) {
+      made ??= searchable(ranges);
+      return made.has(codePoint);
+    },
+  };
+}
+
+function searchable(ranges: string): CodePointSet {
   const bounds = ranges
     .trim()
     .split(/\s+/)

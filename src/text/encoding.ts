@@ -1,3 +1,5 @@
+import { latePattern } from '../system/index.js';
+import type { PieceIds } from './piece-trie.js';
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 import { findSpecialTokens, type SpecialTokenNames } from './tokenizer-json.js';
 
@@ -134,13 +136,13 @@ function cutOut(values: Int32Array, { first, start, stop, end }: Cut, width: num
   );
 }
 
-const capital = /[\p{Lu}\p{Lt}]/u;
+const capital = latePattern('[\\p{Lu}\\p{Lt}]', 'u');
 
 /** Token type 1 for pieces with a capital: the first of `Paris`, all of `NATO`. Needs offsets and a single text. */
 export function markCapitals(text: string, encoding: Encoding): Encoding {
   const { offsets, sequenceIds } = encoding;
   if (offsets === null) return encoding;
-  const holdsCapital = (token: number) => capital.test(text.slice(offsets[2 * token], offsets[2 * token + 1]));
+  const holdsCapital = (token: number) => capital().test(text.slice(offsets[2 * token], offsets[2 * token + 1]));
   return {
     ...encoding,
     typeIds: sequenceIds.map((source, token) => (source === 0 && holdsCapital(token) ? 1 : 0)),
@@ -181,7 +183,7 @@ export class PieceBuffer {
 }
 
 interface PieceTokenizerOptions {
-  readonly vocabulary: ReadonlyMap<string, number>;
+  readonly vocabulary: PieceIds;
   /** Of two tokens with one id, this is the one that the id names. */
   readonly addedTokens: readonly { readonly id: number; readonly content: string }[];
   readonly names: SpecialTokenNames;

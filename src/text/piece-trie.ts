@@ -1,3 +1,11 @@
+/** Pieces and their ids, such as a map of them. */
+export interface PieceIds extends Iterable<[piece: string, id: number]> {
+  readonly size: number;
+  get(piece: string): number | undefined;
+  keys(): Iterable<string>;
+  values(): Iterable<number>;
+}
+
 const ROOT = 0;
 /** No piece, and no node but the root, which is no node's child. */
 const NONE = 0;
@@ -25,7 +33,7 @@ export class PieceTrie {
   /** Id of the piece that {@link longest} found. */
   id = -1;
 
-  readonly #vocabulary: ReadonlyMap<string, number>;
+  readonly #vocabulary: PieceIds;
   readonly #continuingPrefix: string;
   /** Undefined until a word is continued. */
   #continuingRoot: number | undefined;
@@ -36,7 +44,7 @@ export class PieceTrie {
   #nodes = 1;
 
   /** @param continuingPrefix `##`. */
-  constructor(vocabulary: ReadonlyMap<string, number>, continuingPrefix: string) {
+  constructor(vocabulary: PieceIds, continuingPrefix: string) {
     const bits = Math.ceil(Math.log2(2 * vocabulary.size + 2));
     this.#table = new Int32Array(FIELDS << bits);
     this.#shift = 32 - bits;

@@ -2,6 +2,7 @@ import {
   fields,
   flag,
   type JsonShape,
+  latePattern,
   listOf,
   nullable,
   object,
@@ -72,10 +73,11 @@ function isSpace(character = ''): boolean {
   return character !== '' && isWhitespace(character);
 }
 
-const wordCharacter = /^[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]$/u;
+const WORD = '\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}';
+const wordCharacter = latePattern(`^[${WORD}]$`, 'u');
 
 function isWithinWord({ characters }: AlignedText, { from, to }: { from: number; to: number }): boolean {
-  return wordCharacter.test(characters[from - 1] ?? '') || wordCharacter.test(characters[to] ?? '');
+  return wordCharacter().test(characters[from - 1] ?? '') || wordCharacter().test(characters[to] ?? '');
 }
 
 /** Added tokens, normaliser, pre-tokenizer, model: the ids and places of the Rust package. */
@@ -222,7 +224,7 @@ const splittingAt =
 const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ['BertPreTokenizer', () => bertWords],
   ['WhitespaceSplit', () => splittingAt(isWhitespace, 'Removed')],
-  ['Whitespace', () => (source) => splitAt(source, matchesOf(source, WORDS), 'Removed', true)],
+  ['Whitespace', () => (source) => splitAt(source, matchesOf(source, wholeWords()), 'Removed', true)],
   ['ByteLevel', of(byteLevelShape, byteLevel)],
   ['Metaspace', of(metaspaceShape, metaspace)],
   [
@@ -261,12 +263,12 @@ function makePreTokenizer(part: unknown, file: string): PreTokenizer {
 }
 
 /** Letters, marks, digits and connectors, or runs of what is neither those nor white space. */
-const WORDS =
-  /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+/gu;
+const wholeWords = latePattern(`[${WORD}]+|[^${WORD}\\p{White_Space}]+`, 'gu');
 
 const codeOf = (character: string): number => character.codePointAt(0) ?? 0;
 const isPunctuation = (character: string): boolean => punctuation.has(codeOf(character));
-const isNumeric = (character: string): boolean => /^\p{N}$/u.test(character);
+const numeric = latePattern('^\\p{N}$', 'u');
+const isNumeric = (character: string): boolean => numeric().test(character);
 
 function bertWords(source: AlignedText): AlignedText[] {
   return splitAt(source, charactersThat(source, isWhitespace), 'Removed').flatMap((word) =>
@@ -277,7 +279,7 @@ function bertWords(source: AlignedText): AlignedText[] {
 function byteLevel({ add_prefix_space = true, use_regex = true }: Shaped<typeof byteLevelShape>): PreTokenizer {
   return (source) => {
     const whole = add_prefix_space && source.characters[0] !== ' ' ? prepended(source, ' ') : source;
-    const words = use_regex ? splitAt(whole, matchesOf(whole, GPT2_WORDS), 'Isolated') : [whole];
+    const words = use_regex ? splitAt(whole, matchesOf(whole, gpt2Words()), 'Isolated') : [whole];
     return words.map(asBytes);
   };
 }
@@ -380,8 +382,10 @@ function isPrintable(byte: number): boolean {
 const BYTE_SPACE = 'Ġ';
 
 /** GPT-2's pattern, with Unicode's white space instead of JavaScript's `\s`. */
-const GPT2_WORDS =
-  /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
+const gpt2Words = latePattern(
+  "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\p{White_Space}\\p{L}\\p{N}]+|\\p{White_Space}+(?!\\P{White_Space})|\\p{White_Space}+",
+  'gu',
+);
 
 const encoder = new TextEncoder();
 

@@ -7,7 +7,7 @@ import {
   whitespace,
 } from './character-classes.js';
 import { type PieceBuffer, PieceTokenizer, type SpecialTokenTemplates } from './encoding.js';
-import { PieceTrie } from './piece-trie.js';
+import { type PieceIds, PieceTrie } from './piece-trie.js';
 import { anyOf } from './steps/aligned-text.js';
 import type { Tokenizer } from './tokenizer.js';
 import type { AddedToken, SpecialTokenNames } from './tokenizer-json.js';
@@ -227,7 +227,7 @@ function isSpace(text: string, at: number): boolean {
 }
 
 export interface WordPieceOptions {
-  readonly vocabulary: ReadonlyMap<string, number>;
+  readonly vocabulary: PieceIds;
   /** The token for a word that can't be split. */
   readonly unknownId: number;
   /** What pieces inside a word start with: `##`. */

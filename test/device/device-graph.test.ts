@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DeviceError, ModelFolderError } from '../../src/contract/errors.js';
-import type { LoadedGraph } from '../../src/graph/index.js';
 import { DeviceGraph, openDeviceGraph } from '../../src/graph/device-graph.js';
+import type { LoadedGraph } from '../../src/graph/index.js';
 import { missing } from './tiny-jobs.js';
 
 /** A graph that answers with what `run` says, and tells when it is released. */

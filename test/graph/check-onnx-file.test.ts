@@ -47,7 +47,7 @@ describe('an ONNX file', () => {
     const table = graph.parameter('table', [300, 200]);
     graph.output('states', graph.gather(table, ids));
     const path = await fileWith(await toOnnx(graph, new Map([['table', new Float32Array(60_000)]])));
-    await expect(checkOnnxFile(path)).resolves.toBeUndefined();
+    expect(checkOnnxFile(path)).toBe((await readFile(path)).length);
     const loaded = await onnxExecutor().load(path);
     expect(loaded.bytes).toBe((await readFile(path)).length);
     await loaded.release();
@@ -64,7 +64,7 @@ describe('an ONNX file', () => {
     const place = [entry('offset', '8'), entry('length', '16')];
     const path = await fileWith(external('data', ...place));
     await writeFile(join(path, '..', 'data'), new Uint8Array(24));
-    await expect(checkOnnxFile(path)).resolves.toBeUndefined();
+    expect(checkOnnxFile(path)).toBe((await readFile(path)).length);
     await writeFile(join(path, '..', 'data'), new Uint8Array(23));
     expect((await failureOf('model_folder', () => checkOnnxFile(path))).reason).toMatch(
       /at byte 8 of data, which has 23/,
@@ -117,7 +117,7 @@ describe('an ONNX file', () => {
     const weights = new Uint8Array(64 * 1024 ** 2);
     const path = await fileWith(model(tensor(number(1, weights.length), number(2, 2), span(9, Buffer.from(weights)))));
     const before = process.memoryUsage().arrayBuffers;
-    await checkOnnxFile(path);
+    checkOnnxFile(path);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(weights.length);
   });
 });

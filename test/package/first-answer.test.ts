@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -7,30 +8,54 @@ import { describe, expect, it } from 'vitest';
 
 const dist = fileURLToPath(new URL('../../dist', import.meta.url));
 
-/** The files of src/ that a file of dist/ and its imports are made of, as their source maps say. */
-function sourcesOf(file: string, seen = new Set<string>()): Set<string> {
-  if (seen.has(file)) return new Set();
-  seen.add(file);
-  const imports = readFileSync(join(dist, file), 'utf8').matchAll(/^(?:im|ex)port\b[^'"]*["']\.\/([^"']+)["']/gm);
-  return new Set([
-    ...ownSources(join(dist, `${file}.map`)),
-    ...[...imports].flatMap(([, name = '']) => [...sourcesOf(name, seen)]),
-  ]);
-}
+/** Writes down what Node imports, in a hook of its loader. */
+const HOOKS = `
+  import { writeSync } from 'node:fs';
+  export async function load(url, context, next) {
+    writeSync(1, 'imports ' + url + '\\n');
+    return next(url, context);
+  }`;
+const PROGRAM = `
+  import { register } from 'node:module';
+  register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(HOOKS)}));
+  const { loadModel } = await import(${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)});
+  const model = (await loadModel('sentiment-classification', { isolation: 'inline' }))._unsafeUnwrap();
+  console.log((await model.predict('What a lovely day'))._unsafeUnwrap().label);
+  process.exit();`;
 
-/** None of a file that only hands on what others export: it has no map. */
-function ownSources(map: string): readonly string[] {
-  return existsSync(map) ? JSON.parse(readFileSync(map, 'utf8')).sources : [];
+const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', PROGRAM], { encoding: 'utf8' });
+const imports = [...printed.matchAll(/^imports (.*)$/gm)].map(([, url = '']) => url);
+const files = imports.filter((url) => url.startsWith('file:')).map((url) => fileURLToPath(url));
+const own = files.filter((file) => file.startsWith(dist));
+
+/** The files of src/ that a file of dist/ is made of, as its source map says. */
+function sourcesOf(file: string): readonly string[] {
+  return JSON.parse(readFileSync(`${file}.map`, 'utf8')).sources;
 }
 
 /** What makes graphs, trains, and writes models and reports. */
 const NOT_NEEDED =
-  /src\/(?:graph\/(?:graph|gradients)\.ts|graph\/operations|graph\/onnx\/to-onnx|encoder\/architectures|engine|report)/;
+  /src\/(?:graph\/(?:graph|gradients)\.ts|graph\/operations|graph\/onnx\/to-onnx|encoder\/architectures|engine\/(?!kernels)|report)/;
 
-describe('what is loaded for a first answer', () => {
-  it.each(['index.js', 'inference-worker.js'])('by %s is what asking a model needs', (file) => {
-    const sources = [...sourcesOf(file)];
+describe('a first answer', () => {
+  it('is given', () => {
+    expect(printed).toMatch(/^positive$/m);
+  });
+
+  it('imports five files, and of packages only neverthrow', () => {
+    const names = own.map((file) => file.replace(join(dist, '/'), '').replace(/-[\w-]{8}\.js$/, '.js'));
+    expect(names.sort()).toEqual(['chunk-answer.js', 'chunk-base.js', 'chunk-core.js', 'chunk-graph.js', 'index.js']);
+    expect(files.filter((file) => !own.includes(file))).toEqual([expect.stringContaining('neverthrow')]);
+  });
+
+  it('imports none of what trains models and makes graphs', () => {
+    const sources = own.filter((file) => !file.endsWith('index.js')).flatMap(sourcesOf);
     expect(sources.filter((source) => source.includes('src/inference/'))).not.toEqual([]);
     expect(sources.filter((source) => NOT_NEEDED.test(source))).toEqual([]);
+  });
+
+  it('loads no module of Node that takes long', () => {
+    expect(imports).toContain('node:path');
+    expect(imports.filter((url) => /^node:(?:crypto|child_process|http|zlib)$/.test(url))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { quantizeRow } from '../../src/system/numbers.js';
+import { quantizeRow } from '../../src/system/number-arrays.js';
 
 describe('numbers rounded to integers with one scale', () => {
   it('are within half a scale of what they were, and the largest reaches the most', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scoreBelowTop, topScores } from '../../src/system/numbers.js';
+import { scoreBelowTop, topScores } from '../../src/system/number-arrays.js';
 
 /** Few different values, so that equal ones are common. */
 const scores = fc.array(fc.integer({ min: -5, max: 5 }), { maxLength: 60 }).map((values) => Float32Array.from(values));

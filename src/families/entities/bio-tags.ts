@@ -1,4 +1,5 @@
 import type { TagTransitions } from '../../lexical/index.js';
+import { latePattern } from '../../system/index.js';
 
 /** BIO tags (Ramshaw & Marcus 1995, as IOB2): B-x begins an entity of type x, I-x continues it, O is outside of any. */
 export const OUTSIDE = 'O';
@@ -9,11 +10,11 @@ export interface BioTag {
 }
 
 /** Files separate tags by spaces, so a type contains none. */
-const bioTag = /^[BI]-[^\p{White_Space}\p{Surrogate}]+$/u;
+const bioTag = latePattern('^[BI]-[^\\p{White_Space}\\p{Surrogate}]+$', 'u');
 
 /** @returns undefined for O, and for what isn't a BIO tag. */
 export function parseTag(tag: string): BioTag | undefined {
-  return bioTag.test(tag) ? { position: tag[0] === 'B' ? 'B' : 'I', type: tag.slice(2) } : undefined;
+  return bioTag().test(tag) ? { position: tag[0] === 'B' ? 'B' : 'I', type: tag.slice(2) } : undefined;
 }
 
 export function beginTag(type: string): string {

@@ -1,4 +1,4 @@
-import { open, stat } from 'node:fs/promises';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isOrchardError, ModelFolderError } from '../../contract/index.js';
 import { fileWithin } from '../../system/index.js';
@@ -63,12 +63,14 @@ interface ExternalData {
   readonly length: number;
 }
 
-export async function checkOnnxFile(path: string): Promise<void> {
+/** @returns its bytes. @throws ModelFolderError */
+export function checkOnnxFile(path: string): number {
   try {
-    const found = await stat(path);
+    const found = statSync(path);
     if (!found.isFile()) throw new Error('it is not a file');
     if (found.size > MAX_BYTES) throw new Error(`it has ${found.size} bytes; at most ${MAX_BYTES} are read`);
-    for (const data of await externalData(path, found.size)) await checkExternal(path, data);
+    for (const data of externalData(path, found.size)) checkExternal(path, data);
+    return found.size;
   } catch (cause) {
     if (isOrchardError(cause)) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -76,18 +78,18 @@ export async function checkOnnxFile(path: string): Promise<void> {
   }
 }
 
-async function checkExternal(path: string, { location, offset, length }: ExternalData): Promise<void> {
-  const { bytes } = await fileWithin(dirname(path), location, Number.MAX_SAFE_INTEGER);
+function checkExternal(path: string, { location, offset, length }: ExternalData): void {
+  const { bytes } = fileWithin(dirname(path), location, Number.MAX_SAFE_INTEGER);
   if (offset + length <= bytes) return;
   throw new Error(`a tensor is at byte ${offset} of ${location}, which has ${bytes} bytes`);
 }
 
-async function externalData(path: string, bytes: number): Promise<readonly ExternalData[]> {
-  const file = await open(path);
+function externalData(path: string, bytes: number): readonly ExternalData[] {
+  const file = openSync(path, 'r');
   try {
-    return new OnnxCheck(new WireFile(file.fd, bytes)).check();
+    return new OnnxCheck(new WireFile(file, bytes)).check();
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ExecutionProvider } from '../../contract/index.js';
 import {
@@ -191,9 +190,8 @@ export function onnxExecutor({
       return new OnnxGraph({ session, fed: fedTensors(graph, fixed), outputs: graph.outputs, shapeInputs });
     },
     async load(file) {
-      await checkOnnxFile(file);
-      const { size } = await stat(file);
-      return new OnnxFile(await Session.create(await modelFor(file, provider), settings), size);
+      const bytes = checkOnnxFile(file);
+      return new OnnxFile(await Session.create(await modelFor(file, provider), settings), bytes);
     },
   };
 }

@@ -14,8 +14,8 @@ export interface WireField extends Span {
   readonly value: number;
 }
 
-/** How much is read at a time. */
-const WINDOW_BYTES = 1 << 16;
+/** How much is read at a time; most of it is often skipped. */
+const WINDOW_BYTES = 1 << 12;
 /** Numbers of 64 bits. */
 const MAX_VARINT_BYTES = 10;
 
@@ -85,6 +85,11 @@ export class WireFile {
 
   /** Sets `#end`. A negative number takes all 64 bits, of which the last byte has the sign. */
   #varint(from: number, to: number): number {
+    const first = from < to ? this.#byte(from) : 0x80;
+    if (first < 0x80) {
+      this.#end = from + 1;
+      return first;
+    }
     let value = 0;
     /** Exact where the number is -1 - this: the sum above is rounded then. */
     let complement = 0;

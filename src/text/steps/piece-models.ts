@@ -16,7 +16,7 @@ import {
   whole,
 } from '../../system/index.js';
 import { PieceBuffer } from '../encoding.js';
-import { PieceTrie } from '../piece-trie.js';
+import { type PieceIds, PieceTrie } from '../piece-trie.js';
 import { PriorityQueue } from '../priority-queue.js';
 import { CONTINUING_PREFIX, idShape, MAX_CHARACTERS_PER_WORD, UnknownPartError } from '../tokenizer-json.js';
 import { type WordPieceOptions, WordPieceVocabulary } from '../word-piece-tokenizer.js';
@@ -30,8 +30,7 @@ interface WordPieces {
 }
 
 export interface PieceModel {
-  /** Piece to id. */
-  readonly vocabulary: ReadonlyMap<string, number>;
+  readonly vocabulary: PieceIds;
   /** Undefined if there is none. */
   readonly unknownId: number | undefined;
   split(characters: readonly string[]): WordPieces;
@@ -459,7 +458,7 @@ function splitMerge(merge: string): [string, string] {
 /** @throws ModelFolderError */
 export function readWordPieces(part: unknown, file: string): WordPieceOptions {
   const fields = requireShape(wordPieceShape, part, file, 'model');
-  const vocabulary = readVocabulary(fields.vocab, file);
+  const vocabulary = new JsonVocabulary(fields.vocab, file);
   const { unk_token = '[UNK]', continuing_subword_prefix = CONTINUING_PREFIX } = fields;
   const unknownId = vocabulary.get(unk_token);
   if (unknownId === undefined) {
@@ -473,23 +472,53 @@ export function readWordPieces(part: unknown, file: string): WordPieceOptions {
   };
 }
 
-/** In a single pass, as a first answer waits for it. @throws ModelFolderError */
-function readVocabulary(vocab: Readonly<Record<string, unknown>>, file: string): ReadonlyMap<string, number> {
-  const vocabulary = new Map<string, number>();
-  const problem = { path: [], expected: '' };
-  for (const piece of Object.keys(vocab)) {
-    const id = vocab[piece];
-    if (!idShape(id, problem)) {
-      const reason = `model.vocab.${piece.slice(0, MAX_QUOTED_CHARACTERS)}: expected ${problem.expected}`;
-      throw new ModelFolderError(file, reason);
+/** A vocabulary as JSON has it: a first answer waits for it, and to make a map of it takes twice as long as to check it. */
+class JsonVocabulary implements PieceIds {
+  readonly #vocab: Readonly<Record<string, unknown>>;
+  readonly #pieces: readonly string[];
+  readonly #ids: Int32Array;
+
+  /** @throws ModelFolderError */
+  constructor(vocab: Readonly<Record<string, unknown>>, file: string) {
+    this.#vocab = vocab;
+    this.#pieces = Object.keys(vocab);
+    this.#ids = new Int32Array(this.#pieces.length);
+    const problem = { path: [], expected: '' };
+    for (let at = 0; at < this.#pieces.length; at += 1) {
+      const piece = this.#pieces[at] ?? '';
+      const id = vocab[piece];
+      if (!idShape(id, problem)) {
+        const reason = `model.vocab.${piece.slice(0, MAX_QUOTED_CHARACTERS)}: expected ${problem.expected}`;
+        throw new ModelFolderError(file, reason);
+      }
+      this.#ids[at] = id;
     }
-    vocabulary.set(piece, id);
   }
-  return vocabulary;
+
+  get size(): number {
+    return this.#pieces.length;
+  }
+
+  get(piece: string): number | undefined {
+    const id = Object.hasOwn(this.#vocab, piece) ? this.#vocab[piece] : undefined;
+    return typeof id === 'number' ? id : undefined;
+  }
+
+  keys(): Iterable<string> {
+    return this.#pieces;
+  }
+
+  values(): Iterable<number> {
+    return this.#ids;
+  }
+
+  *[Symbol.iterator](): Iterator<[string, number]> {
+    for (const [at, piece] of this.#pieces.entries()) yield [piece, this.#ids[at] ?? 0];
+  }
 }
 
 class WordPieceModel implements PieceModel {
-  readonly vocabulary: ReadonlyMap<string, number>;
+  readonly vocabulary: PieceIds;
   readonly unknownId: number;
   readonly #pieces: WordPieceVocabulary;
   readonly #buffer = new PieceBuffer();
