@@ -8,9 +8,18 @@ import { fileURLToPath } from 'node:url';
 export interface Runtime {
   /** With its version, as in `Bun 1.4.5`. */
   readonly name: string;
-  /** Runs a program in TypeScript; the program's path and arguments follow. */
+  /** Runs a program in JavaScript; its path and arguments follow. */
   readonly command: readonly string[];
+  /** Runs one in TypeScript. */
+  readonly typescript: readonly string[];
 }
+
+/** The runtime of this process, whose arguments load TypeScript. */
+export const ownRuntime: Runtime = {
+  name: `Node ${process.versions.node}`,
+  command: [process.execPath],
+  typescript: [process.execPath, ...process.execArgv],
+};
 
 const { arch, platform } = process;
 
@@ -21,15 +30,15 @@ const packages: Readonly<Record<string, { readonly name: string; readonly versio
   deno: { name: `@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}`, version: '2.9.6', file: 'deno' },
 };
 
-/** What `--version` prints, and how a program in TypeScript is started. */
 const kinds = [
-  { name: 'Node', version: /^v(\S+)/, args: ['--import', 'tsx'] },
+  { name: 'Node', version: /^v(\S+)/, args: [], forTypeScript: ['--import', 'tsx'] },
   {
     name: 'Deno',
     version: /^deno (\S+)/,
-    args: ['run', '--allow-all', '--no-check', '--node-modules-dir=manual', '--unstable-sloppy-imports'],
+    args: ['run', '--allow-all', '--no-check', '--node-modules-dir=manual'],
+    forTypeScript: ['--unstable-sloppy-imports'],
   },
-  { name: 'Bun', version: /^(\d\S*)/, args: [] },
+  { name: 'Bun', version: /^(\d\S*)/, args: [], forTypeScript: [] },
 ];
 
 const cache = fileURLToPath(new URL('../node_modules/.cache/runtimes', import.meta.url));
@@ -65,9 +74,21 @@ function runtimeAt(binary: string): Runtime | undefined {
   } catch {
     return undefined;
   }
-  for (const { name, version, args } of kinds) {
+  for (const { name, version, args, forTypeScript } of kinds) {
     const [, number] = version.exec(printed) ?? [];
-    if (number !== undefined) return { name: `${name} ${number}`, command: [binary, ...args] };
+    const command = [binary, ...args];
+    if (number !== undefined) return { name: `${name} ${number}`, command, typescript: [...command, ...forTypeScript] };
   }
   return undefined;
+}
+
+/** @param wanted names or paths, separated by commas. @returns this runtime, then those found; others are named. */
+export function findRuntimes(wanted: string): Runtime[] {
+  const found = [ownRuntime];
+  for (const name of wanted.split(',').filter((each) => each !== '')) {
+    const runtime = findRuntime(name);
+    if (typeof runtime === 'string') console.log(`Left out: ${runtime}`);
+    else found.push(runtime);
+  }
+  return found;
 }

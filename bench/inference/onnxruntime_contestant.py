@@ -1,6 +1,6 @@
 """onnxruntime in Python as a contestant: the same graphs, texts padded to the longest of a call, the encoder alone.
 
-bench/inference/protocol.ts has its messages. `pip install onnxruntime tokenizers numpy`
+bench/inference/contestant.ts has its messages. `pip install onnxruntime tokenizers numpy`
 """
 
 import json
@@ -117,6 +117,7 @@ def run_round(models, calls, callers):
             model.answer(texts)
         return (time.perf_counter() - asked) * 1000
 
+    used = time.process_time()
     started = time.perf_counter()
     if callers == 1:
         milliseconds = [call(texts) for texts in calls]
@@ -126,9 +127,9 @@ def run_round(models, calls, callers):
     return {
         "milliseconds": milliseconds,
         "elapsedMs": (time.perf_counter() - started) * 1000,
-        "loopDelayMs": None,
+        "processorMs": (time.process_time() - used) * 1000,
+        "stallMs": None,
         "peakMebibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "decodingShare": None,
     }
 
 

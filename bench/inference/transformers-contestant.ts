@@ -8,15 +8,16 @@ import {
   type TokenClassificationPipeline,
 } from '@huggingface/transformers';
 import { z } from 'zod';
-import type { BenchModel, NamedNumbers, Opening, Task } from './protocol.js';
+import type { NamedNumbers, Opening } from './contestant.js';
+import type { BenchModel } from './models.js';
 import { type Answerer, serveRounds } from './serve-rounds.js';
 
 /**
  * transformers.js as a contestant: pipelines on the same folders in the process's only thread, the encoder alone, texts
- * padded to the longest of a call. bench/inference/protocol.ts has its messages.
+ * padded to the longest of a call. bench/inference/contestant.ts has its messages.
  */
 
-type Model = Omit<Answerer, 'name' | 'trace'>;
+type Model = Omit<Answerer, 'name'>;
 
 /** Passages of a search result, as many as Orchard's has. */
 const PASSAGES = 10;
@@ -115,7 +116,7 @@ function dot(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-const loaders: Readonly<Record<Task, (model: BenchModel, opening: Opening) => Promise<Model>>> = {
+const loaders: Readonly<Record<BenchModel['task'], (model: BenchModel, opening: Opening) => Promise<Model>>> = {
   'text-classification': classifier,
   'token-classification': tagger,
   'feature-extraction': searcher,
