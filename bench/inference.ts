@@ -23,10 +23,11 @@ import { findRuntimes, ownRuntime, type Runtime } from './runtimes.js';
  * the peers with each number of threads, in rounds that take turns. Orchard answers with both experts, the peers with the
  * encoder alone. With `--runtimes`, one caller and batches are also measured there.
  *
- * Usage: `npm run bench -- inference [--size mini|base] [--precisions int8,float32] [--only <part of a subject's or
- * scenario's name, as in "tagging, short">] [--rounds 7] [--texts 400] [--workers 2] [--runtimes node24,bun,deno] [--busy
- * 0,1,2,4] [--python <python>] [--models <folder>] [--json <file>]`. A runtime may be the path of a binary. `--models`
- * keeps the trained models for the next time.
+ * Usage: `npm run bench -- inference [--trained mini|base] [--precisions int8,float32] [--only <part of a subject's or
+ * scenario's name, as in "tagging, short">] [--rounds 5] [--texts 400] [--workers 2] [--runtimes node24,bun,deno] [--busy
+ * 0,1,2,4] [--python <python>] [--models <folder>] [--json <file>]`. A runtime may be the path of a binary. Without
+ * `--trained`, the models are the catalogue's, in float32 with their 8-bit weights converted back; with it, they are trained on
+ * examples/. `--models` keeps them for the next time.
  *
  * Orchard by itself, each instead of the comparison: `--profile` (where the time of one short text goes), `--soak
  * 100000` (memory over so many requests), `--cycles 200` (memory over so many loads and unloads), `--overload 10000`
@@ -36,10 +37,10 @@ import { findRuntimes, ownRuntime, type Runtime } from './runtimes.js';
 
 const { values: options } = parseArgs({
   options: {
-    size: { type: 'string', default: 'mini' },
+    trained: { type: 'string' },
     precisions: { type: 'string', default: 'int8,float32' },
     only: { type: 'string', default: '' },
-    rounds: { type: 'string', default: '7' },
+    rounds: { type: 'string', default: '5' },
     texts: { type: 'string', default: '400' },
     workers: { type: 'string', default: `${availableParallelism()}` },
     runtimes: { type: 'string', default: '' },
@@ -55,7 +56,7 @@ const { values: options } = parseArgs({
     http: { type: 'boolean', default: false },
   },
 });
-const size = modelSizeSchema.parse(options.size);
+const origin = options.trained === undefined ? 'catalogue' : modelSizeSchema.parse(options.trained);
 const workers = Number(options.workers);
 const rounds = Number(options.rounds);
 const precisions = (['int8', 'float32'] as const).filter((each) => options.precisions.split(',').includes(each));
@@ -173,12 +174,12 @@ function print(title: string, measured: readonly Measured[], runtimes: readonly 
   for (const table of tables) if (table !== '') console.log(`\n${table}`);
 }
 
-const header = `${machine()}; ${size}, ${workers} workers`;
+const header = `${machine()}; ${origin}, ${workers} workers`;
 console.log(header);
 const folder = options.models ?? (await mkdtemp(join(tmpdir(), 'orchard-inference-')));
 try {
-  const models = await Models.prepare(join(folder, size), size, workers);
-  const figures: Record<string, unknown> = { header, size, workers };
+  const models = await Models.prepare(join(folder, origin), origin, workers);
+  const figures: Record<string, unknown> = { header, origin, workers };
   for (const { mode, amount } of alone) {
     if (amount !== undefined) figures[mode] = await measureAlone(models, mode, amount);
   }

@@ -1,15 +1,36 @@
 import { existsSync } from 'node:fs';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { type ModelSize, train } from 'orchard-nlp';
+import { fileURLToPath } from 'node:url';
+import { exportModel, type ModelSize, train } from 'orchard-nlp';
 import { z } from 'zod';
 
-/** One model of each family, on an archive in examples/. */
+/** One model of each family: of the catalogue, or trained on an archive in examples/. */
 const kinds = {
-  classification: { dataset: 'customer-reviews', type: 'binary-text-classification', task: 'text-classification' },
-  tagging: { dataset: 'news-entities', type: 'sequence-labeling', task: 'token-classification' },
-  retrieval: { dataset: 'library-questions', type: 'question-answering', task: 'feature-extraction' },
+  classification: {
+    pretrained: 'sentiment-classification',
+    dataset: 'customer-reviews',
+    type: 'binary-text-classification',
+    task: 'text-classification',
+  },
+  tagging: {
+    pretrained: 'named-entity-recognition',
+    dataset: 'news-entities',
+    type: 'sequence-labeling',
+    task: 'token-classification',
+  },
+  retrieval: {
+    pretrained: 'research-papers-search',
+    dataset: 'library-questions',
+    type: 'question-answering',
+    task: 'feature-extraction',
+  },
 } as const;
+/** Where models come from: the catalogue, with 8-bit weights, or a training in this size, with both. */
+export type Origin = 'catalogue' | ModelSize;
+
+const path = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+
 const kindNames = ['classification', 'tagging', 'retrieval'] as const;
 type KindName = (typeof kindNames)[number];
 
@@ -33,7 +54,7 @@ export interface BenchModel {
   readonly directory: string;
 }
 
-/** The trained models of one size: for each precision a folder of copies that differ in their config.json only. */
+/** The models of one origin: a folder of them for each precision, with the same vectors of passages in all. */
 export class Models {
   readonly #folder: string;
 
@@ -41,15 +62,18 @@ export class Models {
     this.#folder = folder;
   }
 
-  /** Trains what the folder does not hold yet. In lower case, Orchard and its peers start from the same vocabulary. */
-  static async prepare(folder: string, size: ModelSize, threads: number): Promise<Models> {
+  /** Makes what the folder does not hold yet. */
+  static async prepare(folder: string, origin: Origin, threads: number): Promise<Models> {
     const models = new Models(folder);
-    for (const kind of kindNames) await models.#train(kind, kind, size, threads, true);
-    // A retriever answers in one precision: its passages' vectors were computed by the graph that answers.
-    await models.#train('retrieval', 'float32-retrieval', size, threads, false);
     for (const precision of ['float32', 'int8', 'encoder'] as const) {
-      for (const kind of kindNames) await models.#copy(kind, precision, kind);
-      await models.#copy('classification', precision, 'more-classification');
+      for (const kind of kindNames) {
+        const source =
+          origin === 'catalogue'
+            ? await models.#pretrained(kind, precision)
+            : await models.#trained(kind, origin, threads);
+        await models.#copy(source, precision, kind);
+        if (kind === 'classification') await models.#copy(source, precision, 'more-classification');
+      }
     }
     return models;
   }
@@ -72,27 +96,31 @@ export class Models {
     return isWhole ? models : undefined;
   }
 
-  async #train(kind: KindName, name: string, size: ModelSize, threads: number, quantize: boolean): Promise<void> {
-    const output = join(this.#folder, 'trained', name);
-    if (existsSync(output)) return;
-    const { dataset, type } = kinds[kind];
-    const path = new URL(`../../examples/${dataset}`, import.meta.url).pathname;
-    const options = { path, type, size, threads, output, epochs: EPOCHS, pretrained: false, tuning: { quantize } };
-    const trained = await train(options);
-    if (trained.isErr()) throw trained.error;
-    await trained.value.close();
+  async #pretrained(kind: KindName, precision: Precision): Promise<string> {
+    const folder = path(`models/catalogue/${kinds[kind].pretrained}`);
+    if (precision === 'int8') return folder;
+    const output = join(this.#folder, 'float32-weights', kind);
+    if (!existsSync(output)) (await exportModel(folder, output))._unsafeUnwrap();
+    return output;
   }
 
-  async #copy(kind: KindName, precision: Precision, name: string): Promise<void> {
-    const source = join(
-      this.#folder,
-      'trained',
-      kind === 'retrieval' && precision !== 'int8' ? 'float32-retrieval' : kind,
-    );
+  /** In lower case, Orchard and its peers start from the same vocabulary. */
+  async #trained(kind: KindName, size: ModelSize, threads: number): Promise<string> {
+    const output = join(this.#folder, 'trained', kind);
+    if (existsSync(output)) return output;
+    const { dataset, type } = kinds[kind];
+    const settings = { type, size, threads, output, epochs: EPOCHS, pretrained: false, tuning: { quantize: true } };
+    const trained = await train({ path: path(`examples/${dataset}`), ...settings });
+    if (trained.isErr()) throw trained.error;
+    await trained.value.close();
+    return output;
+  }
+
+  async #copy(source: string, precision: Precision, name: string): Promise<void> {
     const target = join(this.folderOf(precision), name);
     const config = join(target, 'config.json');
     if (existsSync(config)) return;
-    const filter = (path: string) => basename(path) !== UNREAD && basename(path) !== 'config.json';
+    const filter = (file: string) => basename(file) !== UNREAD && basename(file) !== 'config.json';
     await cp(source, target, { recursive: true, filter });
     // Last, so that a copy that was broken off is made again.
     await writeFile(config, await configOf(source, precision));

@@ -67,8 +67,9 @@ export const soak: Mode = async (amount, open) => {
 export const cycles: Mode = async (amount, open) => {
   const [text = ''] = textsFor('classification', 'short', 1);
   const roomy = open();
-  (await roomy.predictPretrained('classification', text))._unsafeUnwrap();
-  const memoryLimit = 1.5 * roomy.stats().memory.models;
+  for (const model of ['classification', 'tagging']) (await roomy.predictPretrained(model, text))._unsafeUnwrap();
+  // Too little for both.
+  const memoryLimit = 0.95 * roomy.stats().memory.models;
   await roomy.close();
   const loads = new StageTimes();
   await using predictor = open({ memoryLimit });
