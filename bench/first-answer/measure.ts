@@ -19,14 +19,15 @@ export interface FirstQuestion {
   readonly query: string;
 }
 
-/** One fresh process. */
+/** One fresh process. @param threads of a run, in transformers.js */
 export async function firstAnswer(
   { command: [program = '', ...args] }: Runtime,
   library: Library,
   { catalogue, model, query }: FirstQuestion,
+  threads = 1,
 ): Promise<Times> {
   const script = fileURLToPath(new URL(`${library}.mjs`, import.meta.url));
-  const { stdout } = await promisify(execFile)(program, [...args, script, catalogue, model, query]);
+  const { stdout } = await promisify(execFile)(program, [...args, script, catalogue, model, query, `${threads}`]);
   return JSON.parse(stdout);
 }
 
@@ -37,26 +38,43 @@ export interface FirstAnswers {
   readonly times: readonly Times[];
 }
 
+/** Of transformers.js, one and two, of which the faster counts. */
+const THREADS: Readonly<Record<Library, readonly number[]>> = { orchard: [1], transformers: [1, 2] };
+
 /** Rounds take turns, and every other one reverses the order. */
 export async function compareFirstAnswers(
   runtimes: readonly Runtime[],
   question: FirstQuestion,
   rounds: number,
 ): Promise<readonly FirstAnswers[]> {
-  const sides = runtimes.flatMap((runtime) => libraries.map((library) => ({ runtime, library, times: [] as Times[] })));
+  const sides = runtimes.flatMap((runtime) =>
+    libraries.flatMap((library) =>
+      THREADS[library].map((threads) => {
+        const times: Times[] = [];
+        return { runtime, library, threads, times };
+      }),
+    ),
+  );
   const failed = new Set<unknown>();
   for (let round = 0; round < rounds; round += 1) {
     for (const side of round % 2 === 0 ? sides : [...sides].reverse()) {
       if (failed.has(side)) continue;
       try {
-        side.times.push(await firstAnswer(side.runtime, side.library, question));
+        side.times.push(await firstAnswer(side.runtime, side.library, question, side.threads));
       } catch (thrown) {
         console.error(`${side.library} in ${side.runtime.name}: ${thrown}`);
         failed.add(side);
       }
     }
   }
-  return sides.map(({ runtime, library, times }) => ({ runtime: runtime.name, library, times }));
+  const total = ({ times }: Pick<FirstAnswers, 'times'>) => median(times.flatMap((each) => each.total ?? []));
+  return runtimes.flatMap((runtime) =>
+    libraries.flatMap((library) => {
+      const own = sides.filter((side) => side.runtime === runtime && side.library === library);
+      const [best] = own.sort((a, b) => total(a) - total(b));
+      return best === undefined ? [] : [{ runtime: runtime.name, library, times: best.times }];
+    }),
+  );
 }
 
 /** Medians, and the least total, as Markdown; the ratio is transformers.js' median total divided by Orchard's. */

@@ -112,7 +112,10 @@ export interface Result {
  */
 export async function compare(sides: readonly Side[], round: Round, rounds: number): Promise<Result[]> {
   const entries = sides.flatMap((side) =>
-    side.contestants.map((each) => ({ ...each, side, rounds: [] as RoundFigures[] })),
+    side.contestants.map((each) => {
+      const figures: RoundFigures[] = [];
+      return { ...each, side, rounds: figures };
+    }),
   );
   for (const { contestant } of entries) for (const _ of [1, 2]) await contestant.round(round);
   for (let at = 0; at < rounds; at += 1) {

@@ -69,7 +69,7 @@ export const cycles: Mode = async (amount, open) => {
   const roomy = open();
   for (const model of ['classification', 'tagging']) (await roomy.predictPretrained(model, text))._unsafeUnwrap();
   // Too little for both.
-  const memoryLimit = 0.95 * roomy.stats().memory.models;
+  const memoryLimit = Math.floor(0.95 * roomy.stats().memory.models);
   await roomy.close();
   const loads = new StageTimes();
   await using predictor = open({ memoryLimit });
