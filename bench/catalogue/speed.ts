@@ -3,7 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Predictor } from 'orchard-nlp';
 import type { ModelFigures } from '../../models/recipes/catalogue/model-facts.js';
+import { firstAnswer } from '../first-answer/measure.js';
 import { median } from '../report.js';
+import { ownRuntime } from '../runtimes.js';
 import { asking } from './ask.js';
 
 /** Texts to measure speed with, and how many of them one at a time. */
@@ -32,7 +34,8 @@ export async function measureSpeed(
   }
   const fresh: number[] = [];
   for (let run = 0; run < FRESH_PROCESSES; run += 1) {
-    fresh.push(await runScript('first-answer.mjs', catalogue, name, some[0] ?? ''));
+    const { total } = await firstAnswer(ownRuntime, 'orchard', { catalogue, model: name, query: some[0] ?? '' });
+    fresh.push(total ?? Number.NaN);
   }
   return {
     texts_per_second: Math.round(some.length / seconds),
@@ -43,15 +46,8 @@ export async function measureSpeed(
 
 /** Resident megabytes of a process with so many workers that has answered with each of these models once. */
 export async function residentMegabytes(catalogue: string, workers: number, names: readonly string[]): Promise<number> {
-  return (await runScript('memory.mjs', catalogue, String(workers), ...names)) / 1e6;
-}
-
-/**
- * The number that a script beside this file prints; plain JavaScript, so that no compiler takes time or
- * memory.
- */
-async function runScript(script: string, ...args: readonly string[]): Promise<number> {
-  const path = fileURLToPath(new URL(script, import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, [path, ...args]);
-  return Number(stdout);
+  // Plain JavaScript, so that no compiler takes memory.
+  const script = fileURLToPath(new URL('memory.mjs', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [script, catalogue, String(workers), ...names]);
+  return Number(stdout) / 1e6;
 }

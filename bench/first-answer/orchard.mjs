@@ -3,8 +3,9 @@
  * <query>`. `worker` is what neither the model's loading nor the answer takes: the thread's start and its imports.
  */
 import { subscribe } from 'node:diagnostics_channel';
+import { join } from 'node:path';
 
-const [catalogue, model, query] = process.argv.slice(2);
+const [catalogue, name, query] = process.argv.slice(2);
 /** Milliseconds by stage. */
 const stages = {};
 for (const stage of ['load', 'tokenize', 'run', 'decode']) {
@@ -13,10 +14,10 @@ for (const stage of ['load', 'tokenize', 'run', 'decode']) {
   });
 }
 const startedAt = performance.now();
-const { folderModels, memoryStorage, Predictor } = await import('orchard-nlp');
+const { loadModel } = await import('orchard-nlp');
 const importedAt = performance.now();
-const predictor = new Predictor({ storage: memoryStorage(), modelLoader: folderModels(catalogue) });
-(await predictor.predictPretrained(model, query))._unsafeUnwrap();
+const model = (await loadModel(join(catalogue, name)))._unsafeUnwrap();
+(await model.predict(query))._unsafeUnwrap();
 const answeredAt = performance.now();
 const { load = Number.NaN, tokenize = 0, run = 0, decode = 0 } = stages;
 const answer = tokenize + run + decode;
@@ -29,4 +30,4 @@ console.log(
     total: answeredAt - startedAt,
   }),
 );
-await predictor.close();
+await model.close();

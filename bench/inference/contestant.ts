@@ -1,6 +1,67 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { type NamedNumbers, type Opening, type Reply, type Round, type RoundFigures, replySchema } from './protocol.js';
+import { z } from 'zod';
+
+/** What a contestant's process is told and what it answers: one JSON object a line, on its standard input and output. */
+
+export const openingSchema = z.strictObject({
+  /** One model, or those of a medley: sub-folders of one folder. */
+  models: z
+    .array(
+      z.strictObject({
+        task: z.enum(['text-classification', 'token-classification', 'feature-extraction']),
+        directory: z.string(),
+      }),
+    )
+    .min(1)
+    .readonly(),
+  /** Worker threads in Orchard; threads of a run in its peers. */
+  threads: z.int(),
+  /** Weights, in the peers; in Orchard, config.json says it. */
+  dtype: z.enum(['fp32', 'q8']),
+});
+/** What a contestant loads: the only argument of its process. */
+export type Opening = z.infer<typeof openingSchema>;
+
+const roundSchema = z.strictObject({
+  /** The texts of each call. */
+  calls: z.array(z.array(z.string()).readonly()).readonly(),
+  /** How many callers there are; each makes its next call when its last one was answered. */
+  callers: z.int(),
+});
+export type Round = z.infer<typeof roundSchema>;
+
+export const requestSchema = z.union([
+  roundSchema,
+  /** Answers of the encoder alone, in one call. */
+  z.strictObject({ check: z.array(z.string()).readonly() }),
+]);
+
+/** Numbers of one answer by their names, equal in every library. */
+export type NamedNumbers = Readonly<Record<string, number>>;
+
+const figuresSchema = z.strictObject({
+  /** Of each call. */
+  milliseconds: z.array(z.number()),
+  elapsedMs: z.number(),
+  /** Of all processors and all threads of the process. */
+  processorMs: z.number(),
+  /** How late the event loop was: the 99th percentile and the longest; null where there is none. */
+  stallMs: z.strictObject({ p99: z.number(), max: z.number() }).nullable(),
+  /** The most resident memory that the process has had so far. */
+  peakMebibytes: z.number(),
+});
+/** What one round came to. */
+export type RoundFigures = z.infer<typeof figuresSchema>;
+
+const replySchema = z.union([
+  /** The library and its version: the first line. */
+  z.strictObject({ ready: z.string() }),
+  figuresSchema,
+  z.strictObject({ answers: z.array(z.record(z.string(), z.number())) }),
+  z.strictObject({ failure: z.string() }),
+]);
+export type Reply = z.infer<typeof replySchema>;
 
 /** Most characters of its standard error that are kept. */
 const KEPT_ERRORS = 2000;

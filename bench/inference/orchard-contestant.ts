@@ -1,67 +1,52 @@
 import { createRequire } from 'node:module';
 import { basename, dirname } from 'node:path';
-import { fileStorage, folderModels, type InferenceResult, MAX_BATCH_QUERIES, Medley, Predictor } from 'orchard-nlp';
-import { TextModel } from '../../src/inference/index.js';
-import { account } from './account.js';
-import type { BenchModel, NamedNumbers, Opening } from './protocol.js';
+import { type Answer, folderModels, loadModel, Medley } from 'orchard-nlp';
+import type { NamedNumbers, Opening } from './contestant.js';
+import type { BenchModel } from './models.js';
 import { type Answerer, serveRounds } from './serve-rounds.js';
-import { StageTimes } from './stage-times.js';
 
-/** Orchard as a contestant, by its public API. bench/inference/protocol.ts has its messages. */
+/** Orchard as a contestant, by its public API. bench/inference/contestant.ts has its messages. */
 
 const runtime: { readonly version: string } = createRequire(import.meta.url)('onnxruntime-node/package.json');
 const name = `Orchard with onnxruntime-node ${runtime.version}`;
 
-/** The answers of a set that is larger than a batch may be, in its order. */
-async function predictSet(predictor: Predictor, id: string, texts: readonly string[]) {
-  const answers: InferenceResult[] = [];
-  for await (const answer of predictor.predictCustomStream(id, texts)) {
-    answers.push(answer._unsafeUnwrap().data);
-  }
-  return answers;
-}
-
-function onePredictor(model: BenchModel, { storage, workers }: Opening): Answerer {
-  const predictor = new Predictor({ storage: fileStorage(storage), account, workers });
-  const { id } = model;
+async function oneModel({ task, directory }: BenchModel, workers: number): Promise<Answerer> {
+  const model = (await loadModel(directory, { workers }))._unsafeUnwrap();
   return {
     name,
     async answer(texts) {
-      const [first = ''] = texts;
-      if (texts.length === 1) return (await predictor.predictCustom(id, first))._unsafeUnwrap();
-      if (texts.length > MAX_BATCH_QUERIES) return predictSet(predictor, id, texts);
-      return (await predictor.predictCustomBatch(id, texts))._unsafeUnwrap();
+      const [text = ''] = texts;
+      return (await (texts.length === 1 ? model.predict(text) : model.predict(texts)))._unsafeUnwrap();
     },
     async check(texts) {
-      if (model.task === 'token-classification') return tokenLogits(model.directory, texts);
-      const { data } = (await predictor.predictCustomBatch(id, texts))._unsafeUnwrap();
-      const numbersOf = model.task === 'feature-extraction' ? behindBest : (score: number) => score;
-      return data.map(({ labels, scores }) =>
-        Object.fromEntries(labels.map((label, at) => [label, numbersOf(scores[at] ?? 0, scores[0])])),
-      );
+      if (task === 'token-classification') return tokenLogits(directory, texts);
+      return (await model.predict(texts))._unsafeUnwrap().map(numbersOf);
     },
-    trace: () => new StageTimes(),
-    close: () => predictor.close(),
+    close: () => model.close(),
   };
 }
 
-/** Retrieval's scores are the softmax of the cosines: their logarithms differ as these do. */
-function behindBest(score: number, best = Number.NaN): number {
-  return Math.log(score / best);
+/** Probabilities of labels. Scores of passages are the softmax of the cosines: their logarithms differ as these do. */
+function numbersOf(answer: Answer): NamedNumbers {
+  if (answer.kind === 'labels') return Object.fromEntries(answer.scores.map(({ label, score }) => [label, score]));
+  if (answer.kind !== 'passages') return {};
+  const best = answer.passages[0]?.score ?? Number.NaN;
+  return Object.fromEntries(answer.passages.map(({ text, score }) => [text, Math.log(score / best)]));
 }
 
 /** A tagger always has both experts, so this asks its encoder beneath the public API. */
 async function tokenLogits(directory: string, texts: readonly string[]): Promise<NamedNumbers[]> {
+  const { TextModel } = await import('../../src/inference/index.js');
   const model = await TextModel.load(directory, 1);
   const outputs = await model.encode(texts);
   await model.release();
   return outputs.map(([window]) => Object.fromEntries(Array.from(window?.outputs ?? []).entries()));
 }
 
-function medley({ models, workers }: Opening): Answerer {
+function medley({ models, threads: workers }: Opening): Answerer {
   const root = dirname(models[0]?.directory ?? '');
   const names = models.map(({ directory }) => basename(directory));
-  const asked = new Medley({ modelLoader: folderModels(root), account, workers });
+  const asked = new Medley({ modelLoader: folderModels(root), workers });
   return {
     name,
     async answer(texts) {
@@ -71,12 +56,11 @@ function medley({ models, workers }: Opening): Answerer {
         : (await asked.predictBatch({ models: names, queries: texts }))._unsafeUnwrap();
     },
     check: () => Promise.reject(new Error('the models of a medley are checked one by one')),
-    trace: () => new StageTimes(),
     close: () => asked.close(),
   };
 }
 
 await serveRounds(async (opening) => {
   const [model] = opening.models;
-  return model !== undefined && opening.models.length === 1 ? onePredictor(model, opening) : medley(opening);
+  return model !== undefined && opening.models.length === 1 ? oneModel(model, opening.threads) : medley(opening);
 });

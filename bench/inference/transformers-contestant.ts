@@ -8,20 +8,19 @@ import {
   type TokenClassificationPipeline,
 } from '@huggingface/transformers';
 import { z } from 'zod';
-import type { BenchModel, NamedNumbers, Opening, Task } from './protocol.js';
+import type { NamedNumbers, Opening } from './contestant.js';
+import type { BenchModel } from './models.js';
 import { type Answerer, serveRounds } from './serve-rounds.js';
 
 /**
  * transformers.js as a contestant: pipelines on the same folders in the process's only thread, the encoder alone, texts
- * padded to the longest of a call. bench/inference/protocol.ts has its messages.
+ * padded to the longest of a call. bench/inference/contestant.ts has its messages.
  */
 
-type Model = Omit<Answerer, 'name' | 'trace'>;
+type Model = Omit<Answerer, 'name'>;
 
 /** Passages of a search result, as many as Orchard's has. */
 const PASSAGES = 10;
-/** Passages whose vectors are computed together. */
-const BATCH = 20;
 
 env.allowRemoteModels = false;
 
@@ -72,26 +71,22 @@ async function tokenLogits(
   });
 }
 
-/** Sentence vectors, and the passages whose vectors are nearest. */
+/** The sentence vector of a query, and the passages whose vectors are nearest. */
 async function searcher({ directory }: BenchModel, opening: Opening): Promise<Model> {
   const extract = await pipeline('feature-extraction', directory, settings(opening));
   const file = await readFile(join(directory, 'passages.json'), 'utf8');
   const passages = z.array(z.string()).parse(JSON.parse(file));
-  const vectors: Float32Array[] = [];
-  for (let at = 0; at < passages.length; at += BATCH) {
-    vectors.push(...(await vectorsOf(extract, passages.slice(at, at + BATCH))));
-  }
+  const vectors = passageVectors(await readFile(join(directory, 'passages.safetensors')));
   const cosines = async (texts: readonly string[]) =>
     (await vectorsOf(extract, texts)).map((query) => vectors.map((vector) => dot(vector, query)));
   return {
     answer: async (texts) => {
       const answers = await cosines(texts);
-      return answers.map((scores) =>
-        [...scores.keys()]
-          .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
-          .slice(0, PASSAGES)
-          .map((at) => ({ passage: passages[at], score: scores[at] })),
-      );
+      return answers.map((scores) => {
+        const least = Float64Array.from(scores).sort().at(-PASSAGES) ?? -1;
+        const found = scores.flatMap((score, at) => (score >= least ? [{ passage: passages[at], score }] : []));
+        return found.sort((a, b) => b.score - a.score);
+      });
     },
     check: async (texts) =>
       (await cosines(texts)).map((scores) => {
@@ -101,6 +96,18 @@ async function searcher({ directory }: BenchModel, opening: Opening): Promise<Mo
     close: () => extract.dispose(),
   };
 }
+
+/** Of the only matrix in a safetensors file: the length of a header in JSON, the header, then 32-bit floats. */
+function passageVectors(file: Buffer): Float32Array[] {
+  const end = 8 + Number(file.readBigUInt64LE());
+  const [, width = 0] = headerSchema.parse(JSON.parse(file.toString('utf8', 8, end))).vectors.shape;
+  const numbers = new Float32Array(Uint8Array.from(file.subarray(end)).buffer);
+  return Array.from({ length: numbers.length / width }, (_, row) => numbers.subarray(row * width, (row + 1) * width));
+}
+
+const headerSchema = z.looseObject({
+  vectors: z.looseObject({ dtype: z.literal('F32'), shape: z.array(z.int()) }),
+});
 
 async function vectorsOf(extract: FeatureExtractionPipeline, texts: readonly string[]): Promise<Float32Array[]> {
   const { data, dims } = await extract([...texts], { pooling: 'mean', normalize: true });
@@ -115,7 +122,7 @@ function dot(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-const loaders: Readonly<Record<Task, (model: BenchModel, opening: Opening) => Promise<Model>>> = {
+const loaders: Readonly<Record<BenchModel['task'], (model: BenchModel, opening: Opening) => Promise<Model>>> = {
   'text-classification': classifier,
   'token-classification': tagger,
   'feature-extraction': searcher,

@@ -25,5 +25,5 @@ parentPort?.on('message', (message: PoolMessage) => {
   else if (message.type === 'load') void answer(message.ask, worker.load(message.directory));
   else if (message.type === 'cancel') worker.cancel(message.id, message.positions);
   else if (message.type === 'forget') worker.forget(message.directory);
-  else void worker.close().finally(() => parentPort?.close());
+  else void worker.close().finally(() => parentPort?.unref());
 });

@@ -1,4 +1,4 @@
-import { tracingChannel } from 'node:diagnostics_channel';
+import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
 import type { RunningBatch } from './batch-scheduler.js';
 import type { Predictions } from './inference-service.js';
 import type { BatchAnswer } from './worker.js';
@@ -38,13 +38,18 @@ const stages = {
   decode: tracingChannel<StageTrace>('orchard.decode'),
 } as const;
 
+/** As `channel.hasSubscribers`, which Bun's tracing channels lack. */
+function isObserved<T extends object>({ start, end, asyncStart, asyncEnd, error }: TracingChannel<T>): boolean {
+  return [start, end, asyncStart, asyncEnd, error].some(({ hasSubscribers }) => hasSubscribers);
+}
+
 /** Traces a request as `orchard.predict`: start and end in the caller's context, asyncEnd when it is answered. */
 export function tracePredict(
   directory: string,
   texts: number,
   predict: (trace: RequestTrace | undefined) => Promise<Predictions>,
 ): Promise<Predictions> {
-  if (!predictChannel.hasSubscribers) return predict(undefined);
+  if (!isObserved(predictChannel)) return predict(undefined);
   const trace: RequestTrace = { model: directory, texts };
   return predictChannel.tracePromise(() => predict(trace), trace);
 }
@@ -52,7 +57,7 @@ export function tracePredict(
 /** @param startedAt when the worker received the batch, by `performance.now`. */
 export function traceBatch({ directory, requests, texts }: RunningBatch, startedAt: number, answer: BatchAnswer): void {
   const traces = () => requests.flatMap(({ trace }) => trace ?? []);
-  if (stages.queue.hasSubscribers) {
+  if (isObserved(stages.queue)) {
     for (const request of requests) {
       if (request.startedAt !== startedAt) continue;
       const waited = [request.enqueuedAt, startedAt] as const;
@@ -63,7 +68,7 @@ export function traceBatch({ directory, requests, texts }: RunningBatch, started
   for (const stage of ['load', 'tokenize', 'run', 'decode'] as const) {
     const end = start + answer.times[stage];
     const took = stage !== 'load' || end > start;
-    if (took && stages[stage].hasSubscribers) {
+    if (took && isObserved(stages[stage])) {
       publish(stage, [start, end], { model: directory, texts: texts.length, requests: traces() });
     }
     start = end;
@@ -72,7 +77,7 @@ export function traceBatch({ directory, requests, texts }: RunningBatch, started
 
 /** Publishes the loading of a model without a request. @param startedAt by `performance.now`. */
 export function traceLoad(directory: string, startedAt: number, ms: number): void {
-  if (!stages.load.hasSubscribers) return;
+  if (!isObserved(stages.load)) return;
   publish('load', [startedAt, startedAt + ms], { model: directory, texts: 0, requests: [] });
 }
 

@@ -24,7 +24,7 @@ function openPort(): Port {
     return {
       send: (message) => worker.postMessage(message),
       listen: (listener) => worker.on('message', listener),
-      close: () => worker.close(),
+      close: () => worker.unref(),
     };
   }
   return {

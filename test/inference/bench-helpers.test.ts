@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { slope } from '../../bench/inference/alone/cycles.js';
-import { arrivals } from '../../bench/inference/alone/latency-at-load.js';
-import { differences } from '../../bench/inference/same-answers.js';
+import { slope } from '../../bench/inference/alone/memory.js';
+import { arrivals } from '../../bench/inference/alone/time.js';
+import { differences } from '../../bench/inference/compare.js';
 import { Random } from '../../src/system/numbers.js';
 
 describe('the slope of a series', () => {

@@ -1,26 +1,30 @@
-import { fileStorage, Predictor } from 'orchard-nlp';
-import { account } from '../account.js';
-import { cycles } from './cycles.js';
-import { latencyAtLoad } from './latency-at-load.js';
-import { type Mode, type ModeName, taskSchema } from './mode.js';
-import { overload } from './overload.js';
-import { profile } from './profile.js';
-import { soak } from './soak.js';
+import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';
+import { cycles, overload, soak } from './memory.js';
+import { latencyAtLoad, profile } from './time.js';
 
-/** Measures Orchard alone, in a process that has done nothing else, and prints the rows as JSON. */
+/**
+ * Measures Orchard alone, in a process that has done nothing else, and prints the rows as JSON: `process.ts <mode>
+ * <amount> <folder of models> <workers>`.
+ */
 
-const modes: Readonly<Record<ModeName, Mode>> = {
-  profile,
-  soak,
-  cycles,
-  overload,
-  'latency-at-load': latencyAtLoad,
-};
+/** Rows of a table by their names, each with its cells by theirs. */
+export type Rows = Record<string, Record<string, number | string>>;
 
-const task = taskSchema.parse(JSON.parse(process.argv[2] ?? ''));
-const rows = await modes[task.mode](
-  task,
-  (options = undefined) =>
-    new Predictor({ storage: fileStorage(task.storage), account, workers: task.workers, ...options }),
+/** @param amount that came with the option. @param open a predictor on the models; whoever opens one closes it. */
+export type Mode = (amount: number, open: OpenPredictor) => Promise<Rows>;
+type OpenPredictor = (options?: { readonly memoryLimit: number }) => Predictor;
+
+const modes: Readonly<Record<string, Mode>> = { profile, soak, cycles, overload, 'latency-at-load': latencyAtLoad };
+
+const [mode = '', amount = '', folder = '', workers = ''] = process.argv.slice(2);
+const rows = await modes[mode]?.(
+  Number(amount),
+  (options) =>
+    new Predictor({
+      storage: memoryStorage(),
+      modelLoader: folderModels(folder),
+      workers: Number(workers),
+      ...options,
+    }),
 );
 process.stdout.write(JSON.stringify(rows));
