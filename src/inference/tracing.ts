@@ -38,9 +38,10 @@ const stages = {
   decode: tracingChannel<StageTrace>('orchard.decode'),
 } as const;
 
-/** As `channel.hasSubscribers`, which Bun's tracing channels lack. */
-function isObserved<T extends object>({ start, end, asyncStart, asyncEnd, error }: TracingChannel<T>): boolean {
-  return [start, end, asyncStart, asyncEnd, error].some(({ hasSubscribers }) => hasSubscribers);
+/** Bun's tracing channels don't say whether they have subscribers; their parts do. */
+function isObserved<T extends object>(channel: TracingChannel<T>): boolean {
+  const { start, end, asyncStart, asyncEnd, error } = channel;
+  return channel.hasSubscribers ?? [start, end, asyncStart, asyncEnd, error].some((part) => part.hasSubscribers);
 }
 
 /** Traces a request as `orchard.predict`: start and end in the caller's context, asyncEnd when it is answered. */
