@@ -212,9 +212,9 @@ export class BatchScheduler {
     );
     if (items.length === 0) return false;
     if (couldHaveRun) figures.addLostTime(performance.now() - first.enqueuedAt);
-    this.#loadCopy(directory);
     const isLong = items.length === 1 && forLong !== undefined;
     this.#split(queue, isLong ? [forLong] : workers, items);
+    this.#loadCopies(directory);
     return true;
   }
 
@@ -239,28 +239,27 @@ export class BatchScheduler {
     return this.#pool.workers.every(({ isBusy }) => !isBusy) && this.#queue.isEmpty;
   }
 
-  /** Loads another copy of the model where that pays, one at a time; meanwhile, the other workers continue. */
-  #loadCopy(directory: string): void {
-    const worker = this.#loading.size === 0 ? this.#pool.workerForCopy(directory) : undefined;
-    if (worker === undefined) return;
-    const loading = this.#load(directory, worker).then((isLoaded) => {
-      this.#loading.delete(loading);
-      if (isLoaded && this.#whenDrained.length === 0) this.#loadCopy(directory);
-      this.#afterWork();
-    });
-    this.#loading.add(loading);
+  /** Loads further copies of the model where that pays; meanwhile, the other workers continue. */
+  #loadCopies(directory: string): void {
+    for (;;) {
+      const worker = this.#pool.workerForCopy(directory);
+      if (worker === undefined) return;
+      const loading = this.#load(directory, worker).then(() => {
+        this.#loading.delete(loading);
+        this.#afterWork();
+      });
+      this.#loading.add(loading);
+    }
   }
 
-  async #load(directory: string, worker: PooledWorker): Promise<boolean> {
+  async #load(directory: string, worker: PooledWorker): Promise<void> {
     const startedAt = performance.now();
     try {
       const { ms } = await worker.load(directory, this.#memory.bytesOf(directory));
       traceLoad(directory, startedAt, ms);
-      return true;
     } catch {
       // The next request that needs the model reports the failure.
-      this.#pool.figuresOf(directory).resetLostTime();
-      return false;
+      this.#pool.figuresOf(directory).hasFailedToLoad = true;
     }
   }
 

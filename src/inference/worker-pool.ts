@@ -145,6 +145,8 @@ const LOST_TIME_HALF_LIFE_MS = 3000;
 
 class ModelFigures {
   loadMs = LOAD_MS;
+  /** Whether a worker could not load it, when it was not needed there yet. */
+  hasFailedToLoad = false;
   texts = 0;
   textMs = 0;
   /** Milliseconds per unit of work, as a moving average; 0 before the first batch. */
@@ -249,13 +251,19 @@ export class WorkerPool {
   /** The idle worker that should load another copy of a model, if any. */
   workerForCopy(directory: string): PooledWorker | undefined {
     const figures = this.figuresOf(directory);
-    const isHereAlone = this.here?.has(directory) && this.workersWith(directory).length === 0;
-    const isOnly = this.#figures.size === 1;
-    if (!isHereAlone && figures.lostMs < (isOnly ? LEAST_LOST_MS : figures.loadMs)) return undefined;
+    const worthMs = this.#worthOfCopy(directory, figures);
+    if (figures.lostMs < worthMs) return undefined;
     const worker = leastModels(this.idle.filter(({ models }) => !models.has(directory)));
     if (worker === undefined || !this.#memory.hasRoomFor(directory)) return undefined;
-    if (!isOnly) figures.resetLostTime();
+    if (worthMs === figures.loadMs) figures.resetLostTime();
     return worker;
+  }
+
+  /** Lost milliseconds that are worth another copy. */
+  #worthOfCopy(directory: string, { loadMs, hasFailedToLoad }: ModelFigures): number {
+    if (hasFailedToLoad) return loadMs;
+    if (this.here?.has(directory) && this.workersWith(directory).length === 0) return 0;
+    return this.#figures.size === 1 ? LEAST_LOST_MS : loadMs;
   }
 
   /** The worker to load a model in ahead of its first request. */

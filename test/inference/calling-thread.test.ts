@@ -133,19 +133,18 @@ describe('everything else', () => {
 
   it('is answered in the calling thread, a few milliseconds at a time, while a thread loads the model', async () => {
     const { service, here, threads } = aService();
-    const [first] = threads;
     await service.warm(MODEL);
     for (let asked = 0; asked < 5; asked += 1) await service.predict(MODEL, ['a']);
-    let isLoaded = () => {};
-    if (first !== undefined) {
-      first.load = () => new Promise((resolve) => (isLoaded = () => resolve({ ms: 100, bytes: 10 * MB })));
+    const loads: (() => void)[] = [];
+    for (const thread of threads) {
+      thread.load = () => new Promise((resolve) => loads.push(() => resolve({ ms: 100, bytes: 10 * MB })));
     }
     const texts = Array.from({ length: 20 }, (_, at) => `${at}`);
     expect((await service.predict(MODEL, texts)).results.map(({ labels }) => labels[0])).toEqual(texts);
     const batches = here.batches.slice(5).map((batch) => batch.texts.length);
     expect(batches.reduce((sum, count) => sum + count, 0)).toBe(20);
     expect(Math.max(...batches)).toBeLessThanOrEqual(5);
-    isLoaded();
+    for (const isLoaded of loads) isLoaded();
     await settled();
     await service.predict(MODEL, texts);
     expect(threads.flatMap((thread) => thread.batches.flatMap((batch) => batch.texts))).toHaveLength(20);

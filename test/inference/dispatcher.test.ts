@@ -396,7 +396,7 @@ describe('a model', () => {
     expect(sizes.every((size) => size !== undefined && size >= 6 && size <= 8)).toBe(true);
   });
 
-  it('is loaded by every thread, one after the other, as soon as they could have helped if there is no other', async () => {
+  it('is loaded by every thread as soon as they could have helped, if the service has no other', async () => {
     const { dispatcher, workers } = aDispatcher({ workers: 3 });
     for (let round = 0; round < 5; round += 1) await dispatcher.predict(MODEL, ['a']);
     expect(dispatcher.stats().models).toMatchObject([{ workers: 1 }]);
