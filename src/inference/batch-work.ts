@@ -26,8 +26,16 @@ interface TextReading {
   readonly text: string;
   readonly row: number;
   readonly windows: readonly TextWindow[];
-  readonly choice?: ExplanationChoice;
   readonly explained?: ExplainedText;
+}
+
+function outputsIn(computed: ReadonlyMap<TextWindow, Float32Array>, windows: readonly TextWindow[]): WindowOutputs[] {
+  const known: WindowOutputs[] = [];
+  for (const window of windows) {
+    const outputs = computed.get(window);
+    if (outputs !== undefined) known.push({ encoding: window.encoding, outputs });
+  }
+  return known;
 }
 
 /** Where work may pause: after a promise that is yielded, or at once. */
@@ -84,11 +92,15 @@ export class BatchWork {
   *#work(): Steps {
     const readings: TextReading[] = [];
     const windows: TextWindow[] = [];
-    for (const [row, text] of this.#texts.entries()) {
-      if (!this.#cancelled.has(row)) {
-        const reading = yield* this.#read(text, row);
-        readings.push(reading);
-        windows.push(...reading.windows, ...(reading.explained?.windows ?? []));
+    for (let row = 0; row < this.#texts.length; row += 1) {
+      const text = this.#texts[row] ?? '';
+      if (this.#cancelled.has(row)) continue;
+      const reading = this.#read(text, row);
+      readings.push(reading);
+      windows.push(...reading.windows);
+      if (reading.explained !== undefined) {
+        yield* reading.explained.read(this.#parts.reader, reading.windows, row);
+        windows.push(...reading.explained.windows);
       }
       if (text.length > LONG_TEXT) yield;
     }
@@ -100,42 +112,25 @@ export class BatchWork {
       if (wanted.length > 0) yield runs.run(wanted, this.alone, computed);
     }
     this.#enter('decode');
-    yield* this.#decodeAll(readings, computed);
+    const { decode } = this.#parts;
+    const outputsOf = (some: readonly TextWindow[]) => outputsIn(computed, some);
+    for (const { text, row, windows: own, explained } of readings) {
+      if (this.#cancelled.has(row)) continue;
+      const outputs = outputsIn(computed, own);
+      if (explained !== undefined) {
+        yield* this.#answer(row, explained.explain(outputs, outputsOf, this.#explain[row] ?? {}));
+      } else if (decode.inSteps !== undefined && text.length > LONG_TEXT) {
+        yield* this.#answer(row, decode.inSteps(text, outputs));
+      } else this.#results[row] = decode(text, outputs);
+    }
   }
 
-  *#read(text: string, row: number): Generator<undefined, TextReading> {
+  #read(text: string, row: number): TextReading {
     const { reader, decode } = this.#parts;
     const windows = reader.windowsOf(text, row);
     if ((windows[0]?.encoding.truncated ?? 0) > 0) this.#truncated.push(row);
-    const choice = this.#explain[row];
-    if (choice === undefined) return { text, row, windows };
-    const explained = new ExplainedText(decode.explainer, text);
-    yield* explained.read(reader, windows, row);
-    return { text, row, windows, choice, explained };
-  }
-
-  *#decodeAll(
-    readings: readonly TextReading[],
-    computed: ReadonlyMap<TextWindow, Float32Array>,
-  ): Generator<undefined, void> {
-    const outputsOf = (windows: readonly TextWindow[]): WindowOutputs[] => {
-      const known: WindowOutputs[] = [];
-      for (const window of windows) {
-        const outputs = computed.get(window);
-        if (outputs !== undefined) known.push({ encoding: window.encoding, outputs });
-      }
-      return known;
-    };
-    const { decode } = this.#parts;
-    for (const { text, row, windows, choice = {}, explained } of readings) {
-      if (this.#cancelled.has(row)) continue;
-      const own = outputsOf(windows);
-      if (explained !== undefined) {
-        yield* this.#answer(row, explained.explain(own, outputsOf, choice));
-      } else if (decode.inSteps !== undefined && text.length > LONG_TEXT) {
-        yield* this.#answer(row, decode.inSteps(text, own));
-      } else this.#results[row] = decode(text, own);
-    }
+    if (this.#explain[row] === undefined) return { text, row, windows };
+    return { text, row, windows, explained: new ExplainedText(decode.explainer, text) };
   }
 
   *#answer(row: number, steps: Generator<undefined, ModelResult>): Generator<undefined, void> {

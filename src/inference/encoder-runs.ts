@@ -123,11 +123,57 @@ interface EncoderGraphs {
   readonly isOnDevice: boolean;
 }
 
+/** Inputs and outputs of a run. */
+class RunBuffers {
+  readonly feeds: Record<string, TensorData> = {};
+  readonly outputs: Record<string, TensorData>;
+  /** [rows, outputs], or [rows, tokens, outputs] of models that answer for each token, padding included. */
+  readonly data: Float32Array;
+  readonly #tokens: number;
+  /** Writing only the low halves of an int64 saves a BigInt per token; every supported platform is little-endian. */
+  readonly #halves: { readonly name: string; readonly values: Int32Array }[] = [];
+
+  constructor({ narrow: { inputs }, output }: EncoderGraphs, rows: number, tokens: number) {
+    this.#tokens = tokens;
+    for (const { name } of inputs) {
+      const data = new BigInt64Array(rows * tokens);
+      this.feeds[name] = { type: 'int64', dims: [rows, tokens], data };
+      this.#halves.push({ name, values: new Int32Array(data.buffer) });
+    }
+    const outputs = Number(output.shape.at(-1));
+    const dims = output.shape.length === 3 ? [rows, tokens, outputs] : [rows, outputs];
+    this.data = new Float32Array(output.shape.length === 3 ? rows * tokens * outputs : rows * outputs);
+    this.outputs = { [output.name]: { type: 'float32', dims, data: this.data } };
+  }
+
+  fill(run: readonly TextWindow[], pad: number): void {
+    for (const { name, values } of this.#halves) {
+      for (let row = 0; row < run.length; row += 1) {
+        const { ids, typeIds } = run[row]?.encoding ?? NOTHING;
+        const given = name === 'token_type_ids' ? typeIds : ids;
+        const padding = name === 'input_ids' ? pad : 0;
+        const start = 2 * row * this.#tokens;
+        for (let at = 0; at < this.#tokens; at += 1) {
+          const value = at < given.length ? given[at] : padding;
+          values[start + 2 * at] = name === 'attention_mask' && at < given.length ? 1 : (value ?? 0);
+        }
+      }
+    }
+  }
+}
+
+const NOTHING = { ids: new Int32Array(), typeIds: new Int32Array() };
+
+/** Buffers of one text of up to so many tokens are kept: making them takes as long as tokenizing. */
+const MOST_KEPT_TOKENS = 128;
+
 /** Computes the outputs of an encoder with its head, in runs of windows of similar length. */
 export class EncoderRuns {
   readonly #graphs: EncoderGraphs;
   readonly #threads = new RunThreads();
   readonly #cost: (size: RunSize) => number;
+  /** By the number of tokens; taken out while they are used. */
+  readonly #kept = new Map<number, RunBuffers>();
   #wide: Promise<LoadedGraph> | undefined;
 
   constructor(graphs: EncoderGraphs) {
@@ -146,7 +192,7 @@ export class EncoderRuns {
 
   /** Computes one run and puts its outputs into `computed`. @param alone whether nothing else runs or waits */
   async run(run: readonly TextWindow[], alone: boolean, computed: Map<TextWindow, Float32Array>): Promise<void> {
-    const { narrow, openWide, output, pad } = this.#graphs;
+    const { narrow, openWide, pad } = this.#graphs;
     let tokens = 0;
     for (const { encoding } of run) tokens = Math.max(tokens, encoding.ids.length);
     const threads = this.#threads;
@@ -155,19 +201,25 @@ export class EncoderRuns {
     const isWide = mayBeWide && threads.choose(run.length * tokens) === 'wide';
     const graph = (isWide ? await this.#wide : undefined) ?? narrow;
     const startedAt = performance.now();
-    const outputs = Number(output.shape.at(-1));
-    // Models that answer for each token also give rows for padding.
-    const dims = output.shape.length === 3 ? [run.length, tokens, outputs] : [run.length, outputs];
-    const width = output.shape.length === 3 ? tokens * outputs : outputs;
-    const data = new Float32Array(run.length * width);
+    const isKept = run.length === 1 && tokens <= MOST_KEPT_TOKENS;
+    const kept = isKept ? this.#kept.get(tokens) : undefined;
+    this.#kept.delete(tokens);
+    const buffers = kept ?? new RunBuffers(this.#graphs, run.length, tokens);
+    buffers.fill(run, pad);
     Atomics.add(calls, 0, 1);
     try {
-      await graph.run(feedsOf(run, tokens, pad, graph), { [output.name]: { type: 'float32', dims, data } });
+      await graph.run(buffers.feeds, buffers.outputs);
     } finally {
       Atomics.sub(calls, 0, 1);
     }
     if (mayBeWide) threads.learn(run.length * tokens, performance.now() - startedAt);
-    for (const [row, window] of run.entries()) computed.set(window, data.subarray(row * width, (row + 1) * width));
+    const width = buffers.data.length / run.length;
+    for (let row = 0; row < run.length; row += 1) {
+      const window = run[row];
+      const outputs = isKept ? buffers.data.slice() : buffers.data.subarray(row * width, (row + 1) * width);
+      if (window !== undefined) computed.set(window, outputs);
+    }
+    if (isKept) this.#kept.set(tokens, buffers);
   }
 
   async release(): Promise<void> {
@@ -175,34 +227,3 @@ export class EncoderRuns {
     await Promise.all([this.#graphs.narrow.release(), wide?.release()]);
   }
 }
-
-/** The graph's inputs; token types only if it reads them. */
-function feedsOf(
-  run: readonly TextWindow[],
-  tokens: number,
-  pad: number,
-  { inputs }: Pick<LoadedGraph, 'inputs'>,
-): Record<string, TensorData> {
-  const feeds: Record<string, TensorData> = {};
-  const dims = [run.length, tokens];
-  for (const { name } of inputs) {
-    const data = new BigInt64Array(run.length * tokens);
-    // Writing only the low halves saves a BigInt per token; every supported platform is little-endian.
-    const halves = new Int32Array(data.buffer);
-    for (let row = 0; row < run.length; row += 1) {
-      const { ids, typeIds } = run[row]?.encoding ?? NOTHING;
-      const start = 2 * row * tokens;
-      if (name === 'attention_mask') {
-        for (let at = 0; at < ids.length; at += 1) halves[start + 2 * at] = 1;
-      } else {
-        const values = name === 'input_ids' ? ids : typeIds;
-        const padding = name === 'input_ids' ? pad : 0;
-        for (let at = 0; at < tokens; at += 1) halves[start + 2 * at] = values[at] ?? padding;
-      }
-    }
-    feeds[name] = { type: 'int64', dims, data };
-  }
-  return feeds;
-}
-
-const NOTHING = { ids: new Int32Array(), typeIds: new Int32Array() };

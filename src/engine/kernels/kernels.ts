@@ -244,11 +244,11 @@ export function loadKernels(arena: Arena) {
       const most = Math.min(starts.length - 1, Math.floor(sums.length / width));
       const room = Math.min(ids.length, values.length);
       const sumByteRows = exportedKernel(exports, 'sumByteRows');
+      const at = offsetsOf({ table, scales, ids, starts, values, sums });
       return (bags) => {
         const entries = starts[bags] ?? 0;
         if (bags > most || entries > room) throw new RangeError(`${bags} bags of ${entries} entries: too many`);
-        const rows = [table.byteOffset, stride, width, scales.byteOffset] as const;
-        sumByteRows(...rows, ids.byteOffset, starts.byteOffset, bags, values.byteOffset, sums.byteOffset);
+        sumByteRows(at.table, stride, width, at.scales, at.ids, at.starts, bags, at.values, at.sums);
       };
     },
 
@@ -279,16 +279,17 @@ export function loadKernels(arena: Arena) {
       requireLength(ids.length, { values });
       const countFeatures = exportedKernel(exports, 'countFeatures');
       const weighFeatures = exportedKernel(exports, 'weighFeatures');
-      const search = [hashes.byteOffset, slots.byteOffset, slots.length - 1, numbers, given.byteOffset] as const;
+      const at = offsetsOf({ hashes, slots, given, starts, counts, ids, weights, values });
+      const mask = slots.length - 1;
       return {
         /** Counts the first `count` given hashes; appends new ids. @returns the new end of the ids */
         count: (count: number, end: number): number => {
           if (count > given.length || count > ids.length - end) throw new RangeError(`${count} hashes: too many`);
-          return countFeatures(...search, starts.byteOffset, count, counts.byteOffset, ids.byteOffset, end);
+          return countFeatures(at.hashes, at.slots, mask, numbers, at.given, at.starts, count, at.counts, at.ids, end);
         },
         /** Sets the values of ids and their counts to 0. @returns the sum of the counts */
         weigh: (first: number, end: number): number =>
-          weighFeatures(ids.byteOffset, first, end, counts.byteOffset, weights.byteOffset, values.byteOffset),
+          weighFeatures(at.ids, first, end, at.counts, at.weights, at.values),
       };
     },
 
@@ -377,6 +378,12 @@ function isKernel(value: unknown): value is Kernel {
 export const DOT_STEP = 16;
 
 type NamedViews = Readonly<Record<string, View>>;
+
+/** Where views are in the arena, which never moves: kernels of every text are called with plain numbers. */
+function offsetsOf<Name extends string>(views: Readonly<Record<Name, View>>): Readonly<Record<Name, number>>;
+function offsetsOf(views: NamedViews): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(views).map(([name, { byteOffset }]) => [name, byteOffset]));
+}
 
 function requireInside(arena: Arena, views: NamedViews): void {
   for (const [name, view] of Object.entries(views)) {

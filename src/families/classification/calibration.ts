@@ -182,9 +182,12 @@ export function blendLogits(
   encoderOutputs: Float32Array,
   expertOutputs: Float32Array,
 ): Float32Array {
-  return encoderOutputs.map(
-    (output, at) => encoder * output + expert * (expertOutputs[at] ?? 0) + (bias[at % Math.max(1, bias.length)] ?? 0),
-  );
+  const blended = new Float32Array(encoderOutputs.length);
+  const columns = Math.max(1, bias.length);
+  for (let at = 0; at < blended.length; at += 1) {
+    blended[at] = encoder * (encoderOutputs[at] ?? 0) + expert * (expertOutputs[at] ?? 0) + (bias[at % columns] ?? 0);
+  }
+  return blended;
 }
 
 interface LabelRows {

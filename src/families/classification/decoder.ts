@@ -54,7 +54,7 @@ interface ClassifiedText {
 }
 
 function classify({ labels, link, lexical, evidence }: Classifier, text: string, outputs: TextOutputs): ClassifiedText {
-  const encoded = flatOutputs([outputs]);
+  const encoded = outputs[0]?.outputs ?? new Float32Array();
   const reading = lexical?.expert.read(text);
   const logits = lexical && reading ? blendLogits(lexical.blend, encoded, reading.margins) : encoded;
   if (evidence === undefined || reading === undefined) {

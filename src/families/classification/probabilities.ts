@@ -16,7 +16,8 @@ interface Reading {
 
 export function labelProbabilities(logits: Float32Array, { link, labels, trust = 1 }: Reading): Float64Array {
   if (link === 'softmax') return heldBack(softmax(logits), { trust, independent: false });
-  const probabilities = Float64Array.from(logits, sigmoid);
+  const probabilities = new Float64Array(logits.length);
+  for (let at = 0; at < logits.length; at += 1) probabilities[at] = sigmoid(logits[at] ?? 0);
   if (!isBinary(logits, labels)) return heldBack(probabilities, { trust, independent: true });
   const [yes = 0] = probabilities;
   return heldBack(Float64Array.of(1 - yes, yes), { trust, independent: false });
@@ -79,7 +80,8 @@ export function heldBack(probabilities: Float64Array, { trust, independent }: Tr
   if (trust === 1) return probabilities;
   const prior = independent ? 0.5 : 1 / probabilities.length;
   const drawn = new Float64Array(probabilities.length);
-  for (const [at, each] of probabilities.entries()) {
+  for (let at = 0; at < drawn.length; at += 1) {
+    const each = probabilities[at] ?? 0;
     drawn[at] = independent && each <= prior ? each : prior + trust * (each - prior);
   }
   return drawn;

@@ -76,11 +76,15 @@ class OnnxGraph implements CompiledGraph {
   }
 }
 
-/** Its inputs and outputs are new in every run; the runtime checks them against the file. */
+type NamedTensors = Readonly<Record<string, TensorData>>;
+
+/** The runtime checks what is fed against the file. */
 class OnnxFile implements LoadedGraph {
   readonly inputs: readonly TensorDescription[];
   readonly outputs: readonly TensorDescription[];
   readonly #session: Session;
+  /** Wrappers of inputs and of outputs that are passed again, as those of short texts are. */
+  readonly #wrapped = new WeakMap<NamedTensors, Record<string, Tensor>>();
 
   constructor(
     session: Session,
@@ -91,21 +95,24 @@ class OnnxFile implements LoadedGraph {
     this.outputs = session.outputs.map(described);
   }
 
-  async run(feeds: Readonly<Record<string, TensorData>>, outputs: Readonly<Record<string, TensorData>>): Promise<void> {
+  async run(feeds: NamedTensors, outputs: NamedTensors): Promise<void> {
     this.#session.requireOpen();
-    await this.#session.run(this.#wrapAll(feeds), this.#wrapAll(outputs));
+    await this.#session.run(this.#wrap(feeds), this.#wrap(outputs));
   }
 
   async release(): Promise<void> {
     await this.#session.release();
   }
 
-  #wrapAll(tensors: Readonly<Record<string, TensorData>>): Record<string, Tensor> {
+  #wrap(tensors: NamedTensors): Record<string, Tensor> {
+    const known = this.#wrapped.get(tensors);
+    if (known !== undefined) return known;
     const wrapped: Record<string, Tensor> = {};
     for (const name in tensors) {
       const tensor = tensors[name];
       if (tensor !== undefined) wrapped[name] = toOrtTensor(this.#session.runtime, tensor);
     }
+    this.#wrapped.set(tensors, wrapped);
     return wrapped;
   }
 }
