@@ -68,7 +68,7 @@ export function splitTexts(work: readonly number[], parts: number): number[][] {
 }
 
 /** Target duration of a batch: the handover costs little of it, and other models don't wait long. */
-const BATCH_MS = 12;
+const BATCH_MS = 30;
 /** On the calling thread, whose event loop waits meanwhile. */
 const HERE_BATCH_MS = 4;
 /** Limits of a batch before the model's speed is known: texts, and their work (about 40 short pages). */
@@ -76,7 +76,7 @@ const FIRST_TEXTS = 32;
 const FIRST_WORK = 20_000;
 const MAX_TEXTS = 256;
 /** A text that takes longer is a batch of its own, computed in slices. */
-const LONG_MS = 60;
+const LONG_MS = 2 * BATCH_MS;
 /** Most unfinished long texts per worker: each keeps its tokens and outputs, tens of megabytes at most. */
 const MAX_UNFINISHED = 4;
 /** A part of less work than this, in milliseconds, is not worth another thread. */
