@@ -69,11 +69,14 @@ export function splitTexts(work: readonly number[], parts: number): number[][] {
 
 /** Target duration of a batch: the handover costs little of it, and other models don't wait long. */
 const BATCH_MS = 30;
-/** On the calling thread, whose event loop waits meanwhile. */
+/** On the calling thread, whose event loop waits meanwhile: of a batch, and of a single text. */
 const HERE_BATCH_MS = 4;
+const HERE_LONG_MS = 15;
 /** Limits of a batch before the model's speed is known: texts, and their work (about 40 short pages). */
 const FIRST_TEXTS = 32;
 const FIRST_WORK = 20_000;
+/** On the calling thread: about half a page. */
+const FIRST_WORK_HERE = 1500;
 const MAX_TEXTS = 256;
 /** A text that takes longer is a batch of its own, computed in slices. */
 const LONG_MS = 2 * BATCH_MS;
@@ -196,24 +199,24 @@ export class BatchScheduler {
   #startBatch(queue: ModelQueue): boolean {
     const { directory, first, couldHaveRun } = queue;
     if (first === undefined) return false;
-    const workers = this.#pool.workersFor(directory);
+    const figures = this.#pool.figuresOf(directory);
+    const isLong = first.workOf(first.next) > longWorkHere(figures.workMs);
+    let workers = this.#pool.workersFor(directory, isLong);
+    // Shorter texts behind it need not wait for its thread.
+    if (isLong && workers.length === 0) workers = this.#pool.workersFor(directory, false);
     const [worker] = workers;
     queue.couldHaveRun = worker === undefined;
     if (worker === undefined) return false;
     const isHere = worker === this.#pool.here;
-    const figures = this.#pool.figuresOf(directory);
     const mayBegin = (each: PooledWorker) =>
       each.unfinished < MAX_UNFINISHED && !queue.unfinished.some((batch) => batch.worker === each);
     const forLong = workers.find(mayBegin);
-    const batchMs = isHere ? HERE_BATCH_MS : workers.length * BATCH_MS;
-    const items = this.#queue.take(
-      queue,
-      limitsOf(figures.workMs, { batchMs, workers: workers.length, mayBeginLong: forLong !== undefined }),
-    );
+    const size = { workers: workers.length, isHere, mayBeginLong: forLong !== undefined };
+    const items = this.#queue.take(queue, limitsOf(figures.workMs, size));
     if (items.length === 0) return false;
-    if (couldHaveRun) figures.addLostTime(performance.now() - first.enqueuedAt);
-    const isLong = items.length === 1 && forLong !== undefined;
-    this.#split(queue, isLong ? [forLong] : workers, items);
+    if (couldHaveRun && !isHere) figures.addLostTime(performance.now() - first.enqueuedAt);
+    const isAlone = items.length === 1 && forLong !== undefined;
+    this.#split(queue, isAlone ? [forLong] : workers, items);
     this.#loadCopies(directory);
     return true;
   }
@@ -225,7 +228,8 @@ export class BatchScheduler {
     const work = items.map((item) => item.work);
     const ms = figures.workMs * work.reduce((sum, each) => sum + each, 0);
     const idle = this.#pool.idle.length;
-    if (items.length > 1 && idle > workers.length) figures.addLostTime(ms / (workers.length + 1));
+    if (workers[0] === this.#pool.here) figures.addLostTime(ms);
+    else if (items.length > 1 && idle > workers.length) figures.addLostTime(ms / (workers.length + 1));
     const parts = ms === 0 ? workers.length : Math.max(1, Math.min(workers.length, Math.floor(ms / LEAST_PART_MS)));
     const shares = parts === 1 ? [[...items.keys()]] : splitTexts(work, parts);
     for (const [at, positions] of shares.entries()) {
@@ -349,16 +353,26 @@ export class BatchScheduler {
 }
 
 interface BatchSize {
-  readonly batchMs: number;
   /** Number of workers that share the batch. */
   readonly workers: number;
+  /** Whether the calling thread runs it. */
+  readonly isHere: boolean;
   readonly mayBeginLong: boolean;
 }
 
+/** Longer texts never run in the calling thread. @param workMs milliseconds per unit of work; 0 if unknown. */
+function longWorkHere(workMs: number): number {
+  return workMs === 0 ? FIRST_WORK_HERE : HERE_LONG_MS / workMs;
+}
+
 /** @param workMs milliseconds per unit of work; 0 if unknown. */
-function limitsOf(workMs: number, { batchMs, workers, mayBeginLong }: BatchSize): BatchLimits {
-  if (workMs === 0) {
-    return { work: workers * FIRST_WORK, texts: workers * FIRST_TEXTS, longWork: FIRST_WORK, mayBeginLong };
+function limitsOf(workMs: number, { workers, isHere, mayBeginLong }: BatchSize): BatchLimits {
+  const isKnown = workMs > 0;
+  const longWork = isKnown ? LONG_MS / workMs : FIRST_WORK;
+  if (isHere) {
+    const work = isKnown ? HERE_BATCH_MS / workMs : 0;
+    return { work, texts: MAX_TEXTS, longWork: longWorkHere(workMs), mayBeginLong: false };
   }
-  return { work: batchMs / workMs, texts: workers * MAX_TEXTS, longWork: LONG_MS / workMs, mayBeginLong };
+  const work = workers * (isKnown ? BATCH_MS / workMs : FIRST_WORK);
+  return { work, texts: workers * (isKnown ? MAX_TEXTS : FIRST_TEXTS), longWork, mayBeginLong };
 }

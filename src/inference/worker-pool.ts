@@ -185,6 +185,8 @@ class ModelFigures {
   }
 }
 
+/** What the start of a thread takes besides loading a model. */
+const START_MS = 50;
 /** Lost time that is worth another copy of a service's only model. */
 const LEAST_LOST_MS = 1;
 
@@ -234,13 +236,17 @@ export class WorkerPool {
     return this.workers.filter(({ models }) => models.has(directory));
   }
 
-  /** The idle workers that should run a model now, with room made; none if it should wait. */
-  workersFor(directory: string): PooledWorker[] {
+  /**
+   * The idle workers that should run a model now, with room made; none if it should wait.
+   * @param isLong whether the next text is too long for the calling thread
+   */
+  workersFor(directory: string, isLong: boolean): PooledWorker[] {
     const owners = this.workersWith(directory);
     const idle = owners.filter(({ isBusy }) => !isBusy);
     if (idle.length > 0) return idle;
     const { here } = this;
-    if (here?.has(directory) && owners.every((owner) => !owner.has(directory))) return here.isBusy ? [] : [here];
+    const isHereAlone = owners.every((owner) => !owner.has(directory)) && !isLong;
+    if (isHereAlone && here?.has(directory)) return here.isBusy ? [] : [here];
     const longAgo = performance.now() - HELD_UP_MS;
     const isSoonIdle = ({ busySince, loading }: PooledWorker) => busySince > longAgo || loading === directory;
     if (owners.some(isSoonIdle)) return [];
@@ -255,15 +261,15 @@ export class WorkerPool {
     if (figures.lostMs < worthMs) return undefined;
     const worker = leastModels(this.idle.filter(({ models }) => !models.has(directory)));
     if (worker === undefined || !this.#memory.hasRoomFor(directory)) return undefined;
-    if (worthMs === figures.loadMs) figures.resetLostTime();
+    if (worthMs >= figures.loadMs) figures.resetLostTime();
     return worker;
   }
 
   /** Lost milliseconds that are worth another copy. */
   #worthOfCopy(directory: string, { loadMs, hasFailedToLoad }: ModelFigures): number {
-    if (hasFailedToLoad) return loadMs;
-    if (this.here?.has(directory) && this.workersWith(directory).length === 0) return 0;
-    return this.#figures.size === 1 ? LEAST_LOST_MS : loadMs;
+    const isOnly = this.#figures.size === 1 && !hasFailedToLoad;
+    if (this.here?.has(directory) && this.workersWith(directory).length === 0) return loadMs + START_MS;
+    return isOnly ? LEAST_LOST_MS : loadMs;
   }
 
   /** The worker to load a model in ahead of its first request. */

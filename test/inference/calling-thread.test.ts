@@ -56,11 +56,13 @@ describe('a short text that is asked alone', () => {
   it('goes to a thread once such texts are known to take longer than a millisecond', async () => {
     const { service, here, threads, textsInThreads } = aService();
     for (const worker of [here, ...threads]) worker.textMs = 5;
+    here.loadMs = 50;
     await service.warm(MODEL);
-    for (let asked = 0; asked < 10; asked += 1) await service.predict(MODEL, [SHORT]);
-    // Three while its code may be cold, one that tells, and one while a thread loads the model.
-    expect(here.batches).toHaveLength(5);
-    expect(textsInThreads()).toHaveLength(5);
+    for (let asked = 0; asked < 60; asked += 1) await service.predict(MODEL, [SHORT]);
+    // Three while its code may be cold, one that tells, and until the loss is worth a thread: 100 ms.
+    expect(here.batches.length).toBeGreaterThan(20);
+    expect(here.batches.length).toBeLessThan(30);
+    expect(textsInThreads()).toHaveLength(60 - here.batches.length);
     await service.close();
   });
 
@@ -108,30 +110,29 @@ describe('a short text that is asked alone', () => {
 });
 
 describe('everything else', () => {
-  it('goes to threads: what is asked meanwhile, batches, long texts and explanations', async () => {
-    const { service, here, threads, textsHere } = aService({ patient: true });
+  const many = Array.from({ length: 200 }, (_, at) => `${at}`);
+
+  it('goes to threads once they have loaded the model: what is asked meanwhile, batches, long texts, explanations', async () => {
+    const { service, here, threads, textsHere } = aService();
     await service.warm(MODEL);
-    const answers = ['a', 'b', 'c'].map((text) => service.predict(MODEL, [text]));
-    await settled();
-    expect(textsHere()).toEqual(['a']);
-    await here.goOn();
-    // The calling thread goes on until a thread has loaded the model.
-    await here.goOn();
-    await Promise.all(answers);
+    await service.predict(MODEL, many);
+    expect(Math.max(...here.batches.map(({ texts }) => texts.length))).toBeLessThanOrEqual(5);
     expect(threads.map(({ loaded }) => loaded)).toEqual([[MODEL], [MODEL]]);
-    const before = here.batches.length;
-    const more = [
-      service.predict(MODEL, ['d', 'e']),
+    await settled();
+    const before = textsHere().length;
+    await Promise.all([
+      service.predict(MODEL, ['a']),
+      service.predict(MODEL, ['b']),
+      service.predict(MODEL, ['c', 'd']),
       service.predict(MODEL, ['x'.repeat(5000)]),
       service.predict(MODEL, [SHORT], { explain: {} }),
-    ];
-    for (let slice = 0; slice < 5; slice += 1) for (const thread of threads) await thread.goOn();
-    await Promise.all(more);
-    expect(here.batches).toHaveLength(before);
+    ]);
+    expect(textsHere().slice(before)).toEqual(['a']);
+    expect(here.loaded).toEqual([MODEL]);
     await service.close();
   });
 
-  it('is answered in the calling thread, a few milliseconds at a time, while a thread loads the model', async () => {
+  it('is answered in the calling thread, a few milliseconds at a time, until a thread has loaded the model', async () => {
     const { service, here, threads } = aService();
     await service.warm(MODEL);
     for (let asked = 0; asked < 5; asked += 1) await service.predict(MODEL, ['a']);
@@ -139,15 +140,34 @@ describe('everything else', () => {
     for (const thread of threads) {
       thread.load = () => new Promise((resolve) => loads.push(() => resolve({ ms: 100, bytes: 10 * MB })));
     }
-    const texts = Array.from({ length: 20 }, (_, at) => `${at}`);
-    expect((await service.predict(MODEL, texts)).results.map(({ labels }) => labels[0])).toEqual(texts);
+    await service.predict(MODEL, many.slice(0, 40));
+    expect(loads).toEqual([]);
+    expect((await service.predict(MODEL, many)).results.map(({ labels }) => labels[0])).toEqual(many);
+    expect(loads).toHaveLength(2);
     const batches = here.batches.slice(5).map((batch) => batch.texts.length);
-    expect(batches.reduce((sum, count) => sum + count, 0)).toBe(20);
+    expect(batches.reduce((sum, count) => sum + count, 0)).toBe(240);
     expect(Math.max(...batches)).toBeLessThanOrEqual(5);
     for (const isLoaded of loads) isLoaded();
     await settled();
-    await service.predict(MODEL, texts);
-    expect(threads.flatMap((thread) => thread.batches.flatMap((batch) => batch.texts))).toHaveLength(20);
+    await service.predict(MODEL, many);
+    expect(threads.flatMap((thread) => thread.batches.flatMap((batch) => batch.texts))).toHaveLength(200);
+    await service.close();
+  });
+
+  it('is a thread’s at once if it is long, and short texts behind it don’t wait for that thread', async () => {
+    const { service, here, threads } = aService({ patient: true });
+    await service.warm(MODEL);
+    const long = 'x'.repeat(5000);
+    const asked = service.predict(MODEL, [long]);
+    await settled();
+    const short = service.predict(MODEL, ['a', 'b']);
+    await settled();
+    expect(threads.map(({ batches }) => batches.flatMap(({ texts }) => texts))).toEqual([[long], []]);
+    for (let text = 0; text < 2; text += 1) await here.goOn();
+    expect((await short).results).toHaveLength(2);
+    await threads[0]?.goOn();
+    await asked;
+    expect(here.batches.flatMap(({ texts }) => texts)).toEqual(['a', 'b']);
     await service.close();
   });
 });
