@@ -217,7 +217,7 @@ export class BatchScheduler {
     if (couldHaveRun && !isHere) figures.addLostTime(performance.now() - first.enqueuedAt);
     const isAlone = items.length === 1 && forLong !== undefined;
     this.#split(queue, isAlone ? [forLong] : workers, items);
-    this.#loadCopies(directory);
+    this.#loadCopy(directory);
     return true;
   }
 
@@ -243,28 +243,24 @@ export class BatchScheduler {
     return this.#pool.workers.every(({ isBusy }) => !isBusy) && this.#queue.isEmpty;
   }
 
-  /** Loads further copies of the model where that pays; meanwhile, the other workers continue. */
-  #loadCopies(directory: string): void {
-    for (;;) {
-      const worker = this.#pool.workerForCopy(directory);
-      if (worker === undefined) return;
-      const loading = this.#load(directory, worker).then(() => {
-        this.#loading.delete(loading);
-        this.#afterWork();
-      });
-      this.#loading.add(loading);
-    }
-  }
-
-  async #load(directory: string, worker: PooledWorker): Promise<void> {
+  /** Loads another copy of the model where that pays; meanwhile, the other workers continue. */
+  #loadCopy(directory: string): void {
+    const worker = this.#pool.workerForCopy(directory);
+    if (worker === undefined) return;
     const startedAt = performance.now();
-    try {
-      const { ms } = await worker.load(directory, this.#memory.bytesOf(directory));
-      traceLoad(directory, startedAt, ms);
-    } catch {
+    const loaded = worker.load(directory, this.#memory.bytesOf(directory)).then(
+      ({ ms }) => {
+        this.#pool.figuresOf(directory).loadMs = performance.now() - startedAt;
+        traceLoad(directory, startedAt, ms);
+      },
       // The next request that needs the model reports the failure.
-      this.#pool.figuresOf(directory).hasFailedToLoad = true;
-    }
+      () => undefined,
+    );
+    this.#loading.add(loaded);
+    void loaded.then(() => {
+      this.#loading.delete(loaded);
+      this.#afterWork();
+    });
   }
 
   #start(batch: RunningBatch, alone: boolean): void {

@@ -145,8 +145,6 @@ const LOST_TIME_HALF_LIFE_MS = 3000;
 
 class ModelFigures {
   loadMs = LOAD_MS;
-  /** Whether a worker could not load it, when it was not needed there yet. */
-  hasFailedToLoad = false;
   texts = 0;
   textMs = 0;
   /** Milliseconds per unit of work, as a moving average; 0 before the first batch. */
@@ -185,18 +183,15 @@ class ModelFigures {
   }
 }
 
-/** What the start of a thread takes besides loading a model. */
-const START_MS = 50;
-/** Lost time that is worth another copy of a service's only model. */
-const LEAST_LOST_MS = 1;
+/** What the start of the first thread takes besides loading a model. */
+const START_MS = 100;
 
 /** When all workers that have a model are busy for longer than this, another one loads it. */
 const HELD_UP_MS = 1000;
 
 /**
  * Decides which worker runs which model. A model stays on the worker that loaded it, so that it takes its memory once.
- * Another worker loads it when the time lost by waiting reaches the loading time (the ski-rental rule); the only model of
- * a service is loaded as soon as another worker could have helped.
+ * Another worker loads it when the time lost by waiting reaches the loading time (the ski-rental rule).
  */
 export class WorkerPool {
   readonly workers: readonly PooledWorker[];
@@ -254,22 +249,15 @@ export class WorkerPool {
     return first !== undefined && this.#memory.makeRoomFor(directory) ? [first] : [];
   }
 
-  /** The idle worker that should load another copy of a model, if any. */
+  /** The idle worker that should load another copy of a model, if any; resets the lost time. */
   workerForCopy(directory: string): PooledWorker | undefined {
     const figures = this.figuresOf(directory);
-    const worthMs = this.#worthOfCopy(directory, figures);
-    if (figures.lostMs < worthMs) return undefined;
+    const isFirst = this.workersWith(directory).length === 0;
+    if (figures.lostMs < figures.loadMs + (isFirst ? START_MS : 0)) return undefined;
     const worker = leastModels(this.idle.filter(({ models }) => !models.has(directory)));
     if (worker === undefined || !this.#memory.hasRoomFor(directory)) return undefined;
-    if (worthMs >= figures.loadMs) figures.resetLostTime();
+    figures.resetLostTime();
     return worker;
-  }
-
-  /** Lost milliseconds that are worth another copy. */
-  #worthOfCopy(directory: string, { loadMs, hasFailedToLoad }: ModelFigures): number {
-    const isOnly = this.#figures.size === 1 && !hasFailedToLoad;
-    if (this.here?.has(directory) && this.workersWith(directory).length === 0) return loadMs + START_MS;
-    return isOnly ? LEAST_LOST_MS : loadMs;
   }
 
   /** The worker to load a model in ahead of its first request. */

@@ -59,9 +59,9 @@ describe('a short text that is asked alone', () => {
     here.loadMs = 50;
     await service.warm(MODEL);
     for (let asked = 0; asked < 60; asked += 1) await service.predict(MODEL, [SHORT]);
-    // Three while its code may be cold, one that tells, and until the loss is worth a thread: 100 ms.
-    expect(here.batches.length).toBeGreaterThan(20);
-    expect(here.batches.length).toBeLessThan(30);
+    // Three while its code may be cold, one that tells, and until the loss is worth a thread: 150 ms.
+    expect(here.batches.length).toBeGreaterThan(30);
+    expect(here.batches.length).toBeLessThan(40);
     expect(textsInThreads()).toHaveLength(60 - here.batches.length);
     await service.close();
   });
@@ -110,14 +110,14 @@ describe('a short text that is asked alone', () => {
 });
 
 describe('everything else', () => {
-  const many = Array.from({ length: 200 }, (_, at) => `${at}`);
+  const many = Array.from({ length: 300 }, (_, at) => `${at}`);
 
   it('goes to threads once they have loaded the model: what is asked meanwhile, batches, long texts, explanations', async () => {
     const { service, here, threads, textsHere } = aService();
     await service.warm(MODEL);
     await service.predict(MODEL, many);
     expect(Math.max(...here.batches.map(({ texts }) => texts.length))).toBeLessThanOrEqual(5);
-    expect(threads.map(({ loaded }) => loaded)).toEqual([[MODEL], [MODEL]]);
+    expect(threads.map(({ loaded }) => loaded)).toEqual([[MODEL], []]);
     await settled();
     const before = textsHere().length;
     await Promise.all([
@@ -143,14 +143,14 @@ describe('everything else', () => {
     await service.predict(MODEL, many.slice(0, 40));
     expect(loads).toEqual([]);
     expect((await service.predict(MODEL, many)).results.map(({ labels }) => labels[0])).toEqual(many);
-    expect(loads).toHaveLength(2);
+    expect(loads).toHaveLength(1);
     const batches = here.batches.slice(5).map((batch) => batch.texts.length);
-    expect(batches.reduce((sum, count) => sum + count, 0)).toBe(240);
+    expect(batches.reduce((sum, count) => sum + count, 0)).toBe(340);
     expect(Math.max(...batches)).toBeLessThanOrEqual(5);
     for (const isLoaded of loads) isLoaded();
     await settled();
     await service.predict(MODEL, many);
-    expect(threads.flatMap((thread) => thread.batches.flatMap((batch) => batch.texts))).toHaveLength(200);
+    expect(threads.flatMap((thread) => thread.batches.flatMap((batch) => batch.texts))).toHaveLength(300);
     await service.close();
   });
 
