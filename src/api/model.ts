@@ -42,8 +42,8 @@ export interface TrainingSummary {
 }
 
 /**
- * An open model. It runs in worker threads and stays in memory until `close`. Concurrent calls are allowed. All calls fail
- * with an OverloadedError while too many texts wait, a MemoryLimitError if the model exceeds the memory limit, an
+ * An open model. It runs in worker threads, but for short texts that are asked alone (`isolation`), and stays in memory until
+ * `close`. Concurrent calls are allowed. All calls fail with an OverloadedError while too many texts wait, a MemoryLimitError if the model exceeds the memory limit, an
  * AbortedError when the signal fires, a DeadlineError after the deadline and a ClosedError after `close`.
  */
 export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
