@@ -42,9 +42,10 @@ export interface TrainingSummary {
 }
 
 /**
- * An open model. It runs in worker threads, but for short texts that are asked alone (`isolation`), and stays in memory until
- * `close`. Concurrent calls are allowed. All calls fail with an OverloadedError while too many texts wait, a MemoryLimitError if the model exceeds the memory limit, an
- * AbortedError when the signal fires, a DeadlineError after the deadline and a ClosedError after `close`.
+ * An open model. It runs in worker threads, but for short texts that are asked alone (option `isolation`), and stays in memory
+ * until `close`. Concurrent calls are allowed. All calls fail with an OverloadedError while too many texts wait, a
+ * MemoryLimitError if the model exceeds the memory limit, an AbortedError when the signal fires, a DeadlineError after the
+ * deadline and a ClosedError after `close`.
  */
 export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
   /** The name that it was loaded or trained with. */
