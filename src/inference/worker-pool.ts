@@ -145,6 +145,8 @@ const LOST_TIME_HALF_LIFE_MS = 3000;
 
 class ModelFigures {
   loadMs = LOAD_MS;
+  /** Milliseconds that the calling thread has spent on what a worker could have done. */
+  hereMs = 0;
   texts = 0;
   textMs = 0;
   /** Milliseconds per unit of work, as a moving average; 0 before the first batch. */
@@ -191,7 +193,8 @@ const HELD_UP_MS = 1000;
 
 /**
  * Decides which worker runs which model. A model stays on the worker that loaded it, so that it takes its memory once.
- * Another worker loads it when the time lost by waiting reaches the loading time (the ski-rental rule).
+ * Another worker loads it when the time lost by waiting reaches the loading time (the ski-rental rule); the first one loads a
+ * model of the calling thread when batches have taken that thread as long as the worker needs to start and load.
  */
 export class WorkerPool {
   readonly workers: readonly PooledWorker[];
@@ -253,9 +256,11 @@ export class WorkerPool {
   workerForCopy(directory: string): PooledWorker | undefined {
     const figures = this.figuresOf(directory);
     const isFirst = this.workersWith(directory).length === 0;
-    if (figures.lostMs < figures.loadMs + (isFirst ? START_MS : 0)) return undefined;
+    const isWorth = isFirst ? figures.hereMs >= figures.loadMs + START_MS : figures.lostMs >= figures.loadMs;
+    if (!isWorth) return undefined;
     const worker = leastModels(this.idle.filter(({ models }) => !models.has(directory)));
     if (worker === undefined || !this.#memory.hasRoomFor(directory)) return undefined;
+    figures.hereMs = 0;
     figures.resetLostTime();
     return worker;
   }
