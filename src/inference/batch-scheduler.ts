@@ -250,7 +250,7 @@ export class BatchScheduler {
     const startedAt = performance.now();
     const loaded = worker.load(directory, this.#memory.bytesOf(directory)).then(
       ({ ms }) => {
-        this.#pool.figuresOf(directory).loadMs = performance.now() - startedAt;
+        this.#pool.figuresOf(directory).loadMs = ms;
         traceLoad(directory, startedAt, ms);
       },
       // The next request that needs the model reports the failure.
