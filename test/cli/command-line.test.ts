@@ -51,7 +51,9 @@ describe('orchard --version', () => {
 
 /** The modules that a file of dist/ imports before it runs, and what those import. */
 function staticallyLoaded(file: string, found = new Set<string>()): Set<string> {
-  const imports = readFileSync(file, 'utf8').matchAll(/^(?:import|export)\b[^;]*?["']([^"']+)["'];/gm);
+  // The bundler puts imports first, then a comment with the name of each source.
+  const [head = ''] = readFileSync(file, 'utf8').split('\n// ');
+  const imports = head.matchAll(/^(?:import|export)\b[^;]*?["']([^"']+)["'];/gm);
   for (const [, name = ''] of imports) {
     if (found.has(name)) continue;
     found.add(name);
