@@ -1,4 +1,4 @@
-import { Arena, type HashSlots, loadKernels } from '../engine/index.js';
+import { Arena, type HashSlots, type Kernels, loadKernels } from '../engine/index.js';
 
 export function combineHash(hash: number, value: number): number {
   const mixed = Math.imul(hash ^ value, 0x9e3779b1);
@@ -32,7 +32,7 @@ export class HashTable {
    * Copies them. Smaller than `hashes.length` if one occurs twice, or too many belong in the same slots.
    * @param arena has room for {@link hashTableCounts}
    */
-  static of(hashes: Int32Array, arena = arenaFor(hashes), kernels = loadKernels(arena)): HashTable {
+  static of(hashes: Int32Array, arena = arenaFor(hashes), kernels: Kernels = loadKernels(arena)): HashTable {
     const table = new HashTable(0);
     table.#hashes = arena.int32(hashes.length);
     table.#hashes.set(hashes);
