@@ -166,6 +166,7 @@ const NOTHING = { ids: new Int32Array(), typeIds: new Int32Array() };
 
 /** Buffers of one text of up to so many tokens are kept: making them takes as long as tokenizing. */
 const MOST_KEPT_TOKENS = 128;
+const MOST_KEPT_OUTPUTS = 1 << 12;
 
 /** Computes the outputs of an encoder with its head, in runs of windows of similar length. */
 export class EncoderRuns {
@@ -201,10 +202,10 @@ export class EncoderRuns {
     const isWide = mayBeWide && threads.choose(run.length * tokens) === 'wide';
     const graph = (isWide ? await this.#wide : undefined) ?? narrow;
     const startedAt = performance.now();
-    const isKept = run.length === 1 && tokens <= MOST_KEPT_TOKENS;
-    const kept = isKept ? this.#kept.get(tokens) : undefined;
-    this.#kept.delete(tokens);
-    const buffers = kept ?? new RunBuffers(this.#graphs, run.length, tokens);
+    const known = run.length === 1 ? this.#kept.get(tokens) : undefined;
+    if (known !== undefined) this.#kept.delete(tokens);
+    const buffers = known ?? new RunBuffers(this.#graphs, run.length, tokens);
+    const isKept = run.length === 1 && tokens <= MOST_KEPT_TOKENS && buffers.data.length <= MOST_KEPT_OUTPUTS;
     buffers.fill(run, pad);
     Atomics.add(calls, 0, 1);
     try {
