@@ -75,8 +75,8 @@ const HERE_LONG_MS = 15;
 /** Limits of a batch before the model's speed is known: texts, and their work (about 40 short pages). */
 const FIRST_TEXTS = 32;
 const FIRST_WORK = 20_000;
-/** On the calling thread: about half a page. */
-const FIRST_WORK_HERE = 1500;
+/** On the calling thread: some lines. */
+const FIRST_WORK_HERE = 800;
 const MAX_TEXTS = 256;
 /** A text that takes longer is a batch of its own, computed in slices. */
 const LONG_MS = 2 * BATCH_MS;
@@ -200,7 +200,7 @@ export class BatchScheduler {
     const { directory, first, couldHaveRun } = queue;
     if (first === undefined) return false;
     const figures = this.#pool.figuresOf(directory);
-    const isLong = first.workOf(first.next) > longWorkHere(figures.workMs);
+    const isLong = first.workOf(first.next) > longWorkHere(figures.leastWorkMs);
     let workers = this.#pool.workersFor(directory, isLong);
     // Shorter texts behind it need not wait for its thread.
     if (isLong && workers.length === 0) workers = this.#pool.workersFor(directory, false);
@@ -212,7 +212,7 @@ export class BatchScheduler {
       each.unfinished < MAX_UNFINISHED && !queue.unfinished.some((batch) => batch.worker === each);
     const forLong = workers.find(mayBegin);
     const size = { workers: workers.length, isHere, mayBeginLong: forLong !== undefined };
-    const items = this.#queue.take(queue, limitsOf(figures.workMs, size));
+    const items = this.#queue.take(queue, limitsOf(isHere ? figures.leastWorkMs : figures.workMs, size));
     if (items.length === 0) return false;
     if (couldHaveRun && !isHere) figures.addLostTime(performance.now() - first.enqueuedAt);
     const isAlone = items.length === 1 && forLong !== undefined;
@@ -248,7 +248,8 @@ export class BatchScheduler {
     const worker = this.#pool.workerForCopy(directory);
     if (worker === undefined) return;
     const startedAt = performance.now();
-    const loaded = worker.load(directory, this.#memory.bytesOf(directory)).then(
+    const version = this.#pool.versionOf(directory);
+    const loaded = worker.load(directory, this.#memory.bytesOf(directory), version).then(
       ({ ms }) => {
         this.#pool.figuresOf(directory).loadMs = ms;
         traceLoad(directory, startedAt, ms);
@@ -271,7 +272,8 @@ export class BatchScheduler {
       request.startedAt ??= startedAt;
       isExplained ||= request.explain !== undefined;
     }
-    const given = { id, directory, texts, alone, ...(isExplained && { explain: batch.explain }) };
+    const version = worker.has(directory) ? undefined : this.#pool.versionOf(directory);
+    const given = { id, directory, version, texts, alone, ...(isExplained && { explain: batch.explain }) };
     void this.#complete(batch, worker.run(given, this.#memory.bytesOf(directory)), startedAt);
   }
 
@@ -304,7 +306,7 @@ export class BatchScheduler {
     }
   }
 
-  #count(batch: RunningBatch, { results, times }: BatchAnswer): void {
+  #count(batch: RunningBatch, { results, times, version }: BatchAnswer): void {
     const { items, directory, work } = batch;
     let answered = 0;
     for (const result of results) if (result !== undefined) answered += 1;
@@ -315,6 +317,7 @@ export class BatchScheduler {
     this.#stages.decode += times.decode;
     batch.elapsedMs += times.tokenize + times.run + times.decode;
     const figures = this.#pool.figuresOf(directory);
+    if (version !== undefined) figures.version = version;
     if (times.load > 0) figures.loadMs = times.load;
     // The time of a partly cancelled batch can't be assigned to texts.
     if (answered === items.length) figures.add(batch.elapsedMs, items.length, work);

@@ -26,7 +26,7 @@ export interface InferenceStats {
   readonly memory: MemoryStats;
   /** The loaded models. */
   readonly models: readonly ModelStats[];
-  /** The worker threads; for an inline service, the calling thread. */
+  /** The worker threads, then the calling thread where it answers, too. */
   readonly workers: readonly WorkerStats[];
 }
 

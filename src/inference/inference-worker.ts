@@ -22,7 +22,7 @@ async function answer(ask: number, work: Promise<BatchAnswer | Loaded>): Promise
 parentPort?.on('message', (message: PoolMessage) => {
   if (message.type === 'run') void answer(message.ask, worker.run(message.batch));
   else if (message.type === 'resume') void answer(message.ask, worker.resume(message.id, message.alone));
-  else if (message.type === 'load') void answer(message.ask, worker.load(message.directory));
+  else if (message.type === 'load') void answer(message.ask, worker.load(message.directory, message.version));
   else if (message.type === 'cancel') worker.cancel(message.id, message.positions);
   else if (message.type === 'forget') worker.forget(message.directory);
   else void worker.close().finally(() => parentPort?.unref());

@@ -1,5 +1,8 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Device, InternalError } from '../contract/index.js';
+import { type Device, InternalError, ModelFolderError } from '../contract/index.js';
+import { CONFIG_FILE } from '../models/index.js';
 import type { BatchWork } from './batch-work.js';
 import { SharedTokenizers, TextModel } from './text-model.js';
 import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
@@ -16,6 +19,7 @@ const SLICE_MS = 40;
 /** A loaded model. It stays in memory while it is used, even if it was forgotten. */
 interface LoadedModel {
   readonly model: TextModel;
+  readonly version: string;
   uses: number;
   isForgotten: boolean;
 }
@@ -60,10 +64,10 @@ export class InlineWorker implements InferenceWorker {
     if (this.#running !== id && batch?.work?.isCancelled) this.#end(id);
   }
 
-  load(directory: string): Promise<Loaded> {
+  load(directory: string, version?: string): Promise<Loaded> {
     return this.#next(async () => {
-      const { ms, loaded } = await this.#load(directory);
-      return { ms, bytes: loaded.model.bytes, deviceUse: loaded.model.deviceUse };
+      const { ms, loaded } = await this.#load(directory, version);
+      return { ms, bytes: loaded.model.bytes, version: loaded.version, deviceUse: loaded.model.deviceUse };
     });
   }
 
@@ -86,10 +90,10 @@ export class InlineWorker implements InferenceWorker {
     });
   }
 
-  async #begin({ id, directory, texts, alone, explain }: Batch): Promise<BatchAnswer> {
+  async #begin({ id, directory, version, texts, alone, explain }: Batch): Promise<BatchAnswer> {
     try {
       const known = this.#models.get(directory);
-      const { ms, loaded } = known ? { ms: 0, loaded: known } : await this.#load(directory);
+      const { ms, loaded } = known ? { ms: 0, loaded: known } : await this.#load(directory, version);
       const batch = this.#batches.get(id);
       if (batch === undefined) throw gone();
       loaded.uses += 1;
@@ -97,7 +101,8 @@ export class InlineWorker implements InferenceWorker {
       batch.work = loaded.model.begin(texts, { cancelled: batch.cancelled, explain });
       const answer = await this.#advance(id, alone);
       if (ms === 0) return answer;
-      return { ...answer, times: { ...answer.times, load: ms }, loadedBytes: loaded.model.bytes };
+      const times = { ...answer.times, load: ms };
+      return { ...answer, times, loadedBytes: loaded.model.bytes, version: loaded.version };
     } catch (thrown) {
       this.#end(id);
       throw thrown;
@@ -121,13 +126,20 @@ export class InlineWorker implements InferenceWorker {
     }
   }
 
-  async #load(directory: string): Promise<{ readonly ms: number; readonly loaded: LoadedModel }> {
+  async #load(
+    directory: string,
+    expected: string | undefined,
+  ): Promise<{ readonly ms: number; readonly loaded: LoadedModel }> {
     const known = this.#models.get(directory);
     if (known !== undefined) return { ms: 0, loaded: known };
     const startedAt = performance.now();
+    const version = await versionOf(directory);
+    if (expected !== undefined && version !== expected) {
+      throw new ModelFolderError(directory, 'it has changed since the model was loaded; load the model again');
+    }
     const { threads, device } = this.#options;
     const model = await TextModel.load(directory, threads, this.#tokenizers, device);
-    const loaded: LoadedModel = { model, uses: 0, isForgotten: false };
+    const loaded: LoadedModel = { model, version, uses: 0, isForgotten: false };
     this.#models.set(directory, loaded);
     return { ms: performance.now() - startedAt, loaded };
   }
@@ -159,6 +171,12 @@ export class InlineWorker implements InferenceWorker {
     this.#last = result.catch(() => undefined);
     return result;
   }
+}
+
+/** Changes when another model replaces the folder, or its config.json. */
+async function versionOf(directory: string): Promise<string> {
+  const stats = await Promise.all([stat(directory), stat(join(directory, CONFIG_FILE))]).catch(() => []);
+  return stats.map(({ ino, mtimeMs }) => `${ino} ${mtimeMs}`).join();
 }
 
 function gone(): InternalError {

@@ -206,10 +206,13 @@ export class Dispatcher implements InferenceService {
     if (!worker.models.has(directory)) this.#memory.makeRoomFor(directory);
     const startedAt = performance.now();
     this.#watch.start();
-    const { ms } = await worker.load(directory, this.#memory.bytesOf(directory));
+    const figures = this.#pool.figuresOf(directory);
+    const expected = this.#pool.versionOf(directory);
+    const { ms, version } = await worker.load(directory, this.#memory.bytesOf(directory), expected);
     this.#schedule();
+    figures.version = version;
     if (ms === 0) return;
-    this.#pool.figuresOf(directory).loadMs = ms;
+    figures.loadMs = ms;
     traceLoad(directory, startedAt, ms);
   }
 
@@ -423,7 +426,7 @@ function callingThread(options: WorkerOptions): InferenceWorker {
     run: (batch) => worker?.run(batch) ?? loaded().then((own) => own.run(batch)),
     resume: async (id, alone) => (await loaded()).resume(id, alone),
     cancel: (id, positions) => void loading?.then((own) => own.cancel(id, positions)),
-    load: async (directory) => (await loaded()).load(directory),
+    load: async (directory, version) => (await loaded()).load(directory, version),
     forget: (directory) => void loading?.then((own) => own.forget(directory)),
     abandon: () => undefined,
     rest: () => worker?.rest(),

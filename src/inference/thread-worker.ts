@@ -18,7 +18,12 @@ export type PoolMessage =
   | { readonly type: 'run'; readonly ask: number; readonly batch: Batch }
   | { readonly type: 'resume'; readonly ask: number; readonly id: number; readonly alone: boolean }
   | { readonly type: 'cancel'; readonly id: number; readonly positions: readonly number[] }
-  | { readonly type: 'load'; readonly ask: number; readonly directory: string }
+  | {
+      readonly type: 'load';
+      readonly ask: number;
+      readonly directory: string;
+      readonly version: string | undefined;
+    }
   | { readonly type: 'forget'; readonly directory: string }
   /** Exit after the running work. */
   | { readonly type: 'close' };
@@ -72,8 +77,8 @@ export class ThreadWorker implements InferenceWorker {
     this.#send({ type: 'cancel', id, positions });
   }
 
-  async load(directory: string): Promise<Loaded> {
-    const message = await this.#ask((ask) => ({ type: 'load', ask, directory }));
+  async load(directory: string, version?: string): Promise<Loaded> {
+    const message = await this.#ask((ask) => ({ type: 'load', ask, directory, version }));
     return 'loaded' in message ? message.loaded : { ms: 0, bytes: 0 };
   }
 

@@ -40,9 +40,9 @@ export class PooledWorker {
     return this.models.has(directory) && this.loading !== directory;
   }
 
-  load(directory: string, bytes: number): Promise<Loaded> {
+  load(directory: string, bytes: number, version?: string): Promise<Loaded> {
     return this.#ask(directory, this.#modelOf(directory, bytes), async (model) => {
-      const loaded = await this.thread.load(directory);
+      const loaded = await this.thread.load(directory, version);
       model.bytes = loaded.bytes || model.bytes;
       model.deviceUse = loaded.deviceUse;
       return loaded;
@@ -145,6 +145,8 @@ const LOST_TIME_HALF_LIFE_MS = 3000;
 
 class ModelFigures {
   loadMs = LOAD_MS;
+  /** Of its folder, when it was loaded last. */
+  version: string | undefined;
   /** Milliseconds that the calling thread has spent on what a worker could have done. */
   hereMs = 0;
   texts = 0;
@@ -228,6 +230,12 @@ export class WorkerPool {
 
   get figures(): ReadonlyMap<string, ModelFigures> {
     return this.#figures;
+  }
+
+  /** The version of the copies that are loaded, since one of another version would answer otherwise; undefined without any. */
+  versionOf(directory: string): string | undefined {
+    const isLoaded = this.here?.has(directory) || this.workers.some((worker) => worker.has(directory));
+    return isLoaded ? this.figuresOf(directory).version : undefined;
   }
 
   workersWith(directory: string): PooledWorker[] {

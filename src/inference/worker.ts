@@ -6,6 +6,8 @@ export interface Batch {
   /** Unique in its worker. */
   readonly id: number;
   readonly directory: string;
+  /** What the folder was when another worker loaded it; absent as long as none has. */
+  readonly version?: string | undefined;
   readonly texts: readonly string[];
   /** What to explain of each text, by position; undefined for texts without an explanation. Default: none. */
   readonly explain?: readonly (ExplanationChoice | undefined)[];
@@ -34,6 +36,8 @@ export interface BatchAnswer {
   readonly isUnfinished: boolean;
   /** Approximate memory of the model in bytes, if this call loaded it. */
   readonly loadedBytes?: number | undefined;
+  /** Of the model's folder, if this call loaded it. */
+  readonly version?: string | undefined;
   /** Default: the CPU. */
   readonly deviceUse?: DeviceUse;
 }
@@ -42,6 +46,7 @@ export interface Loaded {
   /** Milliseconds; 0 if it was loaded already. */
   readonly ms: number;
   readonly bytes: number;
+  readonly version?: string | undefined;
   readonly deviceUse?: DeviceUse;
 }
 
@@ -51,7 +56,8 @@ export interface InferenceWorker {
   resume(id: number, alone: boolean): Promise<BatchAnswer>;
   /** Skips what is not computed yet of these texts. Without effect once the batch was answered. */
   cancel(id: number, positions: readonly number[]): void;
-  load(directory: string): Promise<Loaded>;
+  /** @param version rejects with a ModelFolderError if the folder is another one now. */
+  load(directory: string, version?: string): Promise<Loaded>;
   /** Unloads a folder's model once no batch of it is unfinished. */
   forget(directory: string): void;
   /** Fails the open requests of a worker that hangs. The next request starts a new thread. */
