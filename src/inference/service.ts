@@ -440,7 +440,7 @@ export interface ServiceOptions {
    * Where texts are computed. `auto` (default): in worker threads, but a short text that is asked alone of a model that was
    * loaded ahead (by `loadModel` or `warm`) in the calling thread, if the model takes 100 MiB at most and answers such a text
    * within about a millisecond: the way to a thread and back would take as long. Batches of such a model start in the calling
-   * thread, too, 4 ms at a time, until they have taken some 0.15 s; then a worker thread loads the model. `worker`: always in
+   * thread, too, 4 ms at a time, until they have taken some 50 ms; then worker threads load the model. `worker`: always in
    * worker threads. `inline`: in the calling thread, which each run then blocks.
    */
   readonly isolation?: 'auto' | 'worker' | 'inline';

@@ -187,16 +187,16 @@ class ModelFigures {
   }
 }
 
-/** What the start of the first thread takes besides loading a model. */
-const START_MS = 100;
+/** Lost time that is worth another copy of a service's only model. */
+const LEAST_LOST_MS = 1;
 
 /** When all workers that have a model are busy for longer than this, another one loads it. */
 const HELD_UP_MS = 1000;
 
 /**
  * Decides which worker runs which model. A model stays on the worker that loaded it, so that it takes its memory once.
- * Another worker loads it when the time lost by waiting reaches the loading time (the ski-rental rule); the first one loads a
- * model of the calling thread when batches have taken that thread as long as the worker needs to start and load.
+ * Another worker loads it when the time lost by waiting reaches the loading time (the ski-rental rule), or at once if the
+ * service has no other model; the first one loads a model of the calling thread when batches have taken that thread as long.
  */
 export class WorkerPool {
   readonly workers: readonly PooledWorker[];
@@ -264,7 +264,8 @@ export class WorkerPool {
   workerForCopy(directory: string): PooledWorker | undefined {
     const figures = this.figuresOf(directory);
     const isFirst = this.workersWith(directory).length === 0;
-    const isWorth = isFirst ? figures.hereMs >= figures.loadMs + START_MS : figures.lostMs >= figures.loadMs;
+    const leastLostMs = this.#figures.size === 1 ? LEAST_LOST_MS : figures.loadMs;
+    const isWorth = isFirst ? figures.hereMs >= figures.loadMs : figures.lostMs >= leastLostMs;
     if (!isWorth) return undefined;
     const worker = leastModels(this.idle.filter(({ models }) => !models.has(directory)));
     if (worker === undefined || !this.#memory.hasRoomFor(directory)) return undefined;

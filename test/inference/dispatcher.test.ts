@@ -384,15 +384,24 @@ describe('a model', () => {
 
   it('is loaded by further threads once waiting for one has cost as much as loading', async () => {
     const { dispatcher, workers } = aDispatcher({ workers: 3 });
+    await dispatcher.predict(OTHER, ['a']);
     const loads: number[] = [];
     for (let round = 0; round < 40; round += 1) {
       await dispatcher.predict(MODEL, texts(20));
       loads.push(workers.flatMap(({ loaded }) => loaded).length);
     }
     expect(loads.indexOf(1)).toBeGreaterThan(3);
-    expect(dispatcher.stats().models).toMatchObject([{ workers: 3, texts: 800 }]);
+    expect(dispatcher.stats().models).toMatchObject([{ workers: 1 }, { workers: 3, texts: 800 }]);
     const sizes = workers.map(({ batches }) => batches.at(-1)?.texts.length);
     expect(sizes.every((size) => size !== undefined && size >= 6 && size <= 8)).toBe(true);
+  });
+
+  it('is loaded by every thread as soon as they could have helped, if the service has no other', async () => {
+    const { dispatcher, workers } = aDispatcher({ workers: 3 });
+    for (let round = 0; round < 5; round += 1) await dispatcher.predict(MODEL, ['a']);
+    expect(dispatcher.stats().models).toMatchObject([{ workers: 1 }]);
+    for (let round = 0; round < 3; round += 1) await dispatcher.predict(MODEL, texts(20));
+    expect(workers.map(({ loaded }) => loaded.length)).toEqual([0, 1, 1]);
   });
 
   it('is told when a text has all threads for itself', async () => {
