@@ -228,8 +228,9 @@ export class BatchScheduler {
     const work = items.map((item) => item.work);
     const ms = figures.workMs * work.reduce((sum, each) => sum + each, 0);
     const idle = this.#pool.idle.length;
-    if (workers[0] === this.#pool.here) figures.hereMs += ms;
-    else if (items.length > 1 && idle > workers.length) figures.addLostTime(ms / (workers.length + 1));
+    const isHere = workers[0] === this.#pool.here;
+    if (isHere) figures.hereMs += ms;
+    if ((isHere || items.length > 1) && idle > workers.length) figures.addLostTime(ms / (workers.length + 1));
     const parts = ms === 0 ? workers.length : Math.max(1, Math.min(workers.length, Math.floor(ms / LEAST_PART_MS)));
     const shares = parts === 1 ? [[...items.keys()]] : splitTexts(work, parts);
     for (const [at, positions] of shares.entries()) {
