@@ -200,7 +200,7 @@ export class BatchScheduler {
     const { directory, first, couldHaveRun } = queue;
     if (first === undefined) return false;
     const figures = this.#pool.figuresOf(directory);
-    const isLong = first.workOf(first.next) > longWorkHere(figures.leastWorkMs);
+    const isLong = this.#pool.here !== undefined && first.workOf(first.next) > longWorkHere(figures.leastWorkMs);
     let workers = this.#pool.workersFor(directory, isLong);
     // Shorter texts behind it need not wait for its thread.
     if (isLong && workers.length === 0) workers = this.#pool.workersFor(directory, false);
@@ -215,8 +215,8 @@ export class BatchScheduler {
     const items = this.#queue.take(queue, limitsOf(isHere ? figures.leastWorkMs : figures.workMs, size));
     if (items.length === 0) return false;
     if (couldHaveRun && !isHere) figures.addLostTime(performance.now() - first.enqueuedAt);
-    const isAlone = items.length === 1 && forLong !== undefined;
-    this.#split(queue, isAlone ? [forLong] : workers, items);
+    const isSingle = items.length === 1 && forLong !== undefined;
+    this.#split(queue, isSingle ? [forLong] : workers, items);
     this.#loadCopy(directory);
     return true;
   }
