@@ -23,11 +23,22 @@ export interface TrainingSummary {
   readonly reason: string;
   /** Rows that it learned from. */
   readonly train: number;
-  /** Rows that chose the best epoch, and that the figures below are measured on. */
+  /** Rows that were set aside or given as `dev`, which chose the best epoch. 0 if the model learned from all rows. */
   readonly dev: number;
-  /** Classification: the share of dev rows that are right, 0 to 1. */
+  /**
+   * `frozen-encoder`: a linear layer and the lexical expert learned from few rows, over an encoder that stayed as it is.
+   * `fine-tuning`: the encoder learned, too.
+   */
+  readonly method: 'frozen-encoder' | 'fine-tuning';
+  /** Rows that the figures below are measured on: dev rows or, in folds, training rows. */
+  readonly judgedRows: number;
+  /** Folds of the training rows, each answered by a model trained on the others. Absent if dev rows were judged. */
+  readonly folds?: number;
+  /** Classification: the share of the judged rows that are right, 0 to 1. */
   readonly accuracy?: number;
-  /** Classification and entities, on dev, 0 to 1. */
+  /** The 95 % interval of `accuracy`, by the number of judged rows (Wilson 1927). */
+  readonly interval?: { readonly low: number; readonly high: number };
+  /** Classification and entities, on the judged rows, 0 to 1. */
   readonly f1?: number;
   /** Questions: the share of dev questions whose passage is among the first 1, 3, 5, 10, 20 and 100. */
   readonly topk?: Topk;

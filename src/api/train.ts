@@ -3,7 +3,7 @@ import { type Device, type ModelSize, type ModelType, type OrchardError, toOrcha
 import type { Columns, Rows, RowsOrPath, TrainingRow } from '../datasets/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
 import type { ModelLoader } from '../models/index.js';
-import type { TrainingIsolation, Tuning } from '../training/index.js';
+import type { Effort, TrainingIsolation, Tuning } from '../training/index.js';
 import type { AnswerTo } from './answers.js';
 import type { TrainedModel } from './model.js';
 
@@ -54,6 +54,11 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> {
   readonly augment?: boolean | undefined;
   /** False starts from random weights. Default true. */
   readonly pretrained?: boolean | undefined;
+  /**
+   * Classifiers: how much time training may take to make the model better. `quick` leaves the encoder as it is; `balanced`
+   * trains it where that makes up for its time; `thorough` trains it from fewer rows on. Default `balanced`.
+   */
+  readonly effort?: Effort | undefined;
   /** Choices beyond these (docs/training.md). */
   readonly tuning?: Tuning | undefined;
   /** Decides every random choice. Default 0. */

@@ -1,7 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AbortedError } from '../contract/index.js';
 import type { Encoder } from '../encoder/index.js';
-import { addGradients, type Feed, Graph, type GraphExecutor, type Tensor, type TensorData } from '../graph/index.js';
+import {
+  addGradients,
+  type CompiledGraph,
+  type CompileOptions,
+  type Feed,
+  Graph,
+  type GraphExecutor,
+  type Tensor,
+  type TensorData,
+} from '../graph/index.js';
 import { Random } from '../system/index.js';
 import type { TextWindow } from '../text/index.js';
 import { Evaluator } from './evaluator.js';
@@ -44,7 +53,7 @@ const PENALTY = 100;
 export async function fitLinearEnd(fit: LinearEndFit): Promise<Weights> {
   const { executor, head, end, encoder, options, signal } = fit;
   const windows = drawnWindows(fit);
-  const texts = await statesOf(windows, fit);
+  const texts = await statesOf(windows, { ...fit, head: withoutEnd(head, end), fixed: fit.frozen });
   const labelled = end.labelledTokens?.(windows, options);
   const rows = labelled ? tokenRows(texts, labelled.places, encoder.width) : texts;
   if (rows.length === 0) return new Map();
@@ -74,14 +83,37 @@ function drawnWindows({ train, head, seed }: LinearEndFit): TextWindow[] {
   return drawn.sort((a, b) => a.row - b.row);
 }
 
-/** What the layer reads of each window, [width] or [tokens, width]; the windows are sorted by their rows. */
-async function statesOf(windows: readonly TextWindow[], fit: LinearEndFit): Promise<readonly Float32Array[]> {
-  const { executor, head, end, encoder, frozen, parameters, signal } = fit;
+/** A head that ends where its linear layer would begin: its outputs are what the layer reads. */
+export function withoutEnd(head: RowHead, end: LinearEnd): RowHead {
+  return {
+    ...head,
+    outputs: ({ width }) => width,
+    parameters: (encoder) => encoder.parameters(encoder.prefix),
+    logits: end.states,
+  };
+}
+
+interface StatesInput extends Pick<LinearEndFit, 'executor' | 'encoder' | 'signal'> {
+  /** One {@link withoutEnd}. */
+  readonly head: RowHead;
+  /** Weights to compile into the graph. */
+  readonly fixed?: CompileOptions | undefined;
+  /** All others. Default: none. */
+  readonly parameters?: Readonly<Record<string, Feed>>;
+}
+
+/**
+ * What the layer that ends a head reads of each window, without dropout: [width], or [tokens, width] of a head per token.
+ * @param windows sorted by their rows. @throws AbortedError soon after the signal fires
+ */
+export async function statesOf(
+  windows: readonly TextWindow[],
+  { executor, head, encoder, fixed, parameters = {}, signal }: StatesInput,
+): Promise<readonly Float32Array[]> {
   // Adapters change nothing yet, so that the states are those of the encoder alone.
   const own = new Set(encoder.parameters(encoder.prefix).map(({ name }) => name));
   const below = Object.fromEntries(Object.entries(parameters).filter(([name]) => own.has(name)));
-  const headless: RowHead = { ...head, outputs: ({ width }) => width, logits: end.states };
-  const evaluator = await Evaluator.create(executor, headless, encoder, frozen);
+  const evaluator = await Evaluator.create(executor, head, encoder, fixed);
   try {
     const texts = await evaluator.outputs(windows, below, signal);
     return texts.flat().map(({ outputs }) => outputs);
@@ -125,8 +157,6 @@ export interface LinearFit {
   readonly bias: Float32Array;
 }
 
-const SEARCH = { steps: 150, tolerance: 1e-5 };
-
 /**
  * Fits a linear layer: what lowers the loss most, with an L2 penalty on its weights, each feature being brought to mean 0
  * and variance 1 for the purpose. The layer that comes back reads the vectors as they are.
@@ -137,46 +167,92 @@ export async function fitLinear(
   problem: LinearProblem,
   signal?: AbortSignal,
 ): Promise<LinearFit> {
-  const { outputs, width, feeds } = problem;
   const scaling = standardization(problem);
-  const compiled = await executor.compile(lossGraph(problem));
-  const vectors = matrix(scaled(problem.vectors, scaling), width);
-  const parts = (all: Float32Array) => ({
-    weight: matrix(all.subarray(0, outputs * width), width),
-    bias: { type: 'float32', dims: [outputs], data: all.subarray(outputs * width) } as const,
-  });
-  const slopeAt = async (point: Float64Array): Promise<Slope> => {
-    await nextTurn(); // a request to stop only arrives when the event loop turns
-    if (signal?.aborted) throw new AbortedError('the training');
-    const value = new Float32Array(1);
-    const gradient = new Float32Array(point.length);
-    const { weight, bias } = parts(gradient);
-    const loss: TensorData = { type: 'float32', dims: [], data: value };
-    const at = parts(Float32Array.from(point));
-    await compiled.run({ ...feeds, vectors, ...at }, { loss, 'd weight': weight, 'd bias': bias });
-    return { value: value[0] ?? Number.NaN, gradient: Float64Array.from(gradient) };
-  };
-  const weights = new Float64Array(outputs * (width + 1));
+  const solver = await LinearSolver.create(executor, problem);
   try {
-    await minimize(slopeAt, weights, SEARCH);
+    return unscaled(await solver.fit({ ...problem, vectors: scaled(problem.vectors, scaling) }, signal), scaling);
   } finally {
-    await compiled.release();
+    await solver.release();
   }
-  return unscaled(weights, problem, scaling);
+}
+
+const SEARCH = { steps: 150, tolerance: 1e-5 };
+
+/** Fits linear layers of one shape to any number of rows each, with one compiled graph. */
+export class LinearSolver {
+  readonly #compiled: CompiledGraph;
+  readonly #shape: Pick<LinearProblem, 'width' | 'outputs'>;
+
+  private constructor(compiled: CompiledGraph, shape: Pick<LinearProblem, 'width' | 'outputs'>) {
+    this.#compiled = compiled;
+    this.#shape = shape;
+  }
+
+  static async create(
+    executor: GraphExecutor,
+    problem: Pick<LinearProblem, 'width' | 'outputs' | 'loss'>,
+  ): Promise<LinearSolver> {
+    return new LinearSolver(await executor.compile(lossGraph(problem)), problem);
+  }
+
+  /**
+   * What lowers the loss most, with an L2 penalty on its weights.
+   * @param start where the search begins. Default: at 0.
+   * @throws AbortedError soon after the signal fires
+   */
+  async fit(
+    { vectors: given, feeds, penalty }: Pick<LinearProblem, 'vectors' | 'feeds' | 'penalty'>,
+    signal?: AbortSignal,
+    start?: LinearFit,
+  ): Promise<LinearFit> {
+    const { outputs, width } = this.#shape;
+    const vectors = matrix(given, width);
+    const fixed = { ...feeds, vectors, penalty: scalar(Float32Array.of(penalty)) };
+    const parts = (all: Float32Array) => ({
+      weight: matrix(all.subarray(0, outputs * width), width),
+      bias: { type: 'float32', dims: [outputs], data: all.subarray(outputs * width) } as const,
+    });
+    const slopeAt = async (point: Float64Array): Promise<Slope> => {
+      await nextTurn(); // a request to stop only arrives when the event loop turns
+      if (signal?.aborted) throw new AbortedError('the training');
+      const value = new Float32Array(1);
+      const gradient = new Float32Array(point.length);
+      const { weight, bias } = parts(gradient);
+      const results = { loss: scalar(value), 'd weight': weight, 'd bias': bias };
+      await this.#compiled.run({ ...fixed, ...parts(Float32Array.from(point)) }, results);
+      return { value: value[0] ?? Number.NaN, gradient: Float64Array.from(gradient) };
+    };
+    const found = new Float64Array(outputs * (width + 1));
+    if (start) found.set([...start.weight, ...start.bias]);
+    await minimize(slopeAt, found, SEARCH);
+    return {
+      weight: Float32Array.from(found.subarray(0, outputs * width)),
+      bias: Float32Array.from(found.subarray(outputs * width)),
+    };
+  }
+
+  release(): Promise<void> {
+    return this.#compiled.release();
+  }
 }
 
 function matrix(data: Float32Array, columns: number): TensorData {
   return { type: 'float32', dims: [data.length / columns, columns], data };
 }
 
-function lossGraph({ width, outputs, loss: lossOf, penalty }: LinearProblem): Graph {
+function scalar(data: Float32Array): TensorData {
+  return { type: 'float32', dims: [], data };
+}
+
+function lossGraph({ width, outputs, loss: lossOf }: Pick<LinearProblem, 'width' | 'outputs' | 'loss'>): Graph {
   const graph = new Graph();
   const vectors = graph.input('vectors', 'float32', ['batch', width]);
+  const penalty = graph.input('penalty', 'float32', []);
   const weight = graph.parameter('weight', [outputs, width]);
   const bias = graph.parameter('bias', [outputs]);
   const logits = graph.gemm(vectors, weight, { transposeB: true }, bias);
   const squares = graph.reduceSum(graph.multiply(weight, weight), [0, 1]);
-  const loss = graph.add(lossOf(graph, logits), graph.scale(squares, penalty / 2));
+  const loss = graph.add(lossOf(graph, logits), graph.scale(graph.multiply(squares, penalty), 1 / 2));
   graph.output('loss', loss);
   for (const { parameter, dense } of addGradients(graph, loss)) {
     if (dense) graph.output(`d ${parameter.name}`, dense);
@@ -212,16 +288,13 @@ function scaled(vectors: Float32Array, { mean, factor }: Scaling): Float32Array 
 }
 
 /** The layer that gives for the vectors what the one found gives for the scaled ones. */
-function unscaled(
-  weights: Float64Array,
-  { outputs, width }: Pick<LinearProblem, 'outputs' | 'width'>,
-  { mean, factor }: Scaling,
-): LinearFit {
-  const weight = new Float32Array(outputs * width);
-  const bias = Float64Array.from(weights.subarray(outputs * width));
+function unscaled(found: LinearFit, { mean, factor }: Scaling): LinearFit {
+  const { length: width } = mean;
+  const weight = new Float32Array(found.weight.length);
+  const bias = Float64Array.from(found.bias);
   for (let at = 0; at < weight.length; at += 1) {
     const [output, feature] = [Math.floor(at / width), at % width];
-    const value = (weights[at] ?? 0) * (factor[feature] ?? 0);
+    const value = (found.weight[at] ?? 0) * (factor[feature] ?? 0);
     weight[at] = value;
     bias[output] = (bias[output] ?? 0) - value * (mean[feature] ?? 0);
   }

@@ -11,7 +11,16 @@ export { type BatchGradients, PairGradients, withSurrogateLoss } from './batch-g
 export { dropTokens, feedsFor, lengthBatches, type PaddedBatch, padBatch } from './batches.js';
 export { DeviceEngine } from './device-engine.js';
 export { calibrate, Evaluator } from './evaluator.js';
-export { fitLinear, fitLinearEnd, type LinearFit, type LinearProblem, minimize } from './fit-linear.js';
+export {
+  fitLinear,
+  fitLinearEnd,
+  type LinearFit,
+  type LinearProblem,
+  LinearSolver,
+  minimize,
+  statesOf,
+  withoutEnd,
+} from './fit-linear.js';
 export { GeneratedDropout } from './generated-dropout.js';
 export { GradientEngine } from './gradient-engine.js';
 export type {

@@ -46,6 +46,21 @@ export function figuresOf(right: number, wrong: number, missed: number): Omit<Cl
   };
 }
 
+/** z of the normal distribution for 95 %. */
+const Z = 1.96;
+
+/**
+ * The 95 % interval of a share that was measured on so many rows (Wilson 1927). It holds for few rows, and for shares of 0
+ * and 1.
+ */
+export function accuracyInterval(share: number, rows: number): { readonly low: number; readonly high: number } {
+  if (rows === 0) return { low: 0, high: 1 };
+  const shrink = 1 + Z ** 2 / rows;
+  const middle = (share + Z ** 2 / (2 * rows)) / shrink;
+  const half = (Z * Math.sqrt((share * (1 - share)) / rows + Z ** 2 / (4 * rows ** 2))) / shrink;
+  return { low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
+}
+
 /** 0 of nothing. */
 export function share(part: number, whole: number): number {
   return whole === 0 ? 0 : part / whole;

@@ -1,8 +1,8 @@
 import type { AnswerView, FamilyName, InferenceResult, ModelType, Tier, Topk } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Encoder, EncoderInputs } from '../encoder/index.js';
-import type { TrainingHead } from '../engine/index.js';
-import type { Graph, Tensor } from '../graph/index.js';
+import type { TrainingHead, Weights } from '../engine/index.js';
+import type { Graph, GraphExecutor, Tensor } from '../graph/index.js';
 import type { BlendWeights, Evidence, ModelEvaluation, ModelFolderConfig, NamedTensor } from '../models/index.js';
 import type { TextOutputs } from '../text/index.js';
 import type { Explainer, ModelResult } from './explanation.js';
@@ -133,6 +133,8 @@ export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   trainExpert(options: ExpertOptions): Promise<TrainedExpert>;
   /** Bytes of memory that training the lexical expert takes at most, roughly. Default 0. */
   expertBytes?(): number;
+  /** How the task is learned from few rows over an encoder that stays as it is. Absent: by training the encoder only. */
+  readonly fewRows?: FewRowsTask;
   describe(): TaskDescription;
 }
 
@@ -151,6 +153,50 @@ export interface ExpertOptions {
   readonly balanced: boolean;
   readonly seed: number;
   readonly signal: AbortSignal;
+}
+
+/** A task that a linear layer learns from the states of a frozen encoder. No dev rows are needed. */
+export interface FewRowsTask {
+  /** The task's rows for training; its dev rows too, unless they were given. */
+  readonly train: readonly string[];
+  /** The dev rows that were given. */
+  readonly dev: readonly string[];
+  /** Texts that say what a class means, such as its name; read like rows. */
+  readonly names: readonly string[];
+  /**
+   * Trains the layer and the lexical expert.
+   * @param states what the head's last layer reads of the training rows, the dev rows and the names. [width] each
+   * @throws AbortedError soon after the signal fires
+   */
+  learn(states: FewRowsStates, options: FewRowsOptions): Promise<TrainedFewRows>;
+}
+
+export interface FewRowsStates {
+  readonly train: readonly Float32Array[];
+  readonly dev: readonly Float32Array[];
+  readonly names: readonly Float32Array[];
+}
+
+export interface FewRowsOptions extends ExpertOptions {
+  readonly executor: GraphExecutor;
+}
+
+export interface TrainedFewRows extends FinishedTask {
+  /** Of the head's layer, by name. */
+  readonly weights: Weights;
+  /** How the rows were judged that the figures are measured on. */
+  readonly judged: Judgement;
+  /** Mean log-loss of the judged rows, in nats. */
+  readonly loss: number;
+  /** What was chosen, for the record. */
+  readonly choices: Readonly<Record<string, number | boolean>>;
+}
+
+/** Which rows figures are measured on. */
+export interface Judgement {
+  readonly rows: number;
+  /** Of the training rows, each answered by a model that had not seen it. Absent: dev rows. */
+  readonly folds?: number;
 }
 
 /** A trained lexical expert that isn't blended with the encoder yet. */

@@ -28,7 +28,15 @@ export { entityScores } from './entities/evaluation.js';
 export { sequenceTypes } from './entities/sequence-dataset.js';
 export { sentenceWithEntities, taggedSentence } from './entities/tagged-sentence.js';
 export { sentencePlaces, sentenceText } from './entities/word-pieces.js';
-export { confusionOf, type Decision, expectedCalibrationError, figuresOf, labelMistake, share } from './evaluation.js';
+export {
+  accuracyInterval,
+  confusionOf,
+  type Decision,
+  expectedCalibrationError,
+  figuresOf,
+  labelMistake,
+  share,
+} from './evaluation.js';
 export {
   type ExplainedAnswer,
   ExplainedText,
@@ -51,13 +59,16 @@ export type {
   Family,
   FamilyRows,
   FamilyTraining,
+  FewRowsTask,
   FinishedTask,
+  Judgement,
   ModelFile,
   ModelFiles,
   PartFigures,
   Scores,
   TaskDescription,
   TrainedExpert,
+  TrainedFewRows,
   TrainingTask,
 } from './family.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './retrieval/passages.js';

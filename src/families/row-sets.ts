@@ -26,6 +26,8 @@ export interface RowSets {
 export interface Dataset {
   readonly train: readonly unknown[];
   readonly dev: readonly unknown[];
+  /** Whether the dev rows were drawn from the rows because none were given: where there are few, they may be trained on. */
+  readonly isDevDrawn?: boolean;
   readonly warnings: readonly DatasetWarning[];
 }
 
@@ -105,7 +107,7 @@ export async function splitRowSets<Row extends DatasetLocation>(
   sets: RowSets,
   problems: ProblemList,
   { noun, needed, check, keyOf, splitKeysOf, checkTrainable }: SplitRules<Row>,
-): Promise<Splits<Row> & Pick<CheckedRowSets, 'leftOut'>> {
+): Promise<Splits<Row> & Pick<CheckedRowSets, 'leftOut'> & { readonly isDevDrawn: boolean }> {
   const repeated: Row[] = [];
   const distinct = (rows: readonly Row[]) => {
     const kept = new Map<string, Row>();
@@ -127,7 +129,8 @@ export async function splitRowSets<Row extends DatasetLocation>(
   }
   if (problems.total > 0) throw problems.toError();
   const message = `${counted(repeated.length, 'repeated row')} left out; each distinct row is used once`;
-  return { train, dev, leftOut: warnAbout('duplicate_row', repeated, message) };
+  const isDevDrawn = given === undefined && sets.devFraction === undefined;
+  return { train, dev, isDevDrawn, leftOut: warnAbout('duplicate_row', repeated, message) };
 }
 
 /** What reading an archive gives. @throws DatasetError with every problem */

@@ -19,6 +19,7 @@ import {
 } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import { isVersionConflict, type JsonValue, type Storage, type Version, type Versioned } from '../storage/index.js';
+import { efforts } from '../training/index.js';
 import { DAMAGED_JOBS, JOBS } from './account-records.js';
 import { timestamp } from './clock.js';
 
@@ -80,6 +81,7 @@ const adaptersSchema = z.lazy(() =>
 const FREEZE_MESSAGE = "'embeddings', or the number of lowest layers to freeze (at least 1)";
 /** Choices beyond training_config; training/ says what each does. */
 export const tuningSchema = z.strictObject({
+  effort: z.enum(efforts).exactOptional(),
   tokenDropout: share.exactOptional(),
   labelSmoothing: share.exactOptional(),
   classWeights: z.enum(['none', 'balanced']).exactOptional(),

@@ -94,7 +94,15 @@ export const trainingRecordSchema = z.lazy(() =>
       .object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) })
       .exactOptional(),
     warnings: z.array(warningSchema).readonly(),
-    dataset: z.object({ train_rows: z.int(), dev_rows: z.int() }).exactOptional(),
+    /** Without dev rows, `judged_rows` of the training rows were answered in `folds` by models that hadn't seen them. */
+    dataset: z
+      .object({
+        train_rows: z.int(),
+        dev_rows: z.int(),
+        folds: z.int().exactOptional(),
+        judged_rows: z.int().exactOptional(),
+      })
+      .exactOptional(),
     /** Versions of this library, Node and other software, by name. */
     versions: z.record(z.string(), z.string()).exactOptional(),
   }),

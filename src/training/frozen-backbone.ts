@@ -75,7 +75,8 @@ function reasonAgainst(tuning: Tuning, { layers }: Encoder, specs: readonly Para
   return `tuning.freeze is ${freeze}, so that no layer is left for the adapters; freeze fewer, or train without adapters`;
 }
 
-function frozenWeights(
+/** Those of a backbone, to be compiled into graphs. @param specs of what stays as it is. */
+export function frozenWeights(
   specs: readonly ParameterSpec[],
   { encoder, weights, stored }: Pick<Backbone, 'encoder' | 'weights' | 'stored'>,
 ): FrozenWeights {
@@ -108,7 +109,7 @@ export function wholeModel(
   encoder: Encoder,
   trained: Weights,
   pretrained: Weights | undefined,
-  { frozen, adapters }: FrozenBackbone,
+  { frozen, adapters }: Pick<FrozenBackbone, 'frozen' | 'adapters'>,
 ): { readonly weights: Weights; readonly fixed: FrozenWeights } {
   const specs = head.parameters(encoder);
   const before = (spec: ParameterSpec): Float32Array => {

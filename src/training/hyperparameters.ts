@@ -95,8 +95,18 @@ export interface Hyperparameters {
   readonly frozen?: string;
 }
 
+/** Efforts in the order of the time that they take. */
+export const efforts = ['quick', 'balanced', 'thorough'] as const;
+/**
+ * How much time a training may take to make the model better. `quick` leaves the encoder as it is, up to 20,000 rows;
+ * `balanced` trains it where that makes up for its time; `thorough` trains it from a few dozen rows on.
+ */
+export type Effort = (typeof efforts)[number];
+
 /** Choices beyond training_config. */
 export interface Tuning {
+  /** Classifiers only. Default `balanced`. Without effect if other options ask for the encoder to be trained. */
+  readonly effort?: Effort;
   /**
    * Share of the tokens that are replaced by [MASK] at each step, at least 0 and below 1. Default 0.15, for
    * short texts 0.05.

@@ -5,6 +5,8 @@ export { type CopiedWeights, convertFolder, writeSentenceEncoder } from './conve
 export { frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
 export {
   type AdapterTuning,
+  type Effort,
+  efforts,
   type Hyperparameters,
   resolveHyperparameters,
   type Tuning,

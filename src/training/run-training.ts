@@ -11,8 +11,10 @@ import {
   type Family,
   type FinishedTask,
   families,
+  type Judgement,
   type ModelFile,
   type TrainedExpert,
+  type TrainedFewRows,
   type TrainingTask,
 } from '../families/index.js';
 import { cpuExecutor, type GraphExecutor, type Quantization } from '../graph/index.js';
@@ -46,6 +48,7 @@ import type { BackboneSource } from './backbone-files.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { trainOnDevice } from './choose-device.js';
 import { configForOthers, exportOnnx, modelFolderConfig } from './export-model.js';
+import { fewRowsTaskOf, trainFewRows } from './few-rows.js';
 import { frozenBackbone } from './frozen-backbone.js';
 import {
   askedLowercase,
@@ -86,13 +89,15 @@ export async function runTraining(
   const startsPretrained = spec.training_config.use_pretrained !== false;
   const backbone = spec.backbone && startsPretrained ? await readBackbone(spec.backbone) : undefined;
   const frozen = frozenBackbone(spec.id, spec.tuning, plain.head, backbone);
-  const hyperparameters = resolveHyperparameters(
+  const fewRows = fewRowsTaskOf(plain, spec, backbone);
+  const resolved = resolveHyperparameters(
     spec.model_config,
     spec.training_config,
     plain.train.slice(0, plain.examples?.train),
     spec.tuning,
     backbone,
   );
+  const hyperparameters = fewRows ? { ...resolved, epochs: 1, batchSize: fewRows.train.length } : resolved;
   progress.planned(hyperparameters.epochs, hyperparameters.batchSize);
   const estimate = estimateMemory(plain, spec, hyperparameters, backbone?.encoder, frozen);
   requireMemory(spec.id, estimate, spec.memoryLimit);
@@ -101,9 +106,20 @@ export async function runTraining(
   const rows = await tokenize(task, family, hyperparameters, backbone, signal);
   const warnings = [...task.warnings, ...runWarnings(spec, rows, hyperparameters, backbone)];
   progress.warned(warnings);
-  const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });
   const encoder = backbone?.encoder ?? newEncoder(spec.model_config.size, rows.vocabularySize);
   const cpu = given ?? cpuExecutor(spec.threads);
+  const parts = { family, task, encoder, ...rows, hyperparameters, ...(backbone && { backbone }) };
+  if (fewRows && backbone) {
+    const run = { ...parts, fewRows, backbone, executor: cpu, seed: spec.seed, signal };
+    const { trained, finished } = await trainFewRows({ ...run, quantize: spec.tuning.quantize !== false });
+    progress.epochEnded(trained.stats);
+    progress.entered('export');
+    progress.blended(finished.blend);
+    await writeModel(spec, { ...parts, ...trained, ...finished, warnings });
+    await rm(work, { recursive: true, force: true });
+    return trained.stats;
+  }
+  const expert = await task.trainExpert({ lowercase, language, balanced, seed: spec.seed, signal });
   const input: Omit<LoopInput, 'executor'> = {
     ...rows,
     task,
@@ -139,13 +155,8 @@ export async function runTraining(
   const { blend, refusal } = finished;
   if (refusal) warn(refusal);
   progress.blended(blend);
-  const run = {
-    hyperparameters,
-    ...(backbone && { backbone }),
-    ...(device && { device }),
-    warnings: [...warnings, ...noticed],
-  };
-  const model = { family, task, encoder, ...rows, ...trained, ...run, ...finished };
+  const run = { ...(device && { device }), warnings: [...warnings, ...noticed] };
+  const model = { ...parts, ...trained, ...run, ...finished };
   const evaluation = await explainMistakes({ executor: cpu, signal }, model, configOf(spec, model));
   await writeModel(spec, { ...model, ...(evaluation && { evaluation }) });
   await rm(work, { recursive: true, force: true });
@@ -263,7 +274,7 @@ function refusal(reason: string): DatasetWarning {
   return { kind: 'float32_kept', count: 1, message: `${reason}, so the model answers in float32`, examples: [] };
 }
 
-interface FinishedModel extends TokenizedRows, TrainedModel, FinishedPrecision {
+interface FinishedModel extends TokenizedRows, Omit<TrainedModel, 'devOutputs'>, FinishedPrecision {
   readonly family: Family;
   readonly task: TrainingTask;
   readonly encoder: Encoder;
@@ -271,6 +282,9 @@ interface FinishedModel extends TokenizedRows, TrainedModel, FinishedPrecision {
   readonly warnings: readonly DatasetWarning[];
   readonly device?: ExecutionProvider;
   readonly backbone?: Backbone;
+  /** How the rows of its figures were judged, and what was chosen, if it learned from few rows. */
+  readonly judged?: Judgement;
+  readonly choices?: TrainedFewRows['choices'];
 }
 
 /** How many of the most confident mistakes are explained: each has the encoder read its text once for every word. */
@@ -379,12 +393,18 @@ function configOf(
 
 function recordOf(
   { model_config, training_config, seed }: TrainingSpec,
-  { task, hyperparameters, backbone, stats, blend, precision, warnings, device }: FinishedModel,
+  { task, hyperparameters, backbone, stats, blend, precision, warnings, device, judged, choices }: FinishedModel,
 ): TrainingRecord {
+  const { maxTokens, language, lowercase, pretrained, balanced } = hyperparameters;
+  const ofLayer = choices && { maxTokens, language, lowercase, pretrained, balanced, ...choices };
+  const given = {
+    train_rows: task.examples?.train ?? task.train.length,
+    dev_rows: task.examples?.dev ?? task.dev.length,
+  };
   return {
     model_config,
     training_config,
-    hyperparameters: { ...hyperparameters },
+    hyperparameters: ofLayer ?? { ...hyperparameters },
     ...(backbone && { backbone: namedBackbone(backbone.source) }),
     seed,
     ...(device && { device }),
@@ -392,7 +412,10 @@ function recordOf(
     parts: blend,
     ...(precision && { precision }),
     warnings,
-    dataset: { train_rows: task.examples?.train ?? task.train.length, dev_rows: task.examples?.dev ?? task.dev.length },
+    dataset:
+      judged?.folds === undefined
+        ? given
+        : { train_rows: given.train_rows + given.dev_rows, dev_rows: 0, folds: judged.folds, judged_rows: judged.rows },
     versions: runtimeVersions(),
   };
 }

@@ -9,6 +9,7 @@ import {
   toOrchardError,
 } from '../../contract/index.js';
 import type { DatasetWarning } from '../../datasets/index.js';
+import { accuracyInterval } from '../../families/index.js';
 import { defaultMemoryLimit } from '../../jobs/index.js';
 import {
   type FoundModel,
@@ -75,13 +76,15 @@ export async function openTrained(
     await writeFolder(output, MODEL_FOLDER, (made) => moveInto(trainedIn, made)).finally(remove);
   }
   const directory = output === undefined ? trainedIn : resolve(output);
-  const { dataset, parts } = (await readModelReport(directory)).training;
+  const { dataset, parts, hyperparameters } = (await readModelReport(directory)).training;
   const { accuracy, f1, topk }: Partial<RecordedPart> = parts?.blend ?? {};
+  const { train_rows: train = 0, dev_rows: dev = 0, folds } = dataset ?? {};
+  const judgedRows = dataset?.judged_rows ?? dev;
   const training: TrainingSummary = {
-    ...{ type, typeIs, reason, warnings, seconds },
-    train: dataset?.train_rows ?? 0,
-    dev: dataset?.dev_rows ?? 0,
-    ...(accuracy !== undefined && { accuracy }),
+    ...{ type, typeIs, reason, warnings, seconds, train, dev, judgedRows },
+    method: 'epochs' in hyperparameters ? 'fine-tuning' : 'frozen-encoder',
+    ...(folds !== undefined && { folds }),
+    ...(accuracy !== undefined && { accuracy, interval: accuracyInterval(accuracy, judgedRows) }),
     ...(f1 !== undefined && { f1 }),
     ...(topk !== undefined && { topk }),
     ...(parts && { parts }),
@@ -168,7 +171,8 @@ class Run {
   }
 
   async #spec({ dataset, model, base }: TrainingInput, directory: string): Promise<Omit<TrainingSpec, 'device'>> {
-    const { size, seed, tuning = {}, device } = this.#settings;
+    const { size, seed, effort, device } = this.#settings;
+    const tuning = { ...this.#settings.tuning, ...(effort && { effort }) };
     const { threads = availableParallelism(), memoryLimit = defaultMemoryLimit() } = this.#settings;
     const model_config: ModelConfig = { ...model, size };
     const training_config = trainingConfig(this.#settings);

@@ -3,7 +3,7 @@ import { DEVICES, implementation, modelSizes, modelTypeSchema, validate } from '
 import { columnsSchema, invalid, type Rows } from '../../datasets/index.js';
 import { type TrainingEvent, tuningSchema } from '../../jobs/index.js';
 import type { ModelLoader } from '../../models/index.js';
-import type { Tuning } from '../../training/index.js';
+import { efforts, type Tuning } from '../../training/index.js';
 
 const path = z.string().min(1, 'the path is empty').optional();
 const rows = z.custom<Rows>((value) => typeof value === 'object' && value !== null, {
@@ -35,6 +35,7 @@ export const trainSchema = z.strictObject({
   lowercase: z.boolean().optional(),
   augment: z.boolean().optional(),
   pretrained: z.boolean().optional(),
+  effort: z.enum(efforts).optional(),
   tuning: (tuningSchema satisfies z.ZodType<Tuning>).optional(),
   seed: z.int32().default(0),
   device: z.enum(DEVICES).default('cpu'),

@@ -3,11 +3,14 @@ import { mapSteps, type Steps } from '../../system/index.js';
 import { expectedCalibrationError } from '../evaluation.js';
 import type { Blend, PartFigures, Scores } from '../family.js';
 import { type Derivatives, newtonFit } from '../newton-fit.js';
+import { softmax } from '../softmax.js';
 import type { Link } from './classification-dataset.js';
 import { decisionsOf, figuresOfCounts, type LabelCounts } from './evaluation.js';
 import { sigmoid } from './probabilities.js';
 
 interface BlendTask extends BlendRows {
+  /** Default: {@link heldOutPrior}. */
+  readonly prior?: BlendPrior;
   /** Whether each output is a yes or no, decided by a threshold of its own. */
   readonly multilabel: boolean;
   readonly score: (logits: Float32Array) => Steps<Scores>;
@@ -15,9 +18,10 @@ interface BlendTask extends BlendRows {
 
 /** Calibrates each expert alone and both together. A multilabel label's best threshold becomes a score of 0.5. */
 export function* fitBlend(task: BlendTask): Steps<Blend> {
-  const encoder = yield* fitPart(task, ['encoder', 'bias']);
+  const encoder = yield* fitPart(task, ['encoder', 'bias'], task.prior);
+  // Even an expert that counts for nothing in the blend is shown as good as it is.
   const expert = yield* fitPart(task, ['expert', 'bias']);
-  const blend = yield* fitPart(task, ['encoder', 'expert', 'bias']);
+  const blend = yield* fitPart(task, ['encoder', 'expert', 'bias'], task.prior);
   if (!task.multilabel) return { encoder, expert, blend };
   const leaning: PartFigures[] = [];
   for (const lean of LEANINGS) {
@@ -43,14 +47,14 @@ function leanedWeights(
   return { encoder: scale * lean.encoder * encoder, expert: scale * lean.expert * expert, bias };
 }
 
-function* fitPart(task: BlendTask, fitted: readonly Coordinate[]): Steps<PartFigures> {
+function* fitPart(task: BlendTask, fitted: readonly Coordinate[], prior?: BlendPrior): Steps<PartFigures> {
   const read = (weights: BlendWeights) => blendLogits(weights, task.encoder, task.expert);
   const before = read({
     encoder: fitted.includes('encoder') ? 1 : 0,
     expert: fitted.includes('expert') ? 1 : 0,
     bias: [],
   });
-  const calibrated = yield* fitBlendWeights(task, fitted);
+  const calibrated = yield* fitBlendWeights(task, fitted, prior);
   const calibration_error = {
     before: expectedCalibrationError(yield* decisionsOf(task, before)),
     after: expectedCalibrationError(yield* decisionsOf(task, read(calibrated))),
@@ -94,20 +98,42 @@ export interface BlendRows {
   readonly targets: Uint8Array;
 }
 
-/** Weights that did well on many datasets (docs/lexical.md); fits of few rows stay close to them. */
-export const startingWeights = { encoder: 1, expert: 4.5, bias: 0 } as const;
-type Coordinate = keyof typeof startingWeights;
+type Coordinate = 'encoder' | 'expert' | 'bias';
+
+/** Where the fit of each weight starts, and how far five rows of evidence may move it. */
+export type BlendPrior = Readonly<Record<Coordinate, { readonly start: number; readonly scale: number }>>;
+
+/** Weights that did well on many datasets (docs/lexical.md); fits of few held-out rows stay close to them. */
+export const heldOutPrior: BlendPrior = {
+  encoder: { start: 1, scale: 1 },
+  expert: { start: 4.5, scale: 4.5 },
+  bias: { start: 0, scale: 1 },
+};
+
+/**
+ * For a layer that is fitted to a frozen encoder, whose penalty makes its logits small. The lexical expert has to earn its
+ * weight: with sixteen rows, it knows next to nothing.
+ */
+export const fewRowsPrior: BlendPrior = {
+  encoder: { start: 4, scale: 8 },
+  expert: { start: 0, scale: 1 },
+  bias: { start: 0, scale: 0.25 },
+};
 
 /**
  * The weights under which the rows are most likely: temperature scaling (Guo et al. 2017) of one expert or of both.
  * @param fitted the others are 0. A bias is fitted for sigmoids only, one for all outputs
  */
-export function* fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[]): Steps<BlendWeights> {
+export function* fitBlendWeights(
+  rows: BlendRows,
+  fitted: readonly Coordinate[],
+  prior: BlendPrior = heldOutPrior,
+): Steps<BlendWeights> {
   const coordinates = fitted.filter((each) => each !== 'bias' || rows.link === 'sigmoid');
-  const numbers = coordinates.map((each) => {
-    const start = startingWeights[each];
-    return each === 'bias' ? { start, scale: 1, least: Number.NEGATIVE_INFINITY } : { start, scale: start, least: 0 };
-  });
+  const numbers = coordinates.map((each) => ({
+    ...prior[each],
+    least: each === 'bias' ? Number.NEGATIVE_INFINITY : 0,
+  }));
   const weightsOf = (values: readonly number[]): Scalars => ({
     encoder: 0,
     expert: 0,
@@ -121,6 +147,30 @@ export function* fitBlendWeights(rows: BlendRows, fitted: readonly Coordinate[])
   const weights = weightsOf(values);
   return { ...weights, bias: Array.from({ length: rows.outputs }, () => weights.bias) };
 }
+
+/** The log-loss in nats, summed over the rows, of a frozen encoder's logits once they are calibrated. */
+export function* calibratedLoss(rows: Omit<BlendRows, 'expert'>): Steps<number> {
+  const { encoder, outputs, targets, link } = rows;
+  const expert = new Float32Array(encoder.length);
+  const weights = yield* fitBlendWeights({ ...rows, expert }, ['encoder'], fewRowsPrior);
+  const logits = blendLogits(weights, encoder, expert);
+  let loss = 0;
+  for (let start = 0; start < logits.length; start += outputs) {
+    yield;
+    const mine = logits.subarray(start, start + outputs);
+    const shares = link === 'softmax' ? softmax(mine) : Float64Array.from(mine, sigmoid);
+    for (let output = 0; output < outputs; output += 1) {
+      const share = shares[output] ?? 0;
+      const isOn = targets[start + output] === 1;
+      if (isOn) loss -= Math.log(Math.max(share, SMALLEST_SHARE));
+      else if (link === 'sigmoid') loss -= Math.log(Math.max(1 - share, SMALLEST_SHARE));
+    }
+  }
+  return loss;
+}
+
+/** A label that is said to be impossible costs much, but not everything. */
+const SMALLEST_SHARE = 1e-9;
 
 type Scalars = Record<Coordinate, number>;
 

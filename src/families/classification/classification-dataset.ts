@@ -36,8 +36,12 @@ export interface LocatedRow extends LabelledText, DatasetLocation {}
 export interface ClassificationDataset {
   readonly kind: ClassificationKind;
   readonly labels: readonly string[];
+  /** What labels mean, in words, by label. Default: what their names say. */
+  readonly descriptions?: Readonly<Record<string, string>>;
   readonly train: readonly LabelledText[];
   readonly dev: readonly LabelledText[];
+  /** Whether they were drawn from the rows because none were given. */
+  readonly isDevDrawn?: boolean;
   readonly warnings: readonly DatasetWarning[];
 }
 

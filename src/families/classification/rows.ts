@@ -261,7 +261,7 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
     const { origin } = sets.train;
     const labels = sets.classes ?? namesIn([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenRows));
     const notation = nameNotation(labels);
-    const { leftOut, ...splits } = await splitRowSets<LocatedRow>(sets, problems, {
+    const { leftOut, isDevDrawn, ...splits } = await splitRowSets<LocatedRow>(sets, problems, {
       noun: 'text',
       needed: 'at least two texts of one label, or rows for dev',
       check: (table) => {
@@ -278,7 +278,8 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
         checkTrainable(kind, labels, train, origin, problems);
       },
     });
-    return { dataset: await datasetOf(kind, labels, splits, signal), leftOut };
+    const dataset = await datasetOf(kind, labels, splits, signal);
+    return { dataset: { ...dataset, ...(isDevDrawn && { isDevDrawn }) }, leftOut };
   },
   write: archiveFiles,
 };

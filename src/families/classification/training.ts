@@ -8,16 +8,17 @@ import {
   type Pooling,
   pooledStates,
 } from '../../encoder/index.js';
-import type { LinearEnd, LossTargets, RowHead } from '../../engine/index.js';
-import type { Graph, Tensor, TensorData } from '../../graph/index.js';
-import { type ClassWeights, linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
+import type { LinearEnd, RowHead } from '../../engine/index.js';
+import type { Graph, Tensor } from '../../graph/index.js';
+import { type LinearExpert, linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
 import { type Evidence, EXPERT_FILE, type ModelFolderConfig, type NamedTensor } from '../../models/index.js';
 import { mapSteps, Random, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
-import { crossEntropy, fillTargets } from '../cross-entropy.js';
+import { crossEntropy } from '../cross-entropy.js';
 import type {
   ExpertOptions,
   FamilyTraining,
+  FewRowsTask,
   FinishedTask,
   Scores,
   TaskDescription,
@@ -27,16 +28,12 @@ import type {
 } from '../family.js';
 import { flatOutputs } from '../softmax.js';
 import { editWords } from '../words.js';
-import { blendLogits, fitBlend, UNCALIBRATED } from './calibration.js';
-import {
-  type ClassificationDataset,
-  type ClassificationKind,
-  type LabelledText,
-  type Link,
-  linkOf,
-} from './classification-dataset.js';
+import { type BlendPrior, blendLogits, fewRowsPrior, fitBlend, heldOutPrior, UNCALIBRATED } from './calibration.js';
+import { type ClassificationDataset, type LabelledText, linkOf } from './classification-dataset.js';
 import { classificationEvaluation, classificationScores, mainMetricOf } from './evaluation.js';
+import { type Example, foldsOf, type JudgedRows, trainOnFewRows } from './few-rows.js';
 import { type AnsweredRow, fitEvidence, labelProbabilities, predictedLabels, trustIn } from './probabilities.js';
+import { activeOutputs, balancedWeights, lossTargets, sigmoidLoss } from './targets.js';
 
 /** One copy of every row with one or two edits, its label kept; edits that change nothing give no copy. */
 export function augmentTexts(rows: readonly LabelledText[], seed: number): LabelledText[] {
@@ -170,82 +167,6 @@ function pooled(graph: Graph, encoder: Encoder, inputs: EncoderInputs, pooling: 
   });
 }
 
-/** Weighted binary cross-entropy over every logit: ln(1 + eˣ) − x·target. */
-function sigmoidLoss(graph: Graph, logits: Tensor): Tensor {
-  const targets = graph.input('targets', 'float32', logits.shape);
-  const weights = graph.input('target_weights', 'float32', logits.shape);
-  const terms = graph.subtract(graph.softplus(logits), graph.multiply(logits, targets));
-  return graph.reduceSum(graph.multiply(terms, weights), [0, 1]);
-}
-
-interface TargetRules {
-  readonly link: Link;
-  /** Share of a row's target that is spread over all labels evenly (Szegedy et al. 2016). */
-  readonly labelSmoothing: number;
-  /** For each output. Default: 1 for all. */
-  readonly classWeights?: readonly ClassWeights[];
-}
-
-export function lossTargets(labels: readonly (readonly number[])[], outputs: number, rules: TargetRules): LossTargets {
-  return rules.link === 'softmax' ? classTargets(labels, outputs, rules) : yesNoTargets(labels, outputs, rules);
-}
-
-/** One class per row: a row's targets sum to its share of the batch's weight. */
-function classTargets(
-  labels: readonly (readonly number[])[],
-  outputs: number,
-  { labelSmoothing, classWeights }: TargetRules,
-): LossTargets {
-  const rows = labels.map(([id = 0], row) => ({ row, id, weight: classWeights?.[id]?.active ?? 1 }));
-  const total = rows.reduce((sum, { weight }) => sum + weight, 0);
-  const targets = new Float32Array(labels.length * outputs);
-  fillTargets(targets, rows, { classes: outputs, total, labelSmoothing });
-  return { feeds: { targets: matrix(targets, outputs) }, weight: total };
-}
-
-/** Any number of classes per row: a yes or no for each output, and its weight in the batch. */
-function yesNoTargets(
-  labels: readonly (readonly number[])[],
-  outputs: number,
-  { labelSmoothing, classWeights }: TargetRules,
-): LossTargets {
-  const count = labels.length * outputs;
-  const targets = new Float32Array(count).fill(labelSmoothing / 2);
-  const weights = Float32Array.from(
-    { length: count },
-    (_, at) => (classWeights?.[at % outputs]?.inactive ?? 1) / count,
-  );
-  for (const [row, ids] of labels.entries()) {
-    for (const id of ids) {
-      targets[row * outputs + id] = 1 - labelSmoothing / 2;
-      weights[row * outputs + id] = (classWeights?.[id]?.active ?? 1) / count;
-    }
-  }
-  const feeds = { targets: matrix(targets, outputs), target_weights: matrix(weights, outputs) };
-  return { feeds, weight: labels.length };
-}
-
-function matrix(data: Float32Array, columns: number): TensorData {
-  return { type: 'float32', dims: [data.length / columns, columns], data };
-}
-
-/** Rows of a rare label count at most this many times. */
-const MAX_WEIGHT = 10;
-
-/**
- * √(mean rows per label / rows of this label). Without the root all labels would count the same, but rare ones would be
- * predicted wrongly far too often. @param active for each row, the outputs that are on
- */
-export function balancedWeights(active: readonly (readonly number[])[], outputs: number): ClassWeights[] {
-  const rows = new Float64Array(outputs);
-  for (const ids of active) for (const id of ids) rows[id] = (rows[id] ?? 0) + 1;
-  const mean = rows.reduce((sum, each) => sum + each, 0) / outputs;
-  return Array.from(rows, (count) => ({
-    active: Math.min(MAX_WEIGHT, Math.sqrt(mean / Math.max(1, count))),
-    inactive: 1,
-  }));
-}
-
 /** transformers has no class for mean pooling: its own ones would read the first token by a layer that is random. */
 const CLASS = 'MeanPoolingClassifier';
 const MODULE = 'modeling_orchard';
@@ -317,44 +238,89 @@ class ${CLASS}(PreTrainedModel):
 `;
 }
 
-/** The outputs that should be on for a row; the one output of a binary model is on for the second label. */
-function activeOutputs(kind: ClassificationKind, labelIds: readonly number[]): readonly number[] {
-  if (kind !== 'binary') return labelIds;
-  return labelIds.includes(1) ? [0] : [];
+type DevRows = Pick<ClassificationDataset, 'kind' | 'labels' | 'dev'>;
+
+/** A binary model has one logit, for its second label. */
+function outputsOf({ kind, labels }: Pick<ClassificationDataset, 'kind' | 'labels'>): number {
+  return kind === 'binary' ? 1 : labels.length;
 }
 
-type Scoring = (logits: Float32Array) => Steps<Scores>;
-
-export function classificationTask(dataset: ClassificationDataset, pooling: Pooling): TrainingTask<RowHead> {
-  const { kind, labels, train, dev } = dataset;
+/** @param logits [dev rows, outputs] */
+function* scoresOf({ kind, labels, dev }: DevRows, logits: Float32Array): Steps<Scores> {
+  const outputs = outputsOf({ kind, labels });
   const reading = { link: linkOf(kind), labels: labels.length };
-  // A binary model has one logit, for its second label.
-  const outputs = kind === 'binary' ? 1 : labels.length;
+  const labelsOf = (_: unknown, row: number) =>
+    predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading);
   // Binary F1 is that of the second label, as scikit-learn's default has it; otherwise the mean over labels.
   const f1Labels = kind === 'binary' ? [1] : [...labels.keys()];
-  const mainMetric = mainMetricOf(kind);
-  const score: Scoring = function* (logits) {
-    const labelsOf = (_: unknown, row: number) =>
-      predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading);
-    const scores = classificationScores(
-      yield* mapSteps(dev, labelsOf),
-      dev.map(({ labelIds }) => labelIds),
-      f1Labels,
-    );
-    return { ...scores, value: scores[mainMetric] };
-  };
+  const scores = classificationScores(
+    yield* mapSteps(dev, labelsOf),
+    dev.map(({ labelIds }) => labelIds),
+    f1Labels,
+  );
+  return { ...scores, value: scores[mainMetricOf(kind)] };
+}
+
+export function classificationTask(dataset: ClassificationDataset, pooling: Pooling): TrainingTask<RowHead> {
+  const { kind, train, dev } = dataset;
+  const outputs = outputsOf(dataset);
   return {
     warnings: dataset.warnings,
     train: train.map(({ text }) => text),
     dev: dev.map(({ text }) => text),
-    mainMetric,
+    mainMetric: mainMetricOf(kind),
     head: classificationHead(dataset, { outputs, pooling }),
     augmented: ({ seed }) =>
       classificationTask({ ...dataset, train: [...train, ...augmentTexts(train, seed)] }, pooling),
-    evaluate: (texts, signal) => withPauses(score(flatOutputs(texts)), signal),
-    trainExpert: (options) => trainExpert(dataset, outputs, options, score),
+    evaluate: (texts, signal) => withPauses(scoresOf(dataset, flatOutputs(texts)), signal),
+    trainExpert: (options) => trainExpert(dataset, outputs, options),
     expertBytes: () => linearExpertBytes(train, outputs),
     describe: () => describe(dataset, pooling),
+    ...(pooling === 'mean' && { fewRows: fewRowsTask(dataset) }),
+  };
+}
+
+/** A label's name as words: `card_arrival` is "card arrival". Undefined if it has none. */
+function nameAsWords(label: string): string | undefined {
+  const words = label
+    .replaceAll(/(\p{Lower})(\p{Upper})/gu, '$1 $2')
+    .replaceAll(/[\s_./:-]+/gu, ' ')
+    .trim();
+  return /\p{Letter}{2}/u.test(words) ? words : undefined;
+}
+
+function fewRowsTask(dataset: ClassificationDataset): FewRowsTask {
+  const { labels, isDevDrawn = false, descriptions = {} } = dataset;
+  const train = isDevDrawn ? [...dataset.train, ...dataset.dev] : dataset.train;
+  const dev = isDevDrawn ? [] : dataset.dev;
+  const names = labels.flatMap((label, id) => {
+    const text = descriptions[label] ?? nameAsWords(label);
+    return text === undefined ? [] : [{ text, labelIds: [id] }];
+  });
+  return {
+    train: train.map(({ text }) => text),
+    dev: dev.map(({ text }) => text),
+    names: names.map(({ text }) => text),
+    async learn(states, options) {
+      const withStates = (rows: readonly LabelledText[], of: readonly Float32Array[]): Example[] =>
+        rows.map(({ text, labelIds }, row) => ({ text, labelIds, state: of[row] ?? new Float32Array() }));
+      const rows = withStates(train, states.train);
+      const splits =
+        dev.length > 0 ? [{ train: rows, judged: withStates(dev, states.dev) }] : foldsOf(rows, options.seed);
+      const data = { rows, names: withStates(names, states.names), splits };
+      const { layer, expert, judged, choice } = await trainOnFewRows(dataset, data, options);
+      const finished = await withPauses(finishedTask(dataset, expert, judged, fewRowsPrior), options.signal);
+      return {
+        ...finished,
+        weights: new Map([
+          [`${CLASSIFIER}.weight`, layer.weight],
+          [`${CLASSIFIER}.bias`, layer.bias],
+        ]),
+        judged: { rows: judged.rows.length, ...(dev.length === 0 && { folds: splits.length }) },
+        loss: choice.loss,
+        choices: { inverseRegularization: choice.strength, labelNames: choice.names },
+      };
+    },
   };
 }
 
@@ -363,7 +329,6 @@ async function trainExpert(
   dataset: ClassificationDataset,
   outputs: number,
   { lowercase, balanced, seed, signal }: ExpertOptions,
-  score: Scoring,
 ): Promise<TrainedExpert> {
   const { kind, train, dev } = dataset;
   const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
@@ -375,42 +340,48 @@ async function trainExpert(
   const finish = function* (texts: readonly TextOutputs[]): Steps<FinishedTask> {
     const margins = new Float32Array(dev.length * outputs);
     const coverages = new Float64Array(dev.length);
-    const targets = new Uint8Array(dev.length * outputs);
-    for (const [row, { text, labelIds }] of dev.entries()) {
+    for (const [row, { text }] of dev.entries()) {
       yield;
       const reading = expert.read(text);
       margins.set(reading.margins, row * outputs);
       coverages[row] = reading.coverage;
-      for (const output of activeOutputs(kind, labelIds)) targets[row * outputs + output] = 1;
     }
-    const encoder = flatOutputs(texts);
-    const rows = { link: linkOf(kind), outputs, targets };
-    const blend = yield* fitBlend({
-      ...rows,
-      encoder,
-      expert: margins,
-      multilabel: kind === 'multilabel',
-      score,
-    });
-    const logits = blendLogits(blend.blend.weights, encoder, margins);
-    const evidence = yield* evidenceOf(dataset, logits, coverages);
-    const evaluation = yield* classificationEvaluation(dataset, {
-      ...rows,
-      trust: coverages.map((coverage) => trustIn(evidence, coverage)),
-      logits,
-      uncalibrated: blendLogits(UNCALIBRATED, encoder, margins),
-    });
-    return { blend, evaluation, evidence, files: new Map([[EXPERT_FILE, expert.encode()]]) };
+    const judged = { rows: dev, encoder: flatOutputs(texts), expert: margins, coverages };
+    return yield* finishedTask(dataset, expert, judged, heldOutPrior);
   };
   return { finish: (texts, signal) => withPauses(finish(texts), signal) };
 }
 
+/** Blends encoder and expert as suits the judged rows best, and measures the blend on them. */
+function* finishedTask(
+  { kind, labels }: ClassificationDataset,
+  lexical: LinearExpert,
+  { rows: judged, encoder, expert, coverages }: JudgedRows,
+  prior: BlendPrior,
+): Steps<FinishedTask> {
+  const outputs = outputsOf({ kind, labels });
+  const reading = { link: linkOf(kind), labels: labels.length };
+  const dataset = { kind, labels, dev: judged };
+  const targets = new Uint8Array(judged.length * outputs);
+  for (const [row, { labelIds }] of judged.entries()) {
+    for (const output of activeOutputs(kind, labelIds)) targets[row * outputs + output] = 1;
+  }
+  const rows = { link: reading.link, outputs, targets };
+  const score = (logits: Float32Array) => scoresOf(dataset, logits);
+  const blend = yield* fitBlend({ ...rows, encoder, expert, multilabel: kind === 'multilabel', score, prior });
+  const logits = blendLogits(blend.blend.weights, encoder, expert);
+  const evidence = yield* evidenceOf(dataset, logits, coverages);
+  const evaluation = yield* classificationEvaluation(dataset, {
+    ...rows,
+    trust: coverages.map((coverage) => trustIn(evidence, coverage)),
+    logits,
+    uncalibrated: blendLogits(UNCALIBRATED, encoder, expert),
+  });
+  return { blend, evaluation, evidence, files: new Map([[EXPERT_FILE, lexical.encode()]]) };
+}
+
 /** What the dev rows say of how far the scores can be trusted. @param coverages of the dev rows. */
-function* evidenceOf(
-  { kind, labels, dev }: ClassificationDataset,
-  logits: Float32Array,
-  coverages: Float64Array,
-): Steps<Evidence> {
+function* evidenceOf({ kind, labels, dev }: DevRows, logits: Float32Array, coverages: Float64Array): Steps<Evidence> {
   const outputs = logits.length / Math.max(1, dev.length);
   const reading = { link: linkOf(kind), labels: labels.length };
   const answered = yield* mapSteps(dev, ({ labelIds }, row): AnsweredRow => {

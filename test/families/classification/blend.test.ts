@@ -5,10 +5,10 @@ import {
   blendLogits,
   fitBlend as fitBlendSteps,
   fitBlendWeights as fitBlendWeightsSteps,
+  heldOutPrior,
   labelThresholds as labelThresholdsSteps,
-  startingWeights,
 } from '../../../src/families/classification/calibration.js';
-import { balancedWeights } from '../../../src/families/classification/training.js';
+import { balancedWeights } from '../../../src/families/classification/targets.js';
 import { expectedCalibrationError } from '../../../src/families/evaluation.js';
 import { Random } from '../../../src/system/numbers.js';
 import { atOnce, inOneStep } from '../../support/at-once.js';
@@ -79,9 +79,9 @@ describe('fitBlendWeights', () => {
       targets: Uint8Array.of(1, 0, 0, 1),
     };
     const fitted = fitBlendWeights(rows, both);
-    expect(fitted.encoder / startingWeights.encoder).toBeGreaterThan(0.9);
-    expect(fitted.encoder / startingWeights.encoder).toBeLessThan(1.2);
-    expect(fitted.expert / startingWeights.expert).toBeLessThan(1.2);
+    expect(fitted.encoder / heldOutPrior.encoder.start).toBeGreaterThan(0.9);
+    expect(fitted.encoder / heldOutPrior.encoder.start).toBeLessThan(1.2);
+    expect(fitted.expert / heldOutPrior.expert.start).toBeLessThan(1.2);
   });
 
   it('is finite for any outputs', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { classificationScores } from '../../../src/families/classification/evaluation.js';
 import { classificationResult, predictedLabels } from '../../../src/families/classification/probabilities.js';
-import { augmentTexts, lossTargets, slip } from '../../../src/families/classification/training.js';
+import { lossTargets } from '../../../src/families/classification/targets.js';
+import { augmentTexts, slip } from '../../../src/families/classification/training.js';
 import { Random } from '../../../src/system/numbers.js';
 
 describe('classificationScores, by hand', () => {
