@@ -1,7 +1,7 @@
 import type { AnswerView, FamilyName, InferenceResult, ModelType, Tier, Topk } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Encoder, EncoderInputs } from '../encoder/index.js';
-import type { TrainingHead, Weights } from '../engine/index.js';
+import type { RowHead, TrainingHead, Weights } from '../engine/index.js';
 import type { Graph, GraphExecutor, Tensor } from '../graph/index.js';
 import type { BlendWeights, Evidence, ModelEvaluation, ModelFolderConfig, NamedTensor } from '../models/index.js';
 import type { TextOutputs } from '../text/index.js';
@@ -157,37 +157,57 @@ export interface ExpertOptions {
 
 /** A task that a linear layer learns from the states of a frozen encoder. No dev rows are needed. */
 export interface FewRowsTask {
-  /** The task's rows for training; its dev rows too, unless they were given. */
-  readonly train: readonly string[];
-  /** The dev rows that were given. */
-  readonly dev: readonly string[];
-  /** Texts that say what a class means, such as its name; read like rows. */
-  readonly names: readonly string[];
+  /** The rows to train on, among them dev rows that were drawn; then the dev rows that were given; then names of classes. */
+  readonly texts: readonly string[];
+  /** How many of the texts are rows to train on. */
+  readonly trainRows: number;
+  /**
+   * How the rows are judged: on the dev rows that were given, else in stratified folds.
+   * @param folds default: by the number of rows.
+   */
+  splits(seed: number, folds?: number): readonly FewRowsSplit[];
+  /** The texts that a model learns from which is trained on these rows: they and the names. @returns their positions */
+  examples(train: readonly number[]): readonly number[];
+  /** The head with the loss of training on these texts. @param at their positions. */
+  head(at: readonly number[]): RowHead;
   /**
    * Trains the layer and the lexical expert.
-   * @param states what the head's last layer reads of the training rows, the dev rows and the names. [width] each
+   * @param states what the head's last layer reads of all texts. [width] each
+   * @param judging the splits, each with these states; they differ where each split has an encoder of its own.
    * @throws AbortedError soon after the signal fires
    */
-  learn(states: FewRowsStates, options: FewRowsOptions): Promise<TrainedFewRows>;
+  learn(
+    states: readonly Float32Array[],
+    judging: readonly JudgedSplit[],
+    options: FewRowsOptions,
+  ): Promise<TrainedFewRows>;
 }
 
-export interface FewRowsStates {
-  readonly train: readonly Float32Array[];
-  readonly dev: readonly Float32Array[];
-  readonly names: readonly Float32Array[];
+/** Rows that are answered by a model which is trained on others; positions among the texts. */
+export interface FewRowsSplit {
+  readonly train: readonly number[];
+  readonly judged: readonly number[];
+}
+
+export interface JudgedSplit extends FewRowsSplit {
+  /** What the head's last layer reads of all texts. [width] each */
+  readonly states: readonly Float32Array[];
 }
 
 export interface FewRowsOptions extends ExpertOptions {
   readonly executor: GraphExecutor;
 }
 
-export interface TrainedFewRows extends FinishedTask {
-  /** Of the head's layer, by name. */
-  readonly weights: Weights;
-  /** How the rows were judged that the figures are measured on. */
+export interface TrainedFewRows {
+  readonly finished: FinishedTask;
+  /** The head's layer, trained on all rows. */
+  readonly layer: Weights;
+  /** Those that judged each split. */
+  readonly splitLayers: readonly Weights[];
+  /** Log-loss of each judged row in nats, by the blend. */
+  readonly losses: Float64Array;
+  /** Which rows figures are measured on. */
   readonly judged: Judgement;
-  /** Mean log-loss of the judged rows, in nats. */
-  readonly loss: number;
   /** What was chosen, for the record. */
   readonly choices: Readonly<Record<string, number | boolean>>;
 }

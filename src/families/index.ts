@@ -61,6 +61,7 @@ export type {
   FamilyTraining,
   FewRowsTask,
   FinishedTask,
+  JudgedSplit,
   Judgement,
   ModelFile,
   ModelFiles,

@@ -97,7 +97,7 @@ export async function runTraining(
     spec.tuning,
     backbone,
   );
-  const hyperparameters = fewRows ? { ...resolved, epochs: 1, batchSize: fewRows.train.length } : resolved;
+  const hyperparameters = fewRows ? { ...resolved, epochs: 1, batchSize: fewRows.trainRows } : resolved;
   progress.planned(hyperparameters.epochs, hyperparameters.batchSize);
   const estimate = estimateMemory(plain, spec, hyperparameters, backbone?.encoder, frozen);
   requireMemory(spec.id, estimate, spec.memoryLimit);
@@ -111,7 +111,11 @@ export async function runTraining(
   const parts = { family, task, encoder, ...rows, hyperparameters, ...(backbone && { backbone }) };
   if (fewRows && backbone) {
     const run = { ...parts, fewRows, backbone, executor: cpu, seed: spec.seed, signal };
-    const { trained, finished } = await trainFewRows({ ...run, quantize: spec.tuning.quantize !== false });
+    const { trained, finished } = await trainFewRows({
+      ...run,
+      effort: spec.tuning.effort,
+      quantize: spec.tuning.quantize !== false,
+    });
     progress.epochEnded(trained.stats);
     progress.entered('export');
     progress.blended(finished.blend);

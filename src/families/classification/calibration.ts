@@ -150,23 +150,31 @@ export function* fitBlendWeights(
 
 /** The log-loss in nats, summed over the rows, of a frozen encoder's logits once they are calibrated. */
 export function* calibratedLoss(rows: Omit<BlendRows, 'expert'>): Steps<number> {
-  const { encoder, outputs, targets, link } = rows;
-  const expert = new Float32Array(encoder.length);
+  const expert = new Float32Array(rows.encoder.length);
   const weights = yield* fitBlendWeights({ ...rows, expert }, ['encoder'], fewRowsPrior);
-  const logits = blendLogits(weights, encoder, expert);
-  let loss = 0;
-  for (let start = 0; start < logits.length; start += outputs) {
+  const losses = yield* rowLosses(rows.link, rows, blendLogits(weights, rows.encoder, expert));
+  return losses.reduce((sum, each) => sum + each, 0);
+}
+
+/** Log-loss of each row in nats; of sigmoids, summed over the outputs. @param logits, targets [rows, outputs] */
+export function* rowLosses(
+  link: Link,
+  { targets, outputs }: Pick<BlendRows, 'targets' | 'outputs'>,
+  logits: Float32Array,
+): Steps<Float64Array> {
+  const losses = new Float64Array(logits.length / outputs);
+  for (let row = 0; row < losses.length; row += 1) {
     yield;
-    const mine = logits.subarray(start, start + outputs);
+    const mine = logits.subarray(row * outputs, (row + 1) * outputs);
     const shares = link === 'softmax' ? softmax(mine) : Float64Array.from(mine, sigmoid);
-    for (let output = 0; output < outputs; output += 1) {
-      const share = shares[output] ?? 0;
-      const isOn = targets[start + output] === 1;
-      if (isOn) loss -= Math.log(Math.max(share, SMALLEST_SHARE));
-      else if (link === 'sigmoid') loss -= Math.log(Math.max(1 - share, SMALLEST_SHARE));
+    for (const [output, share] of shares.entries()) {
+      const isOn = targets[row * outputs + output] === 1;
+      if (isOn || link === 'sigmoid') {
+        losses[row] = (losses[row] ?? 0) - Math.log(Math.max(isOn ? share : 1 - share, SMALLEST_SHARE));
+      }
     }
   }
-  return loss;
+  return losses;
 }
 
 /** A label that is said to be impossible costs much, but not everything. */

@@ -2,7 +2,7 @@ import { type LinearFit, LinearSolver } from '../../engine/index.js';
 import { type LinearExpert, trainLinearExpert } from '../../lexical/index.js';
 import { mapWithPauses, Random, withPauses } from '../../system/index.js';
 import { crossEntropy } from '../cross-entropy.js';
-import type { FewRowsOptions } from '../family.js';
+import type { FewRowsOptions, FewRowsSplit } from '../family.js';
 import { calibratedLoss } from './calibration.js';
 import {
   type ClassificationDataset,
@@ -24,9 +24,11 @@ export interface Example extends LabelledText {
   readonly state: Float32Array;
 }
 
-/** Rows that are answered by models which are trained on others. */
+/** Rows that are answered by a model which is trained on others. */
 export interface Split {
   readonly train: readonly Example[];
+  /** What the labels are called or described as. */
+  readonly names: readonly Example[];
   readonly judged: readonly Example[];
 }
 
@@ -44,9 +46,11 @@ export interface JudgedRows {
 export interface FewRowsModel {
   /** Reads the encoder's states. */
   readonly layer: LinearFit;
+  /** Those that judged each split. */
+  readonly splitLayers: readonly LinearFit[];
   readonly expert: LinearExpert;
   readonly judged: JudgedRows;
-  readonly choice: LayerChoice & { /** Mean log-loss of the judged rows, in nats. */ readonly loss: number };
+  readonly choice: LayerChoice;
 }
 
 export interface LayerChoice {
@@ -70,28 +74,31 @@ const FOLDS_OF_MANY_ROWS = 4;
 const MANY_ROWS = 200;
 
 /**
- * Stratified folds: each label's rows are spread evenly over them. A label's only row is trained on in each, as nothing else says what
- * the label means.
+ * Stratified folds: each label's rows are spread evenly over them. A label's only row is trained on in each of them, as
+ * nothing else says what the label means.
+ * @param count default: eight, or four of many rows.
  */
-export function foldsOf(rows: readonly Example[], seed: number): readonly Split[] {
-  const byLabel = new Map<number | undefined, Example[]>();
-  for (const row of Random.fromSeed(seed).shuffle([...rows])) {
-    const [label] = row.labelIds;
+export function foldsOf(rows: readonly LabelledText[], seed: number, count?: number): readonly FewRowsSplit[] {
+  const byLabel = new Map<number | undefined, number[]>();
+  for (const row of Random.fromSeed(seed).shuffle([...rows.keys()])) {
+    const label = rows[row]?.labelIds[0];
     const group = byLabel.get(label);
     if (group) group.push(row);
     else byLabel.set(label, [row]);
   }
   const judged = [...byLabel.values()].filter(({ length }) => length > 1).flat();
-  const count = Math.min(judged.length, judged.length < MANY_ROWS ? FOLDS : FOLDS_OF_MANY_ROWS);
-  const foldOf = new Map(judged.map((row, at) => [row, at % count]));
-  return Array.from({ length: count }, (_, fold) => ({
-    train: rows.filter((row) => foldOf.get(row) !== fold),
-    judged: rows.filter((row) => foldOf.get(row) === fold),
+  const usual = judged.length < MANY_ROWS ? FOLDS : FOLDS_OF_MANY_ROWS;
+  const folds = Math.min(judged.length, count ?? usual);
+  const foldOf = new Map(judged.map((row, at) => [row, at % folds]));
+  return Array.from({ length: folds }, (_, fold) => ({
+    train: [...rows.keys()].filter((row) => foldOf.get(row) !== fold),
+    judged: [...rows.keys()].filter((row) => foldOf.get(row) === fold),
   }));
 }
 
 interface FewRows {
-  readonly rows: readonly Example[];
+  /** All rows to train on. */
+  readonly train: readonly Example[];
   /** What the labels are called or described as. */
   readonly names: readonly Example[];
   /** How the rows are judged. */
@@ -105,7 +112,7 @@ export async function trainOnFewRows(
   options: FewRowsOptions,
 ): Promise<FewRowsModel> {
   const outputs = kind === 'binary' ? 1 : labels.length;
-  const width = data.rows[0]?.state.length ?? 0;
+  const width = data.train[0]?.state.length ?? 0;
   const loss = linkOf(kind) === 'softmax' ? crossEntropy : sigmoidLoss;
   const solver = await LinearSolver.create(options.executor, { width, outputs, loss });
   try {
@@ -127,7 +134,7 @@ interface ChosenLayer {
   readonly choice: LayerChoice;
   /** Its logits for the judged rows. [rows, outputs] */
   readonly encoder: Float32Array;
-  readonly loss: number;
+  readonly splitLayers: readonly LinearFit[];
 }
 
 class FewRowsTraining {
@@ -135,8 +142,6 @@ class FewRowsTraining {
   readonly #data: FewRows;
   readonly #solver: LinearSolver;
   readonly #options: FewRowsOptions;
-  /** Mean length of the states: the layer is fitted to states of unit length, but reads them as they are. */
-  readonly #length: number;
   readonly #judged: readonly Example[];
 
   constructor(shape: LayerShape, data: FewRows, solver: LinearSolver, options: FewRowsOptions) {
@@ -144,21 +149,19 @@ class FewRowsTraining {
     this.#data = data;
     this.#solver = solver;
     this.#options = options;
-    const total = data.rows.reduce((sum, { state }) => sum + lengthOf(state), 0);
-    this.#length = total > 0 ? total / data.rows.length : 1;
     this.#judged = data.splits.flatMap(({ judged }) => judged);
   }
 
   async run(): Promise<FewRowsModel> {
-    const { rows, splits } = this.#data;
-    const { choice, encoder, loss } = await this.#chooseLayer();
+    const { splits } = this.#data;
+    const { choice, encoder, splitLayers } = await this.#chooseLayer();
     const { outputs } = this.#shape;
     const expert = new Float32Array(this.#judged.length * outputs);
     const coverages = new Float64Array(this.#judged.length);
     let at = 0;
-    for (const { train, judged } of splits) {
-      const trained = await this.#trainExpert(train);
-      for (const { text } of judged) {
+    for (const split of splits) {
+      const trained = await this.#trainExpert(split);
+      for (const { text } of split.judged) {
         const { margins, coverage } = trained.read(text);
         expert.set(margins, at * outputs);
         coverages[at] = coverage;
@@ -166,10 +169,11 @@ class FewRowsTraining {
       }
     }
     return {
-      layer: await this.#fitLayer(rows, choice),
-      expert: await this.#trainExpert(rows),
+      layer: await this.#fitLayer(this.#data, choice),
+      splitLayers,
+      expert: await this.#trainExpert(this.#data),
       judged: { rows: this.#judged, encoder, expert, coverages },
-      choice: { ...choice, loss: loss / Math.max(1, this.#judged.length) },
+      choice,
     };
   }
 
@@ -190,7 +194,7 @@ class FewRowsTraining {
         const loss = await withPauses(calibratedLoss(rows), this.#options.signal);
         const handicapped = names ? loss : loss + ADVANTAGE_OF_NAMES;
         if (best === undefined || handicapped < best.handicapped) {
-          best = { choice: { strength, names }, encoder, loss, handicapped };
+          best = { choice: { strength, names }, encoder, splitLayers: [...before.values()], handicapped };
         }
       }
     }
@@ -202,7 +206,7 @@ class FewRowsTraining {
   async #judgedLogits(choice: LayerChoice, before: Map<Split, LinearFit>): Promise<Float32Array> {
     const logits: Float32Array[] = [];
     for (const split of this.#data.splits) {
-      const layer = await this.#fitLayer(split.train, choice, before.get(split));
+      const layer = await this.#fitLayer(split, choice, before.get(split));
       before.set(split, layer);
       logits.push(...(await mapWithPauses(split.judged, ({ state }) => logitsOf(layer, state), this.#options.signal)));
     }
@@ -212,29 +216,36 @@ class FewRowsTraining {
     return joined;
   }
 
-  /** The layer for states as they are. @param start a layer of a similar choice. */
-  async #fitLayer(rows: readonly Example[], { strength, names }: LayerChoice, start?: LinearFit): Promise<LinearFit> {
+  /**
+   * The layer for states as they are. It is fitted to states of unit length, which does better, and scaled by their mean
+   * length, which does as well as to read states of unit length.
+   * @param start a layer of a similar choice.
+   */
+  async #fitLayer(
+    { train, names }: Pick<FewRows, 'train' | 'names'>,
+    choice: LayerChoice,
+    start?: LinearFit,
+  ): Promise<LinearFit> {
     const { kind, outputs, width } = this.#shape;
     const { balanced, signal } = this.#options;
-    const examples = names ? [...rows, ...this.#data.names] : rows;
+    const examples = choice.names ? [...train, ...names] : train;
+    const length = train.reduce((sum, { state }) => sum + lengthOf(state), 0) / Math.max(1, train.length) || 1;
     const vectors = new Float32Array(examples.length * width);
     for (const [row, { state }] of examples.entries()) vectors.set(unit(state), row * width);
     const labels = examples.map(({ labelIds }) => activeOutputs(kind, labelIds));
     const link = linkOf(kind);
-    const classWeights = balanced ? balancedWeights(labels, outputs) : undefined;
-    const rules = { link, labelSmoothing: 0, ...(classWeights && { classWeights }) };
+    const rules = { link, labelSmoothing: 0, ...(balanced && { classWeights: balancedWeights(labels, outputs) }) };
     const { feeds, weight } = lossTargets(labels, outputs, rules);
     // The loss is a mean; scikit-learn's is a sum.
     const losses = weight * (link === 'softmax' ? 1 : outputs);
-    const problem = { vectors, feeds, penalty: 1 / (strength * losses) };
-    const begin = start && scaledLayer(start, this.#length);
-    return scaledLayer(await this.#solver.fit(problem, signal, begin), 1 / this.#length);
+    const problem = { vectors, feeds, penalty: 1 / (choice.strength * losses) };
+    return scaledLayer(await this.#solver.fit(problem, signal, start && scaledLayer(start, length)), 1 / length);
   }
 
-  #trainExpert(rows: readonly Example[]): Promise<LinearExpert> {
+  #trainExpert({ train, names }: Pick<FewRows, 'train' | 'names'>): Promise<LinearExpert> {
     const { kind, outputs } = this.#shape;
     const { lowercase, balanced, seed, signal } = this.#options;
-    const examples = [...rows, ...this.#data.names];
+    const examples = [...train, ...names];
     const active = examples.map(({ labelIds }) => activeOutputs(kind, labelIds));
     return trainLinearExpert(
       examples.map(({ text }) => text),

@@ -8,7 +8,7 @@ import {
   type Pooling,
   pooledStates,
 } from '../../encoder/index.js';
-import type { LinearEnd, RowHead } from '../../engine/index.js';
+import type { LinearEnd, LinearFit, RowHead, Weights } from '../../engine/index.js';
 import type { Graph, Tensor } from '../../graph/index.js';
 import { type LinearExpert, linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
 import { type Evidence, EXPERT_FILE, type ModelFolderConfig, type NamedTensor } from '../../models/index.js';
@@ -28,7 +28,15 @@ import type {
 } from '../family.js';
 import { flatOutputs } from '../softmax.js';
 import { editWords } from '../words.js';
-import { type BlendPrior, blendLogits, fewRowsPrior, fitBlend, heldOutPrior, UNCALIBRATED } from './calibration.js';
+import {
+  type BlendPrior,
+  blendLogits,
+  fewRowsPrior,
+  fitBlend,
+  heldOutPrior,
+  rowLosses,
+  UNCALIBRATED,
+} from './calibration.js';
 import { type ClassificationDataset, type LabelledText, linkOf } from './classification-dataset.js';
 import { classificationEvaluation, classificationScores, mainMetricOf } from './evaluation.js';
 import { type Example, foldsOf, type JudgedRows, trainOnFewRows } from './few-rows.js';
@@ -276,8 +284,18 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
     trainExpert: (options) => trainExpert(dataset, outputs, options),
     expertBytes: () => linearExpertBytes(train, outputs),
     describe: () => describe(dataset, pooling),
-    ...(pooling === 'mean' && { fewRows: fewRowsTask(dataset) }),
+    ...(pooling === 'mean' && { fewRows: fewRowsTask(dataset, pooling) }),
   };
+}
+
+/** 1 where an output should be on. [rows, outputs] */
+function targetsOf(dataset: Pick<ClassificationDataset, 'kind' | 'labels'>, rows: readonly LabelledText[]): Uint8Array {
+  const outputs = outputsOf(dataset);
+  const targets = new Uint8Array(rows.length * outputs);
+  for (const [row, { labelIds }] of rows.entries()) {
+    for (const output of activeOutputs(dataset.kind, labelIds)) targets[row * outputs + output] = 1;
+  }
+  return targets;
 }
 
 /** A label's name as words: `card_arrival` is "card arrival". Undefined if it has none. */
@@ -289,35 +307,59 @@ function nameAsWords(label: string): string | undefined {
   return /\p{Letter}{2}/u.test(words) ? words : undefined;
 }
 
-function fewRowsTask(dataset: ClassificationDataset): FewRowsTask {
+function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsTask {
   const { labels, isDevDrawn = false, descriptions = {} } = dataset;
   const train = isDevDrawn ? [...dataset.train, ...dataset.dev] : dataset.train;
   const dev = isDevDrawn ? [] : dataset.dev;
-  const names = labels.flatMap((label, id) => {
+  const names = labels.flatMap((label, id): LabelledText[] => {
     const text = descriptions[label] ?? nameAsWords(label);
     return text === undefined ? [] : [{ text, labelIds: [id] }];
   });
+  const texts = [...train, ...dev, ...names];
+  const trainAt = [...train.keys()];
+  const nameAt = [...texts.keys()].slice(train.length + dev.length);
+  const outputs = outputsOf(dataset);
+  const pick = (at: readonly number[], states: readonly Float32Array[]) =>
+    at.flatMap((row): Example[] => {
+      const [text, state] = [texts[row], states[row]];
+      return text && state ? [{ ...text, state }] : [];
+    });
   return {
-    train: train.map(({ text }) => text),
-    dev: dev.map(({ text }) => text),
-    names: names.map(({ text }) => text),
-    async learn(states, options) {
-      const withStates = (rows: readonly LabelledText[], of: readonly Float32Array[]): Example[] =>
-        rows.map(({ text, labelIds }, row) => ({ text, labelIds, state: of[row] ?? new Float32Array() }));
-      const rows = withStates(train, states.train);
-      const splits =
-        dev.length > 0 ? [{ train: rows, judged: withStates(dev, states.dev) }] : foldsOf(rows, options.seed);
-      const data = { rows, names: withStates(names, states.names), splits };
-      const { layer, expert, judged, choice } = await trainOnFewRows(dataset, data, options);
-      const finished = await withPauses(finishedTask(dataset, expert, judged, fewRowsPrior), options.signal);
+    texts: texts.map(({ text }) => text),
+    trainRows: train.length,
+    splits(seed, folds) {
+      if (dev.length === 0) return foldsOf(train, seed, folds);
+      return [{ train: trainAt, judged: [...dev.keys()].map((row) => train.length + row) }];
+    },
+    examples: (at) => [...at, ...nameAt],
+    head: (at) =>
+      classificationHead({ ...dataset, train: at.flatMap((row) => texts[row] ?? []) }, { outputs, pooling }),
+    async learn(states, judging, options) {
+      const splits = judging.map((split) => ({
+        train: pick(split.train, split.states),
+        names: pick(nameAt, split.states),
+        judged: pick(split.judged, split.states),
+      }));
+      const data = { train: pick(trainAt, states), names: pick(nameAt, states), splits };
+      const { layer, splitLayers, expert, judged, choice } = await trainOnFewRows(dataset, data, options);
+      const work = function* () {
+        const finished = yield* finishedTask(dataset, expert, judged, fewRowsPrior);
+        const logits = blendLogits(finished.blend.blend.weights, judged.encoder, judged.expert);
+        return {
+          finished,
+          losses: yield* rowLosses(linkOf(dataset.kind), { outputs, targets: targetsOf(dataset, judged.rows) }, logits),
+        };
+      };
+      const weightsOf = ({ weight, bias }: LinearFit): Weights =>
+        new Map([
+          [`${CLASSIFIER}.weight`, weight],
+          [`${CLASSIFIER}.bias`, bias],
+        ]);
       return {
-        ...finished,
-        weights: new Map([
-          [`${CLASSIFIER}.weight`, layer.weight],
-          [`${CLASSIFIER}.bias`, layer.bias],
-        ]),
+        ...(await withPauses(work(), options.signal)),
+        layer: weightsOf(layer),
+        splitLayers: splitLayers.map(weightsOf),
         judged: { rows: judged.rows.length, ...(dev.length === 0 && { folds: splits.length }) },
-        loss: choice.loss,
         choices: { inverseRegularization: choice.strength, labelNames: choice.names },
       };
     },
@@ -362,11 +404,7 @@ function* finishedTask(
   const outputs = outputsOf({ kind, labels });
   const reading = { link: linkOf(kind), labels: labels.length };
   const dataset = { kind, labels, dev: judged };
-  const targets = new Uint8Array(judged.length * outputs);
-  for (const [row, { labelIds }] of judged.entries()) {
-    for (const output of activeOutputs(kind, labelIds)) targets[row * outputs + output] = 1;
-  }
-  const rows = { link: reading.link, outputs, targets };
+  const rows = { link: reading.link, outputs, targets: targetsOf({ kind, labels }, judged) };
   const score = (logits: Float32Array) => scoresOf(dataset, logits);
   const blend = yield* fitBlend({ ...rows, encoder, expert, multilabel: kind === 'multilabel', score, prior });
   const logits = blendLogits(blend.blend.weights, encoder, expert);
@@ -393,7 +431,10 @@ function* evidenceOf({ kind, labels, dev }: DevRows, logits: Float32Array, cover
   return fitEvidence(answered, labels.length, kind === 'multilabel');
 }
 
-function classificationHead({ kind, train }: ClassificationDataset, shape: ClassifierShape): RowHead {
+function classificationHead(
+  { kind, train }: Pick<ClassificationDataset, 'kind' | 'train'>,
+  shape: ClassifierShape,
+): RowHead {
   const link = linkOf(kind);
   const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
   const balance = balancedWeights(active, shape.outputs);

@@ -87,7 +87,7 @@ const MOST = OFFSET - 1;
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5];
 
 /** entry ≈ row's scale · column's scale · (bits − OFFSET). */
-interface PackedTable {
+export interface PackedTable {
   /** [rows, width / 2]: the lower four bits belong to a row's first half, the upper four to its second. */
   readonly bytes: Uint8Array;
   /** May be negative. */

@@ -5,7 +5,15 @@ import { type Node, type NodeOf, nodesFor, type Tensor } from '../node.js';
 import { type OperationName, operations } from '../operations/operation.js';
 import type { Quantization, Range } from '../quantization.js';
 import { type Dimension, type Shape, ShapeError, volume } from '../shape.js';
-import { inputRounding, integerFactor, integerRows, isPackable, OFFSET, packedRows } from './integer-weights.js';
+import {
+  inputRounding,
+  integerFactor,
+  integerRows,
+  isPackable,
+  OFFSET,
+  type PackedTable,
+  packedRows,
+} from './integer-weights.js';
 import { FILE_LOWERING, type Lowering } from './lowering.js';
 import { OnnxBuilder } from './onnx-builder.js';
 import {
@@ -50,8 +58,8 @@ const quantizedForms: { readonly [Name in OperationName]?: QuantizedForm<Name> }
     const values = bits && weights.get(table.name);
     if (bits === undefined || !values) return false;
     const [, width = 0] = table.shape.map(Number);
-    const emitRows = bits === 4 && isPackable(width) ? emitPackedRows : emitIntegerRows;
-    emitRows(builder, { table, values }, indices, outputs);
+    if (bits === 4 && isPackable(width)) emitPackedRows(builder, { table, values }, indices, outputs, quantization);
+    else emitIntegerRows(builder, { table, values }, indices, outputs);
     return true;
   },
   firstRows: ({ builder, node, inputs, outputs, quantization, weights }) => {
@@ -131,15 +139,28 @@ function restoredTable(builder: OnnxBuilder, { table, values }: Table): string {
   return builder.computed('Mul', [cast, `${table.name}.scales`]);
 }
 
+/** By the tables of a quantization, which belongs to one model's weights, and by their names. */
+const packedTables = new WeakMap<Quantization['tables'], Map<string, PackedTable>>();
+
+/** Several graphs of a model have the same tables, and packing a large one takes half a second. */
+function packedOnce({ tables }: Quantization, name: string, values: Float32Array, width: number): PackedTable {
+  const known = packedTables.get(tables) ?? new Map<string, PackedTable>();
+  packedTables.set(tables, known);
+  const packed = known.get(name) ?? packedRows(values, width);
+  known.set(name, packed);
+  return packed;
+}
+
 /** 4 bits per entry. GatherBlockQuantized takes several times as long: it divides three times per entry. */
 function emitPackedRows(
   builder: OnnxBuilder,
   { table, values }: Table,
   indices: string,
   outputs: readonly string[],
+  quantization: Quantization,
 ): void {
   const [rows = 0, width = 0] = table.shape.map(Number);
-  const { bytes, rowScales, columnScales } = packedRows(values, width);
+  const { bytes, rowScales, columnScales } = packedOnce(quantization, table.name, values, width);
   const [packed, scales, columns] = [`${table.name}.packed`, `${table.name}.scales`, `${table.name}.columns`];
   builder.initializer(packed, 'uint8', [rows, width / 2], bytes);
   builder.initializer(scales, 'float32', [rows, 1], rowScales);
