@@ -196,6 +196,16 @@ export interface JudgedSplit extends FewRowsSplit {
 
 export interface FewRowsOptions extends ExpertOptions {
   readonly executor: GraphExecutor;
+  /** Default: what suits the judged rows best. */
+  readonly choices?: FewRowsChoices;
+}
+
+/** How the layer is trained, by the names that the model's record has. */
+export interface FewRowsChoices {
+  /** Inverse strength of the L2 penalty, as scikit-learn's C, for states of unit length. */
+  readonly inverseRegularization: number;
+  /** Whether the names of the classes are among the examples. */
+  readonly labelNames: boolean;
 }
 
 export interface TrainedFewRows {
@@ -208,8 +218,7 @@ export interface TrainedFewRows {
   readonly losses: Float64Array;
   /** Which rows figures are measured on. */
   readonly judged: Judgement;
-  /** What was chosen, for the record. */
-  readonly choices: Readonly<Record<string, number | boolean>>;
+  readonly choices: FewRowsChoices;
 }
 
 /** Which rows figures are measured on. */

@@ -59,6 +59,7 @@ export type {
   Family,
   FamilyRows,
   FamilyTraining,
+  FewRowsChoices,
   FewRowsTask,
   FinishedTask,
   JudgedSplit,

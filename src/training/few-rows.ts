@@ -9,7 +9,7 @@ import {
   type Weights,
   withoutEnd,
 } from '../engine/index.js';
-import type { FewRowsTask, FinishedTask, JudgedSplit, TrainedFewRows } from '../families/index.js';
+import type { FewRowsChoices, FewRowsTask, FinishedTask, JudgedSplit, TrainedFewRows } from '../families/index.js';
 import type { CompileOptions, Quantization } from '../graph/index.js';
 import { withPauses } from '../system/index.js';
 import type { TextReader, TextWindow } from '../text/index.js';
@@ -64,7 +64,10 @@ interface FewRowsInput
 interface FewRowsResult {
   readonly trained: Omit<TrainedModel, 'devOutputs'>;
   readonly finished: FinishedTask &
-    Pick<TrainedFewRows, 'judged' | 'choices'> & { readonly quantization?: Quantization };
+    Pick<TrainedFewRows, 'judged'> & {
+      readonly choices: FewRowsChoices & { readonly trainedEncoder: boolean };
+      readonly quantization?: Quantization;
+    };
 }
 
 /** Folds where a trained encoder is tried: each takes a training. */
@@ -142,7 +145,7 @@ class FewRowsRun {
     const layers = await this.#train(all, start.layer);
     // The tables are those of the backbone still, and take long to pack.
     const { states, quantization } = await this.#states(this.#compiled(layers), before?.tables);
-    return { learned: await this.#learn(states, judging), layers, quantization };
+    return { learned: await this.#learn(states, judging, start.choices), layers, quantization };
   }
 
   finish({ learned, layers, quantization }: Candidate, elapsedSeconds: number): FewRowsResult {
@@ -194,9 +197,13 @@ class FewRowsRun {
     return statesOf(this.#windows, { executor, head: this.#bare, encoder, fixed, signal });
   }
 
-  #learn(states: readonly Float32Array[], judging: readonly JudgedSplit[]): Promise<TrainedFewRows> {
+  #learn(
+    states: readonly Float32Array[],
+    judging: readonly JudgedSplit[],
+    choices?: FewRowsChoices,
+  ): Promise<TrainedFewRows> {
     const { fewRows, hyperparameters, executor, seed, signal } = this.#input;
-    return fewRows.learn(states, judging, { ...hyperparameters, executor, seed, signal });
+    return fewRows.learn(states, judging, { ...hyperparameters, executor, seed, signal, ...(choices && { choices }) });
   }
 
   /**

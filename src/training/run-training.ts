@@ -9,12 +9,12 @@ import {
   ExplainedText,
   type ExplainedWord,
   type Family,
+  type FewRowsChoices,
   type FinishedTask,
   families,
   type Judgement,
   type ModelFile,
   type TrainedExpert,
-  type TrainedFewRows,
   type TrainingTask,
 } from '../families/index.js';
 import { cpuExecutor, type GraphExecutor, type Quantization } from '../graph/index.js';
@@ -288,7 +288,7 @@ interface FinishedModel extends TokenizedRows, Omit<TrainedModel, 'devOutputs'>,
   readonly backbone?: Backbone;
   /** How the rows of its figures were judged, and what was chosen, if it learned from few rows. */
   readonly judged?: Judgement;
-  readonly choices?: TrainedFewRows['choices'];
+  readonly choices?: FewRowsChoices & { readonly trainedEncoder: boolean };
 }
 
 /** How many of the most confident mistakes are explained: each has the encoder read its text once for every word. */

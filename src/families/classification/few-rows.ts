@@ -2,7 +2,7 @@ import { type LinearFit, LinearSolver } from '../../engine/index.js';
 import { type LinearExpert, trainLinearExpert } from '../../lexical/index.js';
 import { mapWithPauses, Random, withPauses } from '../../system/index.js';
 import { crossEntropy } from '../cross-entropy.js';
-import type { FewRowsOptions, FewRowsSplit } from '../family.js';
+import type { FewRowsChoices, FewRowsOptions, FewRowsSplit } from '../family.js';
 import { calibratedLoss } from './calibration.js';
 import {
   type ClassificationDataset,
@@ -50,14 +50,7 @@ export interface FewRowsModel {
   readonly splitLayers: readonly LinearFit[];
   readonly expert: LinearExpert;
   readonly judged: JudgedRows;
-  readonly choice: LayerChoice;
-}
-
-export interface LayerChoice {
-  /** Inverse strength of the L2 penalty, as scikit-learn's C, for states of unit length. */
-  readonly strength: number;
-  /** Whether the names of the labels are among the examples. */
-  readonly names: boolean;
+  readonly choices: FewRowsChoices;
 }
 
 /** Rows with rare classes need weaker penalties where there are many labels. */
@@ -131,7 +124,7 @@ interface LayerShape {
 }
 
 interface ChosenLayer {
-  readonly choice: LayerChoice;
+  readonly choices: FewRowsChoices;
   /** Its logits for the judged rows. [rows, outputs] */
   readonly encoder: Float32Array;
   readonly splitLayers: readonly LinearFit[];
@@ -154,7 +147,7 @@ class FewRowsTraining {
 
   async run(): Promise<FewRowsModel> {
     const { splits } = this.#data;
-    const { choice, encoder, splitLayers } = await this.#chooseLayer();
+    const { choices, encoder, splitLayers } = await this.#chooseLayer();
     const { outputs } = this.#shape;
     const expert = new Float32Array(this.#judged.length * outputs);
     const coverages = new Float64Array(this.#judged.length);
@@ -169,51 +162,61 @@ class FewRowsTraining {
       }
     }
     return {
-      layer: await this.#fitLayer(this.#data, choice),
+      layer: await this.#fitLayer(this.#data, choices),
       splitLayers,
       expert: await this.#trainExpert(this.#data),
       judged: { rows: this.#judged, encoder, expert, coverages },
-      choice,
+      choices,
     };
   }
 
   /** The one under which the judged rows are most likely, once its logits are calibrated. */
   async #chooseLayer(): Promise<ChosenLayer> {
-    const { labels, kind, outputs } = this.#shape;
-    const strengths = labels < MANY_LABELS ? STRENGTHS : STRENGTHS_OF_MANY_LABELS;
+    const { kind, outputs } = this.#shape;
     const targets = new Uint8Array(this.#judged.length * outputs);
     for (const [row, { labelIds }] of this.#judged.entries()) {
       for (const output of activeOutputs(kind, labelIds)) targets[row * outputs + output] = 1;
     }
     let best: (ChosenLayer & { readonly handicapped: number }) | undefined;
-    for (const names of this.#data.names.length > 0 ? [true, false] : [false]) {
-      const before = new Map<Split, LinearFit>();
-      for (const strength of strengths) {
-        const encoder = await this.#judgedLogits({ strength, names }, before);
-        const rows = { link: linkOf(kind), outputs, targets, encoder };
-        const loss = await withPauses(calibratedLoss(rows), this.#options.signal);
-        const handicapped = names ? loss : loss + ADVANTAGE_OF_NAMES;
-        if (best === undefined || handicapped < best.handicapped) {
-          best = { choice: { strength, names }, encoder, splitLayers: [...before.values()], handicapped };
-        }
+    let before = new Map<Split, LinearFit>();
+    for (const choices of this.#candidates()) {
+      const { encoder, layers } = await this.#judgedLogits(choices, before);
+      before = layers;
+      const loss = await withPauses(
+        calibratedLoss({ link: linkOf(kind), outputs, targets, encoder }),
+        this.#options.signal,
+      );
+      const handicapped = choices.labelNames ? loss : loss + ADVANTAGE_OF_NAMES;
+      if (best === undefined || handicapped < best.handicapped) {
+        best = { choices, encoder, splitLayers: [...layers.values()], handicapped };
       }
     }
-    if (best === undefined) throw new RangeError('there is no strength to choose');
+    if (best === undefined) throw new RangeError('there is nothing to choose from');
     return best;
   }
 
-  /** @param before layers for a similar choice, where searches start; becomes those for this one. */
-  async #judgedLogits(choice: LayerChoice, before: Map<Split, LinearFit>): Promise<Float32Array> {
+  #candidates(): readonly FewRowsChoices[] {
+    const { choices } = this.#options;
+    if (choices) return [choices];
+    const strengths = this.#shape.labels < MANY_LABELS ? STRENGTHS : STRENGTHS_OF_MANY_LABELS;
+    return (this.#data.names.length > 0 ? [true, false] : [false]).flatMap((labelNames) =>
+      strengths.map((inverseRegularization) => ({ inverseRegularization, labelNames })),
+    );
+  }
+
+  /** @param before layers of another choice, where the searches start */
+  async #judgedLogits(choices: FewRowsChoices, before: ReadonlyMap<Split, LinearFit>) {
     const logits: Float32Array[] = [];
+    const layers = new Map<Split, LinearFit>();
     for (const split of this.#data.splits) {
-      const layer = await this.#fitLayer(split, choice, before.get(split));
-      before.set(split, layer);
+      const layer = await this.#fitLayer(split, choices, before.get(split));
+      layers.set(split, layer);
       logits.push(...(await mapWithPauses(split.judged, ({ state }) => logitsOf(layer, state), this.#options.signal)));
     }
     const { outputs } = this.#shape;
-    const joined = new Float32Array(logits.length * outputs);
-    for (const [row, each] of logits.entries()) joined.set(each, row * outputs);
-    return joined;
+    const encoder = new Float32Array(logits.length * outputs);
+    for (const [row, each] of logits.entries()) encoder.set(each, row * outputs);
+    return { encoder, layers };
   }
 
   /**
@@ -223,12 +226,12 @@ class FewRowsTraining {
    */
   async #fitLayer(
     { train, names }: Pick<FewRows, 'train' | 'names'>,
-    choice: LayerChoice,
+    choices: FewRowsChoices,
     start?: LinearFit,
   ): Promise<LinearFit> {
     const { kind, outputs, width } = this.#shape;
     const { balanced, signal } = this.#options;
-    const examples = choice.names ? [...train, ...names] : train;
+    const examples = choices.labelNames ? [...train, ...names] : train;
     const length = train.reduce((sum, { state }) => sum + lengthOf(state), 0) / Math.max(1, train.length) || 1;
     const vectors = new Float32Array(examples.length * width);
     for (const [row, { state }] of examples.entries()) vectors.set(unit(state), row * width);
@@ -238,7 +241,7 @@ class FewRowsTraining {
     const { feeds, weight } = lossTargets(labels, outputs, rules);
     // The loss is a mean; scikit-learn's is a sum.
     const losses = weight * (link === 'softmax' ? 1 : outputs);
-    const problem = { vectors, feeds, penalty: 1 / (choice.strength * losses) };
+    const problem = { vectors, feeds, penalty: 1 / (choices.inverseRegularization * losses) };
     return scaledLayer(await this.#solver.fit(problem, signal, start && scaledLayer(start, length)), 1 / length);
   }
 

@@ -341,7 +341,7 @@ function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsT
         judged: pick(split.judged, split.states),
       }));
       const data = { train: pick(trainAt, states), names: pick(nameAt, states), splits };
-      const { layer, splitLayers, expert, judged, choice } = await trainOnFewRows(dataset, data, options);
+      const { layer, splitLayers, expert, judged, choices } = await trainOnFewRows(dataset, data, options);
       const work = function* () {
         const finished = yield* finishedTask(dataset, expert, judged, fewRowsPrior);
         const logits = blendLogits(finished.blend.blend.weights, judged.encoder, judged.expert);
@@ -360,7 +360,7 @@ function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsT
         layer: weightsOf(layer),
         splitLayers: splitLayers.map(weightsOf),
         judged: { rows: judged.rows.length, ...(dev.length === 0 && { folds: splits.length }) },
-        choices: { inverseRegularization: choice.strength, labelNames: choice.names },
+        choices,
       };
     },
   };
