@@ -25,8 +25,9 @@ import type { Trial, TrialRun, TuneOptions, TuningSummary } from './tune.js';
 const MOST_TRIALS = 1000;
 const DEFAULT_TRIALS = 20;
 
+const { effort, ...trainingShape } = trainSchema.shape;
 const tuneSchema = z.strictObject({
-  ...trainSchema.shape,
+  ...trainingShape,
   budgetSeconds: z.number().positive().max(2_000_000).optional(),
   trials: z.int().min(1).max(MOST_TRIALS).optional(),
   space: spaceSchema.optional(),
@@ -299,7 +300,7 @@ function trialTraining(
     ...(adapters !== undefined && adapters !== 'none' && { adapters }),
     ...(freeze !== undefined && freeze !== 'nothing' && { freeze }),
   };
-  return { ...training, ...own, tuning, epochs };
+  return { ...training, ...own, tuning, epochs, trainsEncoder: true };
 }
 
 /** For a model that is only compared: 8-bit weights take most of the time of a training on few rows. */

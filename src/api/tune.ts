@@ -10,7 +10,7 @@ import type { TrainOptions } from './train.js';
  * What to train on, and what to search. The training options apply to every trial; `onProgress` is called for each of
  * them, and `seed` also decides the trials.
  */
-export interface TuneOptions<Row extends TrainingRow = TrainingRow> extends TrainOptions<Row> {
+export interface TuneOptions<Row extends TrainingRow = TrainingRow> extends Omit<TrainOptions<Row>, 'effort'> {
   /**
    * Seconds for reading the data and searching. No trial starts that is expected to take longer; one that does is stopped.
    * Opening the best model and evaluating it on `test` take extra time. Default: no limit.

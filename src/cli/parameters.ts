@@ -188,7 +188,7 @@ export function showTraining(progress: Progress, event: TrainingEvent, label = '
   if (event.type !== 'progress') return;
   const { phase, fraction, epoch, epochs, remainingMs } = event;
   const left = remainingMs === undefined ? '' : `, ${Math.ceil(remainingMs / 1000)} s left`;
-  const stage = phase === 'train' ? `epoch ${epoch + 1} of ${epochs}` : phase;
+  const stage = phase === 'train' && epochs > 1 ? `epoch ${epoch + 1} of ${epochs}` : phase;
   progress.show(fraction, `${label}${stage}${left}`);
 }
 

@@ -56,6 +56,27 @@ export function partsOf({ parts }: TrainingRecord): { name: string; figures: Rec
   ];
 }
 
-/** The note next to figures that are measured on dev rows. */
-export const DEV_NOTE =
-  'Measured on the dev rows, which also chose the best epoch, the weights of the two experts and the thresholds: expect slightly lower figures on new texts.';
+interface JudgedRows {
+  /** What the rows are called: `dev`. */
+  readonly name: string;
+  readonly rows?: number | undefined;
+  /** How the figures were measured, and what to expect. */
+  readonly note: string;
+}
+
+/** The rows that a training's figures are measured on. */
+export function judgedRows({ training, evaluation }: Pick<ReportInput, 'training' | 'evaluation'>): JudgedRows {
+  const { dataset } = training;
+  if (dataset?.folds === undefined) {
+    const chosen = wasFineTuned(training) ? 'the best epoch, ' : '';
+    const note = `Measured on the dev rows, which also chose ${chosen}the weights of the two experts and the thresholds: expect slightly lower figures on new texts.`;
+    return { name: 'dev', rows: dataset?.dev_rows ?? evaluation?.rows, note };
+  }
+  const note = `Measured on training rows, in ${dataset.folds} folds: models that were trained without a row answered it. The model itself was trained on all rows. With few rows, figures on new texts may well be higher or lower.`;
+  return { name: 'cross-validated', rows: dataset.judged_rows, note };
+}
+
+/** Whether epochs of training were evaluated; a model from few rows has none. */
+export function wasFineTuned({ hyperparameters }: TrainingRecord): boolean {
+  return 'epochs' in hyperparameters;
+}

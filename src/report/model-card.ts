@@ -13,8 +13,8 @@ import {
   asWords,
   classNames,
   counted,
-  DEV_NOTE,
   decimal,
+  judgedRows,
   partsOf,
   percent,
   type ReportInput,
@@ -91,16 +91,16 @@ function figures({ training, evaluation }: ReportInput): string {
   const measured = partsOf(training);
   const [first] = measured;
   if (first === undefined) return '';
-  const rows = training.dataset?.dev_rows ?? evaluation?.rows;
+  const { name, rows, note } = judgedRows({ training, ...(evaluation && { evaluation }) });
   const scores = scoresOf(first.figures).map((score) => score.name);
-  const header = ['dev', ...scores, 'calibration error'];
+  const header = [name, ...scores, 'calibration error'];
   const cells = (part: RecordedPart) => [
     ...scoresOf(part).map(({ value }) => value),
     part.calibration_error === undefined ? '' : decimal(part.calibration_error.after),
   ];
   return [
     '## Figures',
-    `Split: dev${rows === undefined ? '' : `, ${whole(rows)} rows`}. ${DEV_NOTE}`,
+    `Split: ${name}${rows === undefined ? '' : `, ${whole(rows)} rows`}. ${note}`,
     markdownTable(
       header,
       measured.map((part) => [part.name, ...cells(part.figures)]),
@@ -117,7 +117,7 @@ function weightsUsed({ float32, int8, answers }: RecordedPrecision): string {
   return `It answers with ${used}: the deciding figure is ${percent(own)} with them and ${percent(others)} with ${other}.`;
 }
 
-function labels({ config, evaluation }: ReportInput): string {
+function labels({ config, training, evaluation }: ReportInput): string {
   const { noun, names } = classNames(config);
   if (names.length === 0) return '';
   const heading = `## ${noun.slice(0, 1).toUpperCase()}${noun.slice(1)}s`;
@@ -134,7 +134,7 @@ function labels({ config, evaluation }: ReportInput): string {
     whole(support),
   ];
   const header = [noun, 'precision', 'recall', 'F1', 'support'];
-  return `${heading}\n\nThe blend on dev:\n\n${markdownTable(header, byClass.map(row))}`;
+  return `${heading}\n\nThe blend on ${judgedRows({ training }).name === 'dev' ? 'dev' : 'the cross-validated rows'}:\n\n${markdownTable(header, byClass.map(row))}`;
 }
 
 function hyperparameters({ training }: ReportInput): string {

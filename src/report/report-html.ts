@@ -14,13 +14,14 @@ import {
   asWords,
   classNames,
   counted,
-  DEV_NOTE,
   decimal,
+  judgedRows,
   type NamedFigure,
   partsOf,
   percent,
   type ReportInput,
   scoresOf,
+  wasFineTuned,
   whole,
 } from './figures.js';
 import { Html, html, htmlPage, table, tiles } from './html.js';
@@ -440,7 +441,7 @@ export async function reportHtml(report: ReportInput): Promise<string> {
     html`${overview(report)}
 <main>
 ${parts(training)}
-${learningCurves(training.training_stats)}
+${wasFineTuned(training) ? learningCurves(training.training_stats) : undefined}
 ${evaluation && classTable(evaluation)}
 ${evaluation && confusionMatrix(evaluation)}
 ${evaluation && calibrationPlot(evaluation)}
@@ -490,19 +491,19 @@ function overview({ id, created, config, training, evaluation }: ReportInput): H
   const { name, family, type, size } = training.model_config;
   const made = [created && `created ${created}`, id && `id ${id}`].filter(Boolean).join(', ');
   const { dataset } = training;
-  const devRows = dataset?.dev_rows ?? evaluation?.rows;
+  const judged = judgedRows({ training, ...(evaluation && { evaluation }) });
   const mrr = evaluation?.retrieval?.mrr;
   const best = partsOf(training).at(-1);
   const classes = classNames(config);
   const scores = best === undefined ? [] : scoresOf(best.figures);
-  const figures: NamedFigure[] = scores.map((score) => ({ ...score, name: `dev ${score.name}` }));
-  if (mrr !== undefined) figures.push({ name: 'dev MRR', value: decimal(mrr) });
+  const figures: NamedFigure[] = scores.map((score) => ({ ...score, name: `${judged.name} ${score.name}` }));
+  if (mrr !== undefined) figures.push({ name: `${judged.name} MRR`, value: decimal(mrr) });
   if (dataset !== undefined) figures.push({ name: 'training rows', value: whole(dataset.train_rows) });
-  if (devRows !== undefined) figures.push({ name: 'dev rows', value: whole(devRows) });
+  if (judged.rows !== undefined) figures.push({ name: `${judged.name} rows`, value: whole(judged.rows) });
   if (classes.names.length > 0) {
     figures.push({ name: `${classes.noun}s`, value: whole(classes.names.length) });
   }
-  figures.push({ name: 'epochs', value: whole(training.training_stats.epoch) });
+  if (wasFineTuned(training)) figures.push({ name: 'epochs', value: whole(training.training_stats.epoch) });
   return html`<header>
 <h1>${name}</h1>
 <p>${family} ${size}, ${type}</p>
@@ -527,7 +528,7 @@ function parts(training: TrainingRecord): Html | undefined {
   return html`<section>
 <h2>What each part reaches</h2>
 ${table(['Part', ...columns, ...(isCalibrated ? ['calibration error'] : [])], rows)}
-<p class="note">${DEV_NOTE}${isCalibrated ? ' The calibration error is 0 if answers with a score of 0.8 are right 8 times out of 10, and so on for every score.' : ''}</p>
+<p class="note">${judgedRows({ training }).note}${isCalibrated ? ' The calibration error is 0 if answers with a score of 0.8 are right 8 times out of 10, and so on for every score.' : ''}</p>
 </section>`;
 }
 

@@ -40,10 +40,10 @@ const LIMITS: Readonly<Record<Effort, Limits>> = {
 /** @returns undefined if the run trains the encoder on all rows, epoch after epoch. */
 export function fewRowsTaskOf(
   { fewRows }: LoopInput['task'],
-  { training_config, tuning, device = 'cpu' }: TrainingSpec,
+  { training_config, tuning, device = 'cpu', trainsEncoder = false }: TrainingSpec,
   backbone: Backbone | undefined,
 ): FewRowsTask | undefined {
-  if (fewRows === undefined || backbone === undefined || device !== 'cpu') return undefined;
+  if (fewRows === undefined || backbone === undefined || device !== 'cpu' || trainsEncoder) return undefined;
   const { num_epochs, learning_rate, batch_size, data_augmentation } = training_config;
   const { tokenDropout, labelSmoothing, adapters, freeze, effort = 'balanced' } = tuning;
   const ofEpochs = [num_epochs, learning_rate, batch_size, tokenDropout, labelSmoothing, adapters, freeze];
@@ -52,7 +52,10 @@ export function fewRowsTaskOf(
 }
 
 interface FewRowsInput
-  extends Pick<LoopInput, 'task' | 'encoder' | 'executor' | 'hyperparameters' | 'seed' | 'signal' | 'maskId'> {
+  extends Pick<
+    LoopInput,
+    'task' | 'encoder' | 'executor' | 'hyperparameters' | 'seed' | 'signal' | 'maskId' | 'progress'
+  > {
   readonly fewRows: FewRowsTask;
   readonly backbone: Backbone;
   readonly reader: TextReader;
@@ -80,15 +83,14 @@ export async function trainFewRows(input: FewRowsInput): Promise<FewRowsResult> 
   const { fewRows, seed, effort = 'balanced' } = input;
   const startedAt = performance.now();
   const windows = await withPauses(input.reader.reading(fewRows.texts), input.signal);
-  const run = new FewRowsRun(input, windows);
-  if (fewRows.trainRows < LIMITS[effort].fewestTuned) {
-    return run.finish(await run.frozen(fewRows.splits(seed)), (performance.now() - startedAt) / 1000);
-  }
+  const tries = fewRows.trainRows >= LIMITS[effort].fewestTuned;
   const isLong = fewRows.trainRows > MOST_TRAINED_IN_FOLDS;
-  const splits = fewRows.splits(seed, isLong ? undefined : FOLDS_OF_TRAININGS);
+  const splits = fewRows.splits(seed, tries && !isLong ? FOLDS_OF_TRAININGS : undefined);
+  const tuning = tries ? splits.slice(0, isLong ? 1 : undefined) : [];
+  const run = new FewRowsRun(input, windows, tries ? tuning.length + 1 : 0);
   const frozen = await run.frozen(splits);
-  const tuned = await run.tuned(isLong ? splits.slice(0, 1) : splits, frozen);
-  const best = isBetter(tuned.learned.losses, frozen.learned.losses) ? tuned : frozen;
+  const tuned = tries ? await run.tuned(tuning, frozen) : undefined;
+  const best = tuned && isBetter(tuned.learned.losses, frozen.learned.losses) ? tuned : frozen;
   return run.finish(best, (performance.now() - startedAt) / 1000);
 }
 
@@ -114,23 +116,30 @@ class FewRowsRun {
   readonly #input: FewRowsInput;
   readonly #windows: readonly TextWindow[];
   readonly #bare: ReturnType<typeof withoutEnd>;
+  /** Steps of training, and what takes about as long as so many of them. */
+  readonly #work: number;
+  #done = 0;
 
-  constructor(input: FewRowsInput, windows: readonly TextWindow[]) {
+  /** @param trainings of the encoder */
+  constructor(input: FewRowsInput, windows: readonly TextWindow[], trainings: number) {
     const { head } = input.task;
     const end = head.kind === 'rows' ? head.linearEnd?.(input.encoder) : undefined;
     if (head.kind !== 'rows' || end === undefined) throw new RangeError('the head does not end in a linear layer');
     this.#input = input;
     this.#windows = windows;
     this.#bare = withoutEnd(head, end);
+    this.#work =
+      STEPS_FOR_THE_REST +
+      trainings * stepsFor(input.fewRows.examples([...Array(input.fewRows.trainRows).keys()]).length);
   }
 
   /** Over the backbone as it is. */
   async frozen(splits: Splits): Promise<Candidate> {
     const { states, quantization } = await this.#states(this.#compiled());
-    const learned = await this.#learn(
-      states,
-      splits.map((split) => ({ ...split, states })),
-    );
+    this.#advance(STEPS_FOR_THE_REST / 4);
+    const judging = splits.map((split) => ({ ...split, states }));
+    const learned = await this.#learn(states, judging);
+    this.#advance(STEPS_FOR_THE_REST / 4);
     return { learned, quantization };
   }
 
@@ -197,6 +206,11 @@ class FewRowsRun {
     return statesOf(this.#windows, { executor, head: this.#bare, encoder, fixed, signal });
   }
 
+  #advance(steps: number): void {
+    this.#done += steps;
+    this.#input.progress.advanced(this.#done, this.#work);
+  }
+
   #learn(
     states: readonly Float32Array[],
     judging: readonly JudgedSplit[],
@@ -230,12 +244,13 @@ class FewRowsRun {
     });
     try {
       await engine.store.setWeights(layer);
-      const totalSteps = Math.max(LEAST_STEPS, Math.ceil(learner.stepsPerEpoch * EPOCHS));
+      const totalSteps = stepsFor(examples.length);
       const schedule = { peak: backboneLearningRate(encoder), totalSteps, warmupFraction: WARMUP_FRACTION };
       for (let step = 0; step < totalSteps; step += 1) {
         await nextTurn();
         if (signal.aborted) throw new AbortedError('the training');
         await learner.step(linearLearningRate(step, schedule));
+        this.#advance(1);
       }
       return new Map([...(await engine.store.copyWeights())].filter(([name]) => !layer.has(name)));
     } finally {
@@ -250,3 +265,10 @@ type Splits = ReturnType<FewRowsTask['splits']>;
 const BATCH_SIZE = 16;
 const LEAST_STEPS = 15;
 const EPOCHS = 4;
+
+function stepsFor(examples: number): number {
+  return Math.max(LEAST_STEPS, EPOCHS * Math.ceil(examples / BATCH_SIZE));
+}
+
+/** How many steps take as long as all else, roughly. */
+const STEPS_FOR_THE_REST = 20;

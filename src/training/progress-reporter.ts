@@ -64,6 +64,13 @@ export class ProgressReporter {
     if (performance.now() - this.#toldAt >= MIN_INTERVAL_MS) this.#tell();
   }
 
+  /** Of a run that learns from few rows: how much of its work is done. */
+  advanced(step: number, steps: number): void {
+    this.#training ??= { since: this.#startedAt, firstStep: 0 };
+    this.#figures = { step, steps };
+    if (this.#phase !== 'train' || performance.now() - this.#toldAt >= MIN_INTERVAL_MS) this.entered('train');
+  }
+
   evaluating(): void {
     this.entered('evaluate');
   }

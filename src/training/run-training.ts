@@ -110,7 +110,7 @@ export async function runTraining(
   const cpu = given ?? cpuExecutor(spec.threads);
   const parts = { family, task, encoder, ...rows, hyperparameters, ...(backbone && { backbone }) };
   if (fewRows && backbone) {
-    const run = { ...parts, fewRows, backbone, executor: cpu, seed: spec.seed, signal };
+    const run = { ...parts, fewRows, backbone, executor: cpu, seed: spec.seed, signal, progress };
     const { trained, finished } = await trainFewRows({
       ...run,
       effort: spec.tuning.effort,

@@ -128,6 +128,8 @@ export interface TrainingSpec {
   readonly checkpointIntervalMs?: number;
   /** Of the trainer that created the job. */
   readonly tuning: Tuning;
+  /** Whether the encoder is trained for epochs however few the rows are: trials of a search differ in how. Default false. */
+  readonly trainsEncoder?: boolean;
   /** The backbone to start from, unless `use_pretrained` is false. Without one, training starts from random weights. */
   readonly backbone?: BackboneSource;
 }

@@ -180,6 +180,7 @@ class Run {
     return {
       ...{ id: this.#id, dataset, directory, model_config, training_config },
       ...{ threads, memoryLimit, seed, tuning },
+      ...(this.#settings.trainsEncoder && { trainsEncoder: true }),
       ...(backbone && { backbone }),
       // Only a run that lost its device goes on from a checkpoint.
       ...(device === 'cpu' && { checkpointIntervalMs: Number.POSITIVE_INFINITY }),

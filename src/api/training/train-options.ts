@@ -46,7 +46,11 @@ export const trainSchema = z.strictObject({
   signal: z.instanceof(AbortSignal).optional(),
 });
 
-export type TrainSettings = z.infer<typeof trainSchema> & { readonly source: TrainSource };
+export type TrainSettings = z.infer<typeof trainSchema> & {
+  readonly source: TrainSource;
+  /** Whether the encoder is trained for epochs however few the rows are. Default false. */
+  readonly trainsEncoder?: boolean;
+};
 
 type TrainSource =
   | { readonly kind: 'rows'; readonly rows: Rows }

@@ -4,7 +4,7 @@ import { unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, type Settings } from '../command.js';
 import { evaluationLines, grouped } from '../format.js';
-import { option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
+import { choice, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, type Output, Progress } from '../terminal.js';
 
 /** What `train` and `tune` take: training settings, and where the model is written. */
@@ -20,14 +20,22 @@ export const trainCommand = command({
   summary: 'train a model on your own rows',
   details: `The rows are a UTF-8 file: CSV, TSV or JSON Lines by the file extension, with the columns text and label, or question
 and passage; or CoNLL columns: one word per line, its BIO tag last, a blank line after each sentence. A dataset archive works
-too, as a zip, a folder or a URL. A tenth of the rows is set aside for evaluation.
+too, as a zip, a folder or a URL. With up to 1,000 rows, a classifier learns from all of them and is cross-validated; else a tenth
+of the rows is set aside for evaluation.
 
   orchard train reviews.csv
   orchard train names.conll --base english-base --output ./names-model`,
-  parameters: trainParameters,
+  parameters: {
+    ...trainParameters,
+    effort: choice(
+      '--effort <effort>',
+      'time to spend on a better model: a classifier of few rows (default: balanced)',
+      ['quick', 'balanced', 'thorough'],
+    ),
+  },
   async run({ settings, terminal, output }) {
     const { train } = await import('../../api/index.js');
-    const options = outputOptions(settings);
+    const options = { ...outputOptions(settings), effort: settings.effort };
     const progress = new Progress(terminal);
     const onProgress = (event: TrainingEvent) => showTraining(progress, event);
     const training = interruptible((signal) => unwrap(train({ ...options, signal, onProgress })));
@@ -64,7 +72,9 @@ export async function linesOf(
   if (output.isJson) return [];
   for (const { message } of training.warnings) output.warn(`warning: ${message}`);
   output.note(`orchard predict ${folder} 'a text'   orchard evaluate ${folder} test.csv`);
-  const rows = `${grouped(training.train)} rows trained on, ${grouped(training.dev)} to evaluate on`;
+  const { train, dev, folds } = training;
+  const judged = folds === undefined ? `${grouped(dev)} to evaluate on` : `cross-validated in ${folds} folds`;
+  const rows = `${grouped(train)} rows trained on, ${judged}`;
   return [
     `${folder}: ${type} (${training.reason})`,
     `${rows}: ${figuresOf(training)}; ${training.seconds.toFixed(1)} s`,
@@ -72,12 +82,17 @@ export async function linesOf(
   ];
 }
 
-function figuresOf({ accuracy, f1, topk }: TrainedModel['training']): string {
+function figuresOf({ accuracy, interval, f1, topk }: TrainedModel['training']): string {
+  const range = interval ? ` (${interval.low.toFixed(3)} to ${interval.high.toFixed(3)})` : '';
   const figures: readonly (readonly [string, number | undefined])[] = [
     ['accuracy', accuracy],
     ['F1', f1],
     ['right passage first', topk?.[1]],
     ['in the top five', topk?.[5]],
   ];
-  return figures.flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value.toFixed(3)}`])).join(', ');
+  return figures
+    .flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name} ${value.toFixed(3)}${name === 'accuracy' ? range : ''}`],
+    )
+    .join(', ');
 }
