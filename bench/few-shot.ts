@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { measureClassifier } from './few-shot/classification.js';
 import { measureWnut } from './few-shot/entities.js';
 import { isNoisySet, measureNoise, NOISY_NAMES } from './few-shot/noise.js';
-import { type Measured, type Options, PEERS, type Result, resultsIn, summary } from './few-shot/results.js';
+import { isSameCell, type Measured, type Options, PEERS, type Result, resultsIn, summary } from './few-shot/results.js';
 import { measureSquad } from './few-shot/retrieval.js';
 import { classificationSets } from './few-shot/sets.js';
 import { machine } from './report.js';
@@ -47,6 +47,8 @@ const options: Options = {
   threads: Number(values.threads),
   python: values.python,
 };
+/** Results of other settings are measured anew. */
+const setting = `test ${values.test}, peers ${values.peers}, threads ${values.threads}`;
 const rows = values.rows?.split(',').map(Number);
 
 interface Measurement {
@@ -88,14 +90,16 @@ async function measureSets(): Promise<void> {
     for (const count of rows ?? measurement?.rows ?? []) {
       const cell: Result[] = [];
       for (const seed of seeds) {
-        const known = results.all.find((each) => each.set === set && each.rows === count && each.seed === seed);
+        const key = { set, rows: count, seed, setting };
+        const known = results.all.find((each) => isSameCell(each, key));
         if (known !== undefined && !values.again) {
           cell.push(known);
+          console.log(`${set}, ${count} rows, seed ${seed}: from ${values.results}`);
           continue;
         }
         const found = await measurement?.measure(count, seed);
         if (found === undefined) continue;
-        const result = { set, rows: count, seed, ...found, machine: machine() };
+        const result = { ...key, ...found, machine: machine() };
         results.add(result);
         cell.push(result);
         console.log(

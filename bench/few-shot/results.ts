@@ -18,6 +18,8 @@ const resultSchema = z.object({
   /** Per class, or in all where there are no classes. */
   rows: z.int(),
   seed: z.int(),
+  /** The options that decide what is measured. */
+  setting: z.string(),
   testRows: z.int(),
   /** Accuracy, top-1 or F1 on the test rows, by method; `train()` is the first. */
   figures: z.record(z.string(), z.number()),
@@ -32,12 +34,14 @@ const resultSchema = z.object({
 });
 export type Result = z.infer<typeof resultSchema>;
 /** What a measurement finds. */
-export type Measured = Omit<Result, 'set' | 'rows' | 'seed' | 'machine'>;
+export type Measured = Omit<Result, 'set' | 'rows' | 'seed' | 'setting' | 'machine'>;
 
-const KEY = ['set', 'rows', 'seed'] as const;
+const KEY = ['set', 'rows', 'seed', 'setting'] as const;
 
-export const resultsIn = (file: string): ResultsFile<Result> =>
-  new ResultsFile(file, resultSchema, (a, b) => KEY.every((key) => a[key] === b[key]));
+type Cell = Pick<Result, (typeof KEY)[number]>;
+export const isSameCell = (a: Cell, b: Cell): boolean => KEY.every((key) => a[key] === b[key]);
+
+export const resultsIn = (file: string): ResultsFile<Result> => new ResultsFile(file, resultSchema, isSameCell);
 
 /** A line of the table: the seeds of one set and number of rows. */
 export function summary(results: readonly Result[]): Record<string, string | number | undefined> {
@@ -52,6 +56,7 @@ export function summary(results: readonly Result[]): Record<string, string | num
     return found.length === 0 ? [] : [[`${method} (s)`, mean(found).toFixed(1)]];
   });
   const stated = <Value>(read: (result: Result) => Value | undefined) => results.flatMap((each) => read(each) ?? []);
+  const ratios = stated(({ seconds: { SetFit, 'train()': ours } }) => SetFit && ours && ours / SetFit);
   const held = stated((result) => result.held);
   const chosen = stated(({ method }) => method);
   return {
@@ -65,6 +70,7 @@ export function summary(results: readonly Result[]): Record<string, string | num
     'interval holds': held.length === 0 ? '–' : `${held.filter(Boolean).length} of ${held.length}`,
     method: [...new Set(chosen)].map((each) => `${each} ${chosen.filter((one) => one === each).length}×`).join(', '),
     ...Object.fromEntries(seconds),
+    'train() / SetFit (s)': ratios.length === 0 ? '–' : mean(ratios).toFixed(2),
   };
 }
 
