@@ -19,6 +19,7 @@ export const BENCHES = {
   crf: 'F1 of the CRF alone',
   evaluation: 'figures of model.evaluate, compared with scikit-learn and seqeval',
   explain: 'whether explanations name the words that change an answer',
+  'few-shot': 'accuracy with few rows and finding label errors, compared with scikit-learn and SetFit',
   'first-step': 'time from a call of train to its first step; give built clones to compare',
   'first-answer': 'time from import to the first answer, compared with transformers.js',
   history: 'relative speed of this commit, added to bench/history/history.jsonl',

@@ -36,18 +36,25 @@ const articleSchema = z.object({
 const TEST_ARTICLES = 12;
 const DEV_ARTICLES = 4;
 
+/** The questions of each article of SQuAD. @param folder of SQuAD. */
+export function readSquadArticles(folder: string): QuestionPair[][] {
+  const json: unknown = JSON.parse(readText(folder, 'squad_1.1_dev.json.br'));
+  return z
+    .array(articleSchema)
+    .parse(json)
+    .map(({ paragraphs }) =>
+      paragraphs.flatMap(({ context, qas }) =>
+        qas.map(({ question }) => ({ question: question.trim(), context: oneLine(context) })),
+      ),
+    );
+}
+
 /** The last 12 articles for test, the 4 before them for dev; the paragraphs of all 48 are searched. */
 function readSquad(folder: string): Questions {
-  const json: unknown = JSON.parse(readText(folder, 'squad_1.1_dev.json.br'));
-  const articles = z.array(articleSchema).parse(json);
-  const pairs = articles.map(({ paragraphs }) =>
-    paragraphs.flatMap(({ context, qas }) =>
-      qas.map(({ question }) => ({ question: question.trim(), context: oneLine(context) })),
-    ),
-  );
+  const pairs = readSquadArticles(folder);
   const test = pairs.length - TEST_ARTICLES;
   return {
-    passages: articles.flatMap(({ paragraphs }) => paragraphs.map(({ context }) => oneLine(context))),
+    passages: pairs.flatMap((article) => [...new Set(article.map(({ context }) => context))]),
     train: pairs.slice(0, test - DEV_ARTICLES).flat(),
     dev: pairs.slice(test - DEV_ARTICLES, test).flat(),
     test: pairs

@@ -8,10 +8,12 @@ answers; imports are not counted) and the libraries' versions, or {"missing": pa
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 import time
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "../peers"))
+from plain_weights import plain_weights
 
 task = json.load(sys.stdin)
 os.environ.update({"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1", "WANDB_DISABLED": "true"})
@@ -26,24 +28,6 @@ def texts(split):
 
 def labels(split):
     return [label for _, label in task[split]]
-
-
-def plain_weights(folder):
-    """A copy of Orchard's own backbones, whose rows are bytes with a scale each, in float32; other folders as they are."""
-    from safetensors.numpy import load_file, save_file
-
-    stored = load_file(os.path.join(task["weights"], "model.safetensors"))
-    if not any(name.endswith(".scale") for name in stored):
-        return task["weights"]
-    shutil.copytree(task["weights"], folder, dirs_exist_ok=True)
-    scales = {name.removesuffix(".scale"): values for name, values in stored.items() if name.endswith(".scale")}
-    plain = {
-        name: (values[:, 0, :] * scales[name][:, None] if name in scales else values).astype("float32")
-        for name, values in stored.items()
-        if not name.endswith(".scale")
-    }
-    save_file(plain, os.path.join(folder, "model.safetensors"), {"format": "pt"})
-    return folder
 
 
 class Stopwatch:
@@ -72,7 +56,7 @@ def trainer():
 
     torch.set_num_threads(task["threads"])
     copy = tempfile.TemporaryDirectory()
-    weights = plain_weights(copy.name)
+    weights = plain_weights(task["weights"], copy.name)
     watch = Stopwatch()
     tokenizer = AutoTokenizer.from_pretrained(weights)
 
@@ -132,7 +116,7 @@ def setfit():
 
     torch.set_num_threads(task["threads"])
     copy = tempfile.TemporaryDirectory()
-    weights = plain_weights(copy.name)
+    weights = plain_weights(task["weights"], copy.name)
     watch = Stopwatch()
     encoder = sentence_transformers.SentenceTransformer(weights, device="cpu")  # mean pooling, unless the folder says else
     from sklearn.linear_model import LogisticRegression
