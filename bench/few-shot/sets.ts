@@ -24,8 +24,6 @@ export const classificationSets: Readonly<
   /** Comments of GoEmotions with exactly one label, which is one of six. */
   emotion: { rows: [8, 16], read: reader('goemotions', (label) => (EMOTIONS.has(label) ? label : undefined)) },
   ag_news: { rows: [8, 16], read: reader('ag_news') },
-  /** MASSIVE's 18 scenarios: the first word of each intent. */
-  massive_scenarios: { rows: [8, 16], read: reader('massive_en', (label) => label.split('_')[0]) },
 };
 
 /** @param rename gives a row another label; undefined leaves the row out. */
