@@ -204,8 +204,8 @@ export interface FewRowsOptions extends ExpertOptions {
 export interface FewRowsChoices {
   /** Inverse strength of the L2 penalty, as scikit-learn's C, for states of unit length. */
   readonly inverseRegularization: number;
-  /** Whether the names of the classes are among the examples. */
-  readonly labelNames: boolean;
+  /** How many times each name of a class is among the examples. */
+  readonly labelNames: number;
 }
 
 export interface TrainedFewRows {

@@ -53,13 +53,10 @@ export interface FewRowsModel {
   readonly choices: FewRowsChoices;
 }
 
-/** Rows with rare classes need weaker penalties where there are many labels. */
-const STRENGTHS = [0.3, 1, 3] as const;
-const STRENGTHS_OF_MANY_LABELS = [1, 3, 10, 30] as const;
-const MANY_LABELS = 13;
-
-/** The log-loss, in nats over all judged rows, by which layers without label names have to do better than those with. */
-const ADVANTAGE_OF_NAMES = 1;
+/** What is tried. Many labels need weaker penalties, and their names help less. */
+const FEW_LABELS = { strengths: [0.3, 1, 3], names: [4, 1, 0] } as const;
+const MANY_LABELS = { strengths: [1, 3, 10, 30], names: [1, 0] } as const;
+const MOST_OF_FEW_LABELS = 12;
 
 /** Eight folds leave more rows to learn from than four, and take twice as long. */
 const FOLDS = 8;
@@ -177,7 +174,7 @@ class FewRowsTraining {
     for (const [row, { labelIds }] of this.#judged.entries()) {
       for (const output of activeOutputs(kind, labelIds)) targets[row * outputs + output] = 1;
     }
-    let best: (ChosenLayer & { readonly handicapped: number }) | undefined;
+    let best: (ChosenLayer & { readonly loss: number }) | undefined;
     let before = new Map<Split, LinearFit>();
     for (const choices of this.#candidates()) {
       const { encoder, layers } = await this.#judgedLogits(choices, before);
@@ -186,9 +183,8 @@ class FewRowsTraining {
         calibratedLoss({ link: linkOf(kind), outputs, targets, encoder }),
         this.#options.signal,
       );
-      const handicapped = choices.labelNames ? loss : loss + ADVANTAGE_OF_NAMES;
-      if (best === undefined || handicapped < best.handicapped) {
-        best = { choices, encoder, splitLayers: [...layers.values()], handicapped };
+      if (best === undefined || loss < best.loss) {
+        best = { choices, encoder, splitLayers: [...layers.values()], loss };
       }
     }
     if (best === undefined) throw new RangeError('there is nothing to choose from');
@@ -198,8 +194,8 @@ class FewRowsTraining {
   #candidates(): readonly FewRowsChoices[] {
     const { choices } = this.#options;
     if (choices) return [choices];
-    const strengths = this.#shape.labels < MANY_LABELS ? STRENGTHS : STRENGTHS_OF_MANY_LABELS;
-    return (this.#data.names.length > 0 ? [true, false] : [false]).flatMap((labelNames) =>
+    const { strengths, names } = this.#shape.labels > MOST_OF_FEW_LABELS ? MANY_LABELS : FEW_LABELS;
+    return (this.#data.names.length > 0 ? names : [0]).flatMap((labelNames) =>
       strengths.map((inverseRegularization) => ({ inverseRegularization, labelNames })),
     );
   }
@@ -231,7 +227,7 @@ class FewRowsTraining {
   ): Promise<LinearFit> {
     const { kind, outputs, width } = this.#shape;
     const { balanced, signal } = this.#options;
-    const examples = choices.labelNames ? [...train, ...names] : train;
+    const examples = [...train, ...Array<readonly Example[]>(choices.labelNames).fill(names).flat()];
     const length = train.reduce((sum, { state }) => sum + lengthOf(state), 0) / Math.max(1, train.length) || 1;
     const vectors = new Float32Array(examples.length * width);
     for (const [row, { state }] of examples.entries()) vectors.set(unit(state), row * width);
