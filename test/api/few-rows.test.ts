@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type LabelAnswer, type TrainedModel, type TrainingEvent, type TrainOptions, train } from 'orchard-nlp';
+import { afterEach, describe, expect, it } from 'vitest';
+
+/** Classifiers from a handful of rows, from the backbone of the package. */
+
+const praise = [
+  'a lovely film',
+  'great fun',
+  'I enjoyed it',
+  'what a treat',
+  'wonderful acting',
+  'superb',
+  'so good',
+  'I loved it',
+];
+const blame = [
+  'a dull film',
+  'no fun',
+  'I was bored',
+  'what a mess',
+  'terrible acting',
+  'awful',
+  'so bad',
+  'I hated it',
+];
+const rows = [
+  ...praise.map((text) => ({ text, label: 'positive' })),
+  ...blame.map((text) => ({ text, label: 'negative' })),
+];
+
+let model: TrainedModel<LabelAnswer> | undefined;
+afterEach(async () => model?.close());
+
+async function trained(options: Partial<TrainOptions<(typeof rows)[number]>> = {}): Promise<TrainedModel<LabelAnswer>> {
+  const result = await train({ rows, threads: 1, ...options });
+  if (result.isErr()) throw result.error;
+  model = result.value;
+  return result.value;
+}
+
+describe('train on sixteen rows', () => {
+  it('learns from all of them and judges each by models that had not seen it', async () => {
+    const events: TrainingEvent[] = [];
+    const { training } = await trained({ onProgress: (event) => events.push(event) });
+    expect(training).toMatchObject({ method: 'frozen-encoder', train: 16, dev: 0, folds: 8, judgedRows: 16 });
+    const { accuracy = 0, interval = { low: 1, high: 0 } } = training;
+    expect(accuracy).toBeGreaterThan(0.6);
+    expect(interval.low).toBeLessThan(accuracy);
+    expect(interval.high).toBeGreaterThanOrEqual(accuracy);
+    expect(training.warnings).toEqual([]);
+    const answer = await model?.predict('an enjoyable evening');
+    expect(answer?.isOk() && answer.value.label).toBe('positive');
+    const shares = events.flatMap((event) => (event.type === 'progress' ? [event.fraction] : []));
+    expect(shares).toEqual([...shares].sort((a, b) => a - b));
+  });
+
+  it('gives the same model for the same seed', async () => {
+    const weightsOf = async () => readFile(join((await trained()).directory, 'model.safetensors'));
+    const first = await weightsOf();
+    await model?.close();
+    expect(Buffer.compare(first, await weightsOf())).toBe(0);
+  });
+
+  it('says in card and report how the figures were measured', async () => {
+    await trained();
+    const texts = [await model?.card(), await model?.report()].map((result) => (result?.isOk() ? result.value : ''));
+    for (const text of texts) expect(text).toContain('in 8 folds');
+  });
+
+  it('judges on dev rows that are given, or asked for', async () => {
+    const given = await trained({
+      rows: rows.filter((_, row) => row % 4 > 0),
+      dev: rows.filter((_, row) => row % 4 === 0),
+    });
+    expect(given.training).toMatchObject({ method: 'frozen-encoder', train: 12, dev: 4, judgedRows: 4 });
+    expect(given.training.folds).toBeUndefined();
+    await model?.close();
+    const asked = await trained({ devFraction: 0.25 });
+    expect(asked.training).toMatchObject({ train: 12, dev: 4, judgedRows: 4 });
+  });
+
+  it('trains the encoder if epochs are asked for', async () => {
+    const { training } = await trained({ epochs: 1 });
+    expect(training).toMatchObject({ method: 'fine-tuning', train: 14, dev: 2, judgedRows: 2 });
+  });
+
+  it('tries a trained encoder with more effort, and refuses an effort that there is none of', async () => {
+    const { training } = await trained({ effort: 'thorough' });
+    expect(training).toMatchObject({ train: 16, folds: 3 });
+    const wrong = await train({ rows, effort: JSON.parse('"much"') });
+    expect(wrong.isErr() && wrong.error.message).toContain('effort');
+  });
+});
