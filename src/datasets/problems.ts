@@ -69,6 +69,7 @@ export type DatasetWarningKind =
   | 'truncated_text'
   | 'no_backbone'
   | 'backbone_lowercase'
+  | 'unfamiliar_text'
   | 'float32_kept'
   | 'device'
   | (string & Record<never, never>);

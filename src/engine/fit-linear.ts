@@ -265,19 +265,23 @@ interface Scaling {
   readonly factor: Float64Array;
 }
 
-/** Features with less than this share of the mean variance never vary but by rounding. */
-const LEAST_VARIANCE = 1e-6;
+/** Features with less than these shares of the mean variance, or of the mean square, never vary but by rounding. */
+const LEAST_OF_VARIANCE = 1e-6;
+const LEAST_OF_SQUARE = 1e-12;
 
 /** A feature that never varies is left at 0. */
 function standardization({ vectors, width }: Pick<LinearProblem, 'vectors' | 'width'>): Scaling {
   const count = vectors.length / width;
-  const [mean, squares] = [new Float64Array(width), new Float64Array(width)];
+  const [mean, variance] = [new Float64Array(width), new Float64Array(width)];
+  for (const [at, value] of vectors.entries()) mean[at % width] = (mean[at % width] ?? 0) + value / count;
+  let square = 0;
   for (const [at, value] of vectors.entries()) {
-    mean[at % width] = (mean[at % width] ?? 0) + value / count;
-    squares[at % width] = (squares[at % width] ?? 0) + value ** 2 / count;
+    // In two passes: the difference of two large sums may be below 0.
+    variance[at % width] = (variance[at % width] ?? 0) + (value - (mean[at % width] ?? 0)) ** 2 / count;
+    square += value ** 2 / vectors.length;
   }
-  const variance = squares.map((each, i) => each - (mean[i] ?? 0) ** 2);
-  const least = (LEAST_VARIANCE / width) * variance.reduce((sum, each) => sum + each, 0);
+  const meanVariance = variance.reduce((sum, each) => sum + each, 0) / width;
+  const least = Math.max(LEAST_OF_VARIANCE * meanVariance, LEAST_OF_SQUARE * square);
   const factor = variance.map((each) => (each > least ? 1 / Math.sqrt(each) : 0));
   return { mean, factor };
 }

@@ -9,6 +9,7 @@ import {
   type OrchardError,
   querySchema,
   toOrchardError,
+  ValidationError,
   validate,
 } from '../contract/index.js';
 import { askAll, type InferenceService, type OpenOptions, serviceFor } from '../inference/index.js';
@@ -44,7 +45,8 @@ const textsSchema = z.array(querySchema);
  * Turns texts into vectors of unit length, in the order of the texts. The dot product of two vectors is their cosine;
  * texts with similar meanings have similar vectors. Only the first 256 tokens of a text are read. The two encoders used
  * last stay open for the next call.
- * Fails with a ValidationError, a NotFoundError that lists what exists, a ModelFolderError or an AbortedError.
+ * Fails with a ValidationError, also if the encoder knows no word of different texts, so that all their vectors are the same; a
+ * NotFoundError that lists what exists, a ModelFolderError or an AbortedError.
  */
 export function embed(
   texts: readonly string[],
@@ -57,9 +59,35 @@ export function embed(
     const { ino, mtimeMs } = await stat(placed.directory); // these change when another model replaces the folder
     const key = `${device} ${placed.directory} ${ino} ${mtimeMs}`;
     const open = () => SentenceEncoder.ofModel(placed, { service: { device } });
-    return encoders.use(key, open, (encoder) => encoder.vectors(checked, signal));
+    const vectors = await encoders.use(key, open, (encoder) => encoder.vectors(checked, signal));
+    requireDifferent(checked, vectors, model);
+    return vectors;
   };
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'encoding texts'));
+}
+
+/** @throws ValidationError if several different texts all have the same vector. @param model named in it */
+export function requireDifferent(texts: readonly string[], vectors: readonly Float32Array[], model: string): void {
+  const [first] = vectors;
+  const other = texts.findIndex((text) => folded(text) !== folded(texts[0] ?? ''));
+  if (first === undefined || other < 0 || vectors.some((vector) => !isSame(vector, first))) return;
+  const msg = `${model} knows no word of this text, nor of any other, so that all have the same vector; choose a model for their language or script`;
+  throw new ValidationError([{ loc: ['texts', other], msg, type: 'unfamiliar_text' }]);
+}
+
+/** Without what a tokenizer may ignore, too. */
+function folded(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replaceAll(/[\p{M}\p{C}\s]/gu, '')
+    .toLowerCase();
+}
+
+/** Sums of other lengths of a batch differ in their last bits. */
+const SAME = 1e-6;
+
+function isSame(a: Float32Array, b: Float32Array): boolean {
+  return a.every((value, at) => Math.abs(value - (b[at] ?? 0)) < SAME);
 }
 
 interface OpenEncoder<Encoder> {

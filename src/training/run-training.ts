@@ -58,6 +58,7 @@ import {
   resolveHyperparameters,
   type Tuning,
 } from './hyperparameters.js';
+import { knownTexts, unfamiliarTexts } from './known-texts.js';
 import { estimateMemory, requireMemory } from './memory-estimate.js';
 import { ProgressReporter } from './progress-reporter.js';
 import { type LoopInput, runTrainingLoop, type TrainedModel } from './training-loop.js';
@@ -104,7 +105,13 @@ export async function runTraining(
   const { lowercase, language, balanced } = hyperparameters;
   const task = hyperparameters.augment ? plain.augmented({ seed: spec.seed, lowercase }) : plain;
   const rows = await tokenize(task, family, hyperparameters, backbone, signal);
-  const warnings = [...task.warnings, ...runWarnings(spec, rows, hyperparameters, backbone)];
+  const known = backbone && (await withPauses(knownTexts(task.train, backbone.tokenizer.tokenizer), signal));
+  const unfamiliar = known && unfamiliarTexts(known, backbone.source.name);
+  const warnings = [
+    ...task.warnings,
+    ...runWarnings(spec, rows, hyperparameters, backbone),
+    ...(unfamiliar ? [unfamiliar] : []),
+  ];
   progress.warned(warnings);
   const encoder = backbone?.encoder ?? newEncoder(spec.model_config.size, rows.vocabularySize);
   const cpu = given ?? cpuExecutor(spec.threads);

@@ -76,4 +76,12 @@ describe('a linear layer that is fitted', () => {
     const stopped = AbortSignal.abort();
     await failureOf('aborted', () => fitLinear(executor, problemOf(someRows()), stopped));
   });
+
+  it('has the weights 0 where no feature varies but by rounding', async () => {
+    const rows = someRows();
+    const vectors = rows.vectors.map((_, at) => Math.fround(0.1 + (at % 7) * 1e-9));
+    const { weight, bias } = await fitLinear(executor, problemOf({ ...rows, vectors }));
+    expect([...weight]).toEqual(new Array(OUTPUTS * WIDTH).fill(0));
+    expect([...bias].every(Number.isFinite)).toBe(true);
+  });
 });
