@@ -99,18 +99,68 @@ interface FewRows {
 }
 
 /** @throws AbortedError soon after the signal fires */
-export async function trainOnFewRows(
-  { kind, labels }: Pick<ClassificationDataset, 'kind' | 'labels'>,
-  data: FewRows,
+export function trainOnFewRows(dataset: LabelSet, data: FewRows, options: FewRowsOptions): Promise<FewRowsModel> {
+  return withSolver(dataset, data, options, (shape, solver) => new FewRowsTraining(shape, data, solver, options).run());
+}
+
+/**
+ * Judges rows by folds alone, without a final model. The more often, the better are the rows ordered: each time, the folds
+ * are others, and logits and margins are averaged.
+ * @throws AbortedError soon after the signal fires
+ */
+export function judgeByFolds(
+  dataset: LabelSet,
+  { rows, names }: Pick<FewRows, 'rows' | 'names'>,
   options: FewRowsOptions,
-): Promise<FewRowsModel> {
+  { repeats }: { readonly repeats: number },
+): Promise<JudgedRows> {
+  return withSolver(dataset, { rows }, options, async (shape, solver) => {
+    const judgements: JudgedRows[] = [];
+    let choice: LayerChoice | undefined;
+    for (let repeat = 0; repeat < repeats; repeat += 1) {
+      const data = { rows, names, splits: foldsOf(rows, options.seed + repeat) };
+      const training = new FewRowsTraining(shape, data, solver, options);
+      const { judged, choice: chosen } = await training.judge(choice);
+      judgements.push(judged);
+      choice = chosen;
+    }
+    return meanOf(judgements, shape.outputs);
+  });
+}
+
+/** @param judgements of the same rows, in any order; the order of the first is kept. */
+function meanOf(judgements: readonly JudgedRows[], outputs: number): JudgedRows {
+  const [first = { rows: [], encoder: new Float32Array(), expert: new Float32Array(), coverages: new Float64Array() }] =
+    judgements;
+  const places = new Map(first.rows.map((row, at) => [row, at]));
+  const [encoder, expert] = [new Float32Array(first.encoder.length), new Float32Array(first.expert.length)];
+  for (const judged of judgements) {
+    for (const [from, row] of judged.rows.entries()) {
+      const to = places.get(row) ?? 0;
+      for (let output = 0; output < outputs; output += 1) {
+        const [at, source] = [to * outputs + output, from * outputs + output];
+        encoder[at] = (encoder[at] ?? 0) + (judged.encoder[source] ?? 0) / judgements.length;
+        expert[at] = (expert[at] ?? 0) + (judged.expert[source] ?? 0) / judgements.length;
+      }
+    }
+  }
+  return { ...first, encoder, expert };
+}
+
+type LabelSet = Pick<ClassificationDataset, 'kind' | 'labels'>;
+
+async function withSolver<Result>(
+  { kind, labels }: LabelSet,
+  { rows }: Pick<FewRows, 'rows'>,
+  { executor }: FewRowsOptions,
+  use: (shape: LayerShape, solver: LinearSolver) => Promise<Result>,
+): Promise<Result> {
   const outputs = kind === 'binary' ? 1 : labels.length;
-  const width = data.rows[0]?.state.length ?? 0;
+  const width = rows[0]?.state.length ?? 0;
   const loss = linkOf(kind) === 'softmax' ? crossEntropy : sigmoidLoss;
-  const solver = await LinearSolver.create(options.executor, { width, outputs, loss });
+  const solver = await LinearSolver.create(executor, { width, outputs, loss });
   try {
-    const training = new FewRowsTraining({ kind, outputs, width, labels: labels.length }, data, solver, options);
-    return await training.run();
+    return await use({ kind, outputs, width, labels: labels.length }, solver);
   } finally {
     await solver.release();
   }
@@ -150,13 +200,30 @@ class FewRowsTraining {
   }
 
   async run(): Promise<FewRowsModel> {
-    const { rows, splits } = this.#data;
     const { choice, encoder, loss } = await this.#chooseLayer();
+    const { rows } = this.#data;
+    return {
+      judged: await this.#withExpert(encoder),
+      layer: await this.#fitLayer(rows, choice),
+      expert: await this.#trainExpert(rows),
+      choice: { ...choice, loss: loss / Math.max(1, this.#judged.length) },
+    };
+  }
+
+  /** @param given how the layer is fitted. Default: under which the rows are most likely. */
+  async judge(given?: LayerChoice): Promise<{ readonly judged: JudgedRows; readonly choice: LayerChoice }> {
+    const { choice, encoder } = given
+      ? { choice: given, encoder: await this.#judgedLogits(given, new Map()) }
+      : await this.#chooseLayer();
+    return { judged: await this.#withExpert(encoder), choice };
+  }
+
+  async #withExpert(encoder: Float32Array): Promise<JudgedRows> {
     const { outputs } = this.#shape;
     const expert = new Float32Array(this.#judged.length * outputs);
     const coverages = new Float64Array(this.#judged.length);
     let at = 0;
-    for (const { train, judged } of splits) {
+    for (const { train, judged } of this.#data.splits) {
       const trained = await this.#trainExpert(train);
       for (const { text } of judged) {
         const { margins, coverage } = trained.read(text);
@@ -165,12 +232,7 @@ class FewRowsTraining {
         at += 1;
       }
     }
-    return {
-      layer: await this.#fitLayer(rows, choice),
-      expert: await this.#trainExpert(rows),
-      judged: { rows: this.#judged, encoder, expert, coverages },
-      choice: { ...choice, loss: loss / Math.max(1, this.#judged.length) },
-    };
+    return { rows: this.#judged, encoder, expert, coverages };
   }
 
   /** The one under which the judged rows are most likely, once its logits are calibrated. */

@@ -18,6 +18,7 @@ import { crossEntropy } from '../cross-entropy.js';
 import type {
   ExpertOptions,
   FamilyTraining,
+  FewRowsStates,
   FewRowsTask,
   FinishedTask,
   Scores,
@@ -31,7 +32,8 @@ import { editWords } from '../words.js';
 import { type BlendPrior, blendLogits, fewRowsPrior, fitBlend, heldOutPrior, UNCALIBRATED } from './calibration.js';
 import { type ClassificationDataset, type LabelledText, linkOf } from './classification-dataset.js';
 import { classificationEvaluation, classificationScores, mainMetricOf } from './evaluation.js';
-import { type Example, foldsOf, type JudgedRows, trainOnFewRows } from './few-rows.js';
+import { type Example, foldsOf, type JudgedRows, judgeByFolds, trainOnFewRows } from './few-rows.js';
+import { labelNoiseOf, labelNoiseWarnings } from './label-noise.js';
 import { type AnsweredRow, fitEvidence, labelProbabilities, predictedLabels, trustIn } from './probabilities.js';
 import { activeOutputs, balancedWeights, lossTargets, sigmoidLoss } from './targets.js';
 
@@ -297,19 +299,30 @@ function fewRowsTask(dataset: ClassificationDataset): FewRowsTask {
     const text = descriptions[label] ?? nameAsWords(label);
     return text === undefined ? [] : [{ text, labelIds: [id] }];
   });
+  const withStates = (rows: readonly LabelledText[], of: FewRowsStates['train']): Example[] =>
+    rows.flatMap((row, at) => {
+      const state = of[at];
+      return state === undefined ? [] : [{ ...row, state }];
+    });
+  const { files = { train: '', dev: '' } } = dataset;
   return {
     train: train.map(({ text }) => text),
     dev: dev.map(({ text }) => text),
     names: names.map(({ text }) => text),
+    async checkLabels(states, { repeats, ...options }) {
+      const data = { rows: withStates(train, states.train), names: withStates(names, states.names) };
+      const judged = await judgeByFolds(dataset, data, options, { repeats });
+      const noise = await withPauses(labelNoiseOf(dataset, judged), options.signal);
+      return { noise, warnings: labelNoiseWarnings(noise, files.train) };
+    },
     async learn(states, options) {
-      const withStates = (rows: readonly LabelledText[], of: readonly Float32Array[]): Example[] =>
-        rows.map(({ text, labelIds }, row) => ({ text, labelIds, state: of[row] ?? new Float32Array() }));
       const rows = withStates(train, states.train);
       const splits =
         dev.length > 0 ? [{ train: rows, judged: withStates(dev, states.dev) }] : foldsOf(rows, options.seed);
       const data = { rows, names: withStates(names, states.names), splits };
       const { layer, expert, judged, choice } = await trainOnFewRows(dataset, data, options);
       const finished = await withPauses(finishedTask(dataset, expert, judged, fewRowsPrior), options.signal);
+      const noise = await withPauses(labelNoiseOf(dataset, judged), options.signal);
       return {
         ...finished,
         weights: new Map([
@@ -318,6 +331,7 @@ function fewRowsTask(dataset: ClassificationDataset): FewRowsTask {
         ]),
         judged: { rows: judged.rows.length, ...(dev.length === 0 && { folds: splits.length }) },
         loss: choice.loss,
+        warnings: labelNoiseWarnings(noise, dev.length > 0 ? files.dev : files.train),
         choices: { inverseRegularization: choice.strength, labelNames: choice.names },
       };
     },
