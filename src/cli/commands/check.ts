@@ -97,12 +97,18 @@ function linesOf(check: DataCheck, most: number): readonly string[] {
   ];
 }
 
+/** How many rows are worth a look where no label is evidently wrong. */
+const FEW = 3;
+
 type Section = (title: string, all: readonly (readonly string[])[]) => readonly string[];
 
 function doubtfulLines({ labelErrors, doubtful }: DataCheck, section: Section): readonly string[] {
   if (labelErrors === undefined) return [];
   const { judged, expected, isEvident } = labelErrors;
-  if (!isEvident) return ['', `no evidence of wrong labels in ${grouped(judged)} rows`];
+  if (!isEvident) {
+    const title = `no evidence of wrong labels in ${grouped(judged)} rows; the least probable ones`;
+    return section(title, doubtful.slice(0, FEW).map(cellsOf));
+  }
   const title = `about ${grouped(expected)} of ${grouped(judged)} rows have a wrong label; the likeliest`;
   return section(title, doubtful.slice(0, expected).map(cellsOf));
 }
