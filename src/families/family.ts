@@ -192,7 +192,7 @@ export interface CheckedLabels {
 export interface LabelNoise {
   /** Number of rows whose labels were judged. */
   readonly judged: number;
-  /** Share of labels that are wrong, 0 to 0.5; of rows with several labels, of decisions for or against one. */
+  /** Share of given labels that are wrong, 0 to 0.5. */
   readonly share: number;
   /** Expected number of rows with a wrong label. */
   readonly wrong: number;

@@ -20,7 +20,7 @@ const EVIDENT = 5.41;
  * With the probability ε, a label is replaced by one of the K − 1 others, so that the given one has the probability
  * (1 − ε) p + ε (1 − p) / (K − 1). Here p is what the models say once their logits are multiplied by a factor: calibrated
  * on wrong labels too, they are smaller than they should be. Factor and ε are those under which the labels are most likely.
- * A multilabel row is K independent decisions between two.
+ * In multilabel rows, ε is the share of given labels that are wrong, and as many are missing from other rows.
  */
 export function* labelNoiseOf({ kind, labels }: LabelSet, judged: JudgedRows): Steps<LabelNoise> {
   const { rows, encoder, expert } = judged;
@@ -33,21 +33,37 @@ export function* labelNoiseOf({ kind, labels }: LabelSet, judged: JudgedRows): S
   const part = { link, outputs, targets, encoder, expert };
   const weights = yield* fitBlendWeights(part, ['encoder', 'expert', 'bias'], fewRowsPrior);
   const logits = blendLogits(weights, encoder, expert);
-  const others = link === 'softmax' ? outputs - 1 : 1;
   const given = { logits, targets, outputs, link };
+  const on = targets.reduce((sum, each) => sum + each, 0);
+  const rare = on / Math.max(1, targets.length - on);
+  const wrongness = (at: number): Wrongness => {
+    if (kind !== 'multilabel') return { leaves: 1, enters: link === 'softmax' ? 1 / (outputs - 1) : 1 };
+    return targets[at] === 1 ? { leaves: 1, enters: rare } : { leaves: rare, enters: 1 };
+  };
+  const gapsOf = (own: Float64Array) =>
+    own.map((p, at) => {
+      const { leaves, enters } = wrongness(at);
+      return enters * (1 - p) - leaves * p;
+    });
   const plain = { factor: 1, share: 0, likelihood: Number.NEGATIVE_INFINITY };
   let [noisy, without] = [plain, plain.likelihood];
   for (const factor of FACTORS) {
     const own = yield* givenProbabilities(given, factor);
-    const share = likeliestShare(own, others);
-    const likelihood = logLikelihood(own, others, share);
+    const gaps = gapsOf(own);
+    const share = likeliestShare(own, gaps);
+    const likelihood = logLikelihood(own, gaps, share);
     if (likelihood > noisy.likelihood) noisy = { factor, share, likelihood };
-    without = Math.max(without, logLikelihood(own, others, 0));
+    without = Math.max(without, logLikelihood(own, gaps, 0));
   }
   const { factor, share, likelihood } = noisy;
   const own = yield* givenProbabilities(given, factor);
   const decisions = own.length / Math.max(1, rows.length);
-  const right = own.map((p) => ((1 - share) * p) / Math.max((1 - share) * p + (share * (1 - p)) / others, SMALLEST));
+  const gaps = gapsOf(own);
+  const right = own.map((p, at) => {
+    // A label that isn't given may be missing, but it isn't wrong.
+    if (kind === 'multilabel' && targets[at] === 0) return 1;
+    return ((1 - share * wrongness(at).leaves) * p) / Math.max(p + share * (gaps[at] ?? 0), SMALLEST);
+  });
   const allRight = rows.map((_, row) =>
     right.subarray(row * decisions, (row + 1) * decisions).reduce((a, b) => a * b, 1),
   );
@@ -88,6 +104,12 @@ function namesOf(ids: readonly number[], labels: readonly string[]): readonly st
   return ids.map((id) => labels[id] ?? '');
 }
 
+/** How likely a mistake is, relative to ε: that a label which is right isn't written, and that it is written wrongly. */
+interface Wrongness {
+  readonly leaves: number;
+  readonly enters: number;
+}
+
 interface GivenLabels {
   readonly logits: Float32Array;
   /** 1 where an output is on, else 0. */
@@ -126,12 +148,9 @@ const HALVINGS = 16;
 const SMALLEST = 1e-9;
 
 /** By halving, since the slope of the log-likelihood falls with the share. */
-function likeliestShare(own: Float64Array, others: number): number {
+function likeliestShare(own: Float64Array, gaps: Float64Array): number {
   const slopeAt = (share: number) =>
-    own.reduce((sum, p) => {
-      const gap = (1 - p) / others - p;
-      return sum + gap / Math.max(p + share * gap, SMALLEST);
-    }, 0);
+    gaps.reduce((sum, gap, at) => sum + gap / Math.max((own[at] ?? 0) + share * gap, SMALLEST), 0);
   if (slopeAt(0) <= 0) return 0;
   let [low, high] = [0, MAX_SHARE];
   for (let halving = 0; halving < HALVINGS; halving += 1) {
@@ -142,8 +161,8 @@ function likeliestShare(own: Float64Array, others: number): number {
   return (low + high) / 2;
 }
 
-function logLikelihood(own: Float64Array, others: number, share: number): number {
-  return own.reduce((sum, p) => sum + Math.log(Math.max((1 - share) * p + (share * (1 - p)) / others, SMALLEST)), 0);
+function logLikelihood(own: Float64Array, gaps: Float64Array, share: number): number {
+  return own.reduce((sum, p, at) => sum + Math.log(Math.max(p + share * (gaps[at] ?? 0), SMALLEST)), 0);
 }
 
 /** Nothing unless the test says that labels are wrong. @param file that the judged rows were read from */

@@ -70,6 +70,32 @@ describe('the share of wrong labels', () => {
   });
 });
 
+describe('the share of wrong labels in rows with several', () => {
+  it('counts labels that are replaced, though most decisions are against a label', () => {
+    const random = Random.fromSeed(9);
+    const labels = Array.from({ length: 10 }, (_, id) => `label ${id}`);
+    const sets = (share: number) => {
+      const wrong = new Set<string>();
+      const logits = Array.from({ length: 2000 }, () => labels.map(() => 10 * (random.uniform() - 0.75)));
+      const ids = logits.map((row, at) => {
+        const right = [...row.keys()].filter((id) => random.uniform() < 1 / (1 + Math.exp(-(row[id] ?? 0))));
+        const [first] = right;
+        if (first === undefined || random.uniform() >= share) return right;
+        wrong.add(`row ${at}`);
+        const others = [...labels.keys()].filter((id) => !right.includes(id));
+        return [...right.slice(1), others[random.integer(others.length)] ?? 0];
+      });
+      return { wrong, noise: labelNoise({ kind: 'multilabel', labels }, judgedRows(ids, logits)) };
+    };
+    expect(sets(0).noise.isEvident).toBe(false);
+    const { wrong, noise } = sets(0.2);
+    expect(noise.isEvident).toBe(true);
+    expect(Math.abs(noise.wrong - wrong.size)).toBeLessThan(0.2 * wrong.size);
+    const first = noise.doubtful.slice(0, wrong.size / 2);
+    expect(first.filter(({ text }) => wrong.has(text)).length).toBeGreaterThanOrEqual(0.8 * first.length);
+  });
+});
+
 describe('doubtful labels', () => {
   it('are those that are not the most probable, the least probable first', () => {
     const logits = [
