@@ -68,6 +68,7 @@ describe('examples that train', () => {
       'customer-reviews',
       /^trial 0: accuracy [01]\.\d\d, finished, \{\}$[\s\S]*^trial 1: [\s\S]*^the best is trial/m,
     ],
+    ['check-data.ts', 'customer-reviews', /^"Great sound" is labelled positive and negative$/m],
     ['cross-validate.ts', 'customer-reviews', /^accuracy [01]\.\d\d ± [01]\.\d\d$/m],
     ['suggest-texts.ts', 'customer-reviews', /^(0\.\d\d .*\n){3}$/],
     ['load-model.ts', 'customer-reviews', /^PER "Ada Lovelace" at 0$[\s\S]*^LOC "Vienna" at 15$/m],

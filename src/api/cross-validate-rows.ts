@@ -8,6 +8,7 @@ import {
   quoted,
   type RowTable,
   readTable,
+  rowsAt,
   someOf,
   type TrainingRow,
 } from '../datasets/index.js';
@@ -248,24 +249,6 @@ async function trainFold(
     return await answersTo(opened, texts, signal).finally(() => opened.close());
   } finally {
     await trained.remove();
-  }
-}
-
-function rowsAt(checked: CheckedRows, positions: ReadonlySet<number>): CheckedRows {
-  const of = <Row>(rows: readonly Row[]): readonly Row[] => rows.filter((_, at) => positions.has(at));
-  switch (checked.shape) {
-    case 'label':
-      return { shape: checked.shape, rows: of(checked.rows) };
-    case 'labels':
-      return { shape: checked.shape, rows: of(checked.rows) };
-    case 'tags':
-      return { shape: checked.shape, rows: of(checked.rows) };
-    case 'entities':
-      return { shape: checked.shape, rows: of(checked.rows) };
-    case 'passage':
-      return { shape: checked.shape, rows: of(checked.rows) };
-    case 'passages':
-      return { shape: checked.shape, rows: of(checked.rows) };
   }
 }
 

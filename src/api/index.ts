@@ -11,6 +11,18 @@ export type {
   ScoredPassage,
 } from './answers.js';
 export {
+  type CheckDataOptions,
+  type ConflictingRows,
+  type ConfusedLabels,
+  checkData,
+  type DataCheck,
+  type DuplicateRows,
+  type LabelCount,
+  type LabelErrors,
+  type LeakedText,
+  type RowPlace,
+} from './check-data.js';
+export {
   type CrossValidateOptions,
   type CrossValidation,
   crossValidate,

@@ -12,6 +12,13 @@ export interface DoubtfulRow {
   readonly given: readonly string[];
   /** What the models suggest instead. */
   readonly suggested: readonly string[];
+  /** Its line in the file, from 1; absent for rows in memory. */
+  readonly line?: number | undefined;
+  /**
+   * Of what is given, 0 to 1, by models that were not trained on the row. With several labels: of the least probable
+   * decision for or against one. For entities: 1 minus the probability of the most probable one that the row lacks.
+   */
+  readonly probability: number;
   /**
    * How much more probable the suggestion is than what is given, −1 to 1. For entities: the probability of the most
    * probable one that is missing from the row.
@@ -26,9 +33,13 @@ export interface AnsweredRow {
   readonly answers: readonly Answer[];
 }
 
+/**
+ * Ordered by the probability of what is given, which finds flipped labels better than its distance from the suggestion
+ * (self-confidence: Kuan & Mueller 2022).
+ */
 export function doubtfulRows(rows: readonly AnsweredRow[], isMultilabel: boolean): readonly DoubtfulRow[] {
   const found = isMultilabel ? doubtfulSets(rows) : [...doubtfulLabels(rows), ...rows.flatMap(doubtfulOther)];
-  return found.sort((a, b) => b.score - a.score || a.row - b.row);
+  return found.sort((a, b) => a.probability - b.probability || a.row - b.row);
 }
 
 interface Probable {
@@ -52,60 +63,24 @@ function probable(rows: readonly AnsweredRow[]): Probable[] {
   });
 }
 
-class Means {
-  readonly #sums = new Map<string, { sum: number; count: number }>();
-
-  add(name: string, value: number): void {
-    const { sum, count } = this.#sums.get(name) ?? { sum: 0, count: 0 };
-    this.#sums.set(name, { sum: sum + value, count: count + 1 });
-  }
-
-  /** ∞ for a name without values, so that nothing reaches it. */
-  of(name: string): number {
-    const { sum, count } = this.#sums.get(name) ?? { sum: Number.POSITIVE_INFINITY, count: 1 };
-    return sum / count;
-  }
-}
-
-/**
- * Confident learning (Northcutt, Jiang & Chuang 2021): a model is confident of a label if its probability is at least the
- * mean over the rows with this label. A row is doubtful if the most probable of these labels is not its own.
- */
+/** A row is doubtful if its label isn't the most probable one. */
 function doubtfulLabels(rows: readonly AnsweredRow[]): DoubtfulRow[] {
-  const judged = probable(rows);
-  const sure = new Means();
-  for (const { given, probability } of judged) for (const label of given) sure.add(label, probability.get(label) ?? 0);
-  return judged.flatMap(({ row, text, given, probability }) => {
-    const [best] = [...probability].filter(([label, value]) => value >= sure.of(label)).sort(([, a], [, b]) => b - a);
-    if (best === undefined || given.includes(best[0])) return [];
-    const score = best[1] - (probability.get(given[0] ?? '') ?? 0);
-    return [{ row, text, given, suggested: [best[0]], score }];
+  return probable(rows).flatMap(({ row, text, given, probability }) => {
+    const [[label, highest] = ['', 0]] = [...probability].sort(([, a], [, b]) => b - a);
+    if (given.includes(label)) return [];
+    const own = probability.get(given[0] ?? '') ?? 0;
+    return [{ row, text, given, suggested: [label], probability: own, score: highest - own }];
   });
 }
 
-/** Confident learning for rows with several labels: each label is a separate yes or no. */
+/** Each label of a row that may have several is a separate yes or no; doubtful is one with a probability below one half. */
 function doubtfulSets(rows: readonly AnsweredRow[]): DoubtfulRow[] {
-  const judged = probable(rows);
-  const [yes, no] = [new Means(), new Means()];
-  for (const { given, probability } of judged) {
-    for (const [label, value] of probability) {
-      if (given.includes(label)) yes.add(label, value);
-      else no.add(label, 1 - value);
-    }
-  }
-  return judged.flatMap(({ row, text, given, probability }) => {
-    const doubts = [...probability].flatMap(([label, value]) => {
-      const isYes = given.includes(label);
-      const [other, own] = isYes ? [1 - value, value] : [value, 1 - value];
-      const [forOther, forOwn] = isYes ? [no.of(label), yes.of(label)] : [yes.of(label), no.of(label)];
-      return other >= forOther && (own < forOwn || other > own) ? [{ label, lead: other - own }] : [];
-    });
-    if (doubts.length === 0) return [];
-    const changed = new Set(doubts.map(({ label }) => label));
-    const kept = given.filter((label) => !changed.has(label));
-    const added = [...changed].filter((label) => !given.includes(label));
-    const score = Math.max(...doubts.map(({ lead }) => lead));
-    return [{ row, text, given, suggested: [...kept, ...added], score }];
+  return probable(rows).flatMap(({ row, text, given, probability }) => {
+    const own = [...probability].map(([label, value]) => (given.includes(label) ? value : 1 - value));
+    const least = Math.min(1, ...own);
+    if (least >= 0.5) return [];
+    const suggested = [...probability].flatMap(([label, value]) => (value > 0.5 ? [label] : []));
+    return [{ row, text, given, suggested, probability: least, score: 1 - 2 * least }];
   });
 }
 
@@ -117,13 +92,13 @@ function doubtfulOther({ row, example, answers: [answer] }: AnsweredRow): Doubtf
     if (missing.length === 0) return [];
     const score = Math.max(...missing.map((each) => each.score));
     const [given, suggested] = [entityNames(text, entities), entityNames(text, answer.entities)];
-    return [{ row, text, given, suggested, score }];
+    return [{ row, text, given, suggested, probability: 1 - score, score }];
   }
   if (answer?.kind === 'passages') {
     const [best] = answer.passages;
     if (best === undefined || passages.includes(best.text)) return [];
     const own = answer.passages.find((each) => passages.includes(each.text))?.score ?? 0;
-    return [{ row, text, given: passages, suggested: [best.text], score: best.score - own }];
+    return [{ row, text, given: passages, suggested: [best.text], probability: own, score: best.score - own }];
   }
   return [];
 }

@@ -1,5 +1,6 @@
 import type { Command } from './command.js';
 import { archiveCommand } from './commands/archive.js';
+import { checkCommand } from './commands/check.js';
 import { completionCommand } from './commands/completion.js';
 import { crossValidateCommand } from './commands/cross-validate.js';
 import { devicesCommand } from './commands/devices.js';
@@ -20,6 +21,7 @@ import { tuneCommand } from './commands/tune.js';
 
 export const commands: readonly Command[] = [
   trainCommand,
+  checkCommand,
   tuneCommand,
   crossValidateCommand,
   predictCommand,

@@ -61,6 +61,7 @@ export {
   readRowFile,
   readRows,
   rowShapes,
+  rowsAt,
   type TaggedRow,
   type TrainingRow,
 } from './rows.js';

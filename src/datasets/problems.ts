@@ -60,6 +60,7 @@ export function describeBytes(bytes: number): string {
 export type DatasetWarningKind =
   | 'duplicate_row'
   | 'conflicting_labels'
+  | 'doubtful_label'
   | 'train_row_in_dev'
   | 'class_without_examples'
   | 'passage_without_question'

@@ -123,6 +123,25 @@ export type CheckedRows =
   | { readonly shape: 'passage'; readonly rows: readonly QuestionPassageRow[] }
   | { readonly shape: 'passages'; readonly rows: readonly QuestionPassagesRow[] };
 
+/** Some of the rows, in their order. @param positions from 0 */
+export function rowsAt(checked: CheckedRows, positions: ReadonlySet<number>): CheckedRows {
+  const of = <Row>(rows: readonly Row[]): readonly Row[] => rows.filter((_, at) => positions.has(at));
+  switch (checked.shape) {
+    case 'label':
+      return { shape: checked.shape, rows: of(checked.rows) };
+    case 'labels':
+      return { shape: checked.shape, rows: of(checked.rows) };
+    case 'tags':
+      return { shape: checked.shape, rows: of(checked.rows) };
+    case 'entities':
+      return { shape: checked.shape, rows: of(checked.rows) };
+    case 'passage':
+      return { shape: checked.shape, rows: of(checked.rows) };
+    case 'passages':
+      return { shape: checked.shape, rows: of(checked.rows) };
+  }
+}
+
 interface RowIssue {
   /** Position of the row, from 0. */
   readonly row: number;

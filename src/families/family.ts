@@ -181,6 +181,52 @@ export interface FewRowsTask {
     judging: readonly JudgedSplit[],
     options: FewRowsOptions,
   ): Promise<TrainedFewRows>;
+  /**
+   * Finds rows whose labels are probably wrong, by folds; trains no model that stays.
+   * @param states as for `learn`; rows without one are left out
+   * @throws AbortedError soon after the signal fires
+   */
+  checkLabels(states: readonly (Float32Array | undefined)[], options: CheckLabelsOptions): Promise<CheckedLabels>;
+}
+
+export interface CheckLabelsOptions extends FewRowsOptions {
+  /** How many times the rows are divided anew; the more, the better are they ordered. */
+  readonly repeats: number;
+}
+
+export interface CheckedLabels {
+  readonly noise: LabelNoise;
+  /** One if labels are evidently wrong, else none. */
+  readonly warnings: readonly DatasetWarning[];
+}
+
+/** How many labels are wrong, and which ones probably are. */
+export interface LabelNoise {
+  /** Number of rows whose labels were judged. */
+  readonly judged: number;
+  /** Share of given labels that are wrong, 0 to 0.5. */
+  readonly share: number;
+  /** Expected number of rows with a wrong label. */
+  readonly wrong: number;
+  /** Whether any labels are wrong, by a likelihood-ratio test at the level of 1 %. */
+  readonly isEvident: boolean;
+  /**
+   * The rows for which other labels are more probable, the row with the least probable label first: self-confidence
+   * (Kuan & Mueller 2022, "Model-agnostic label quality scoring to detect real-world label errors").
+   */
+  readonly doubtful: readonly DoubtfulLabels[];
+}
+
+export interface DoubtfulLabels {
+  readonly text: string;
+  /** Where it was read, counted from 1, if it is known. */
+  readonly line?: number | undefined;
+  readonly given: readonly string[];
+  readonly suggested: readonly string[];
+  /** Of what is given, 0 to 1; of several labels, of the least probable decision for or against one. */
+  readonly probability: number;
+  /** Of what is suggested. */
+  readonly alternative: number;
 }
 
 /** Rows that are answered by a model which is trained on others; positions among the texts. */
@@ -219,6 +265,8 @@ export interface TrainedFewRows {
   /** Which rows figures are measured on. */
   readonly judged: Judgement;
   readonly choices: FewRowsChoices;
+  /** About labels that are probably wrong. */
+  readonly warnings: readonly DatasetWarning[];
 }
 
 /** Which rows figures are measured on. */

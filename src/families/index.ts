@@ -53,8 +53,10 @@ export { families, familyOfModel, familyOfType, taskOf, typeFacts } from './fami
 export type {
   Blend,
   CardFacts,
+  CheckedLabels,
   ClassNames,
   Decoder,
+  DoubtfulLabels,
   Duration,
   Family,
   FamilyRows,
@@ -64,6 +66,7 @@ export type {
   FinishedTask,
   JudgedSplit,
   Judgement,
+  LabelNoise,
   ModelFile,
   ModelFiles,
   PartFigures,
@@ -75,5 +78,5 @@ export type {
 } from './family.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './retrieval/passages.js';
 export { meanOfRows, quantizeVector, unitVector, VectorIndex } from './retrieval/vector-index.js';
-export type { CheckedRowSets, Dataset, RowSets } from './row-sets.js';
+export { type CheckedRowSets, type Dataset, foldText, type RowSets } from './row-sets.js';
 export { splitWords } from './words.js';

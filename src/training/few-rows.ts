@@ -67,7 +67,7 @@ interface FewRowsInput
 interface FewRowsResult {
   readonly trained: Omit<TrainedModel, 'devOutputs'>;
   readonly finished: FinishedTask &
-    Pick<TrainedFewRows, 'judged'> & {
+    Pick<TrainedFewRows, 'judged' | 'warnings'> & {
       readonly choices: FewRowsChoices & { readonly trainedEncoder: boolean };
       readonly quantization?: Quantization;
     };
@@ -91,7 +91,9 @@ export async function trainFewRows(input: FewRowsInput): Promise<FewRowsResult> 
   const frozen = await run.frozen(splits);
   const tuned = tries ? await run.tuned(tuning, frozen) : undefined;
   const best = tuned && isBetter(tuned.learned.losses, frozen.learned.losses) ? tuned : frozen;
-  return run.finish(best, (performance.now() - startedAt) / 1000);
+  // What it says of labels is measured over the frozen encoder, which can't learn a wrong one by heart.
+  const { warnings } = frozen.learned;
+  return run.finish({ ...best, learned: { ...best.learned, warnings } }, (performance.now() - startedAt) / 1000);
 }
 
 /**
@@ -159,7 +161,7 @@ class FewRowsRun {
 
   finish({ learned, layers, quantization }: Candidate, elapsedSeconds: number): FewRowsResult {
     const { task, encoder, backbone, fewRows } = this.#input;
-    const { finished, layer, losses, judged, choices } = learned;
+    const { finished, layer, losses, judged, warnings, choices } = learned;
     const frozen = this.#frozenWeights(layers);
     const model = wholeModel(task.head, encoder, new Map([...(layers ?? []), ...layer]), backbone.weights, { frozen });
     const loss = losses.reduce((sum, each) => sum + each, 0) / losses.length;
@@ -170,6 +172,7 @@ class FewRowsRun {
       finished: {
         ...finished,
         judged,
+        warnings,
         choices: { ...choices, trainedEncoder: layers !== undefined },
         ...(quantization && { quantization }),
       },

@@ -45,6 +45,7 @@ import {
 } from '../text/index.js';
 import { type Backbone, type LoadedTokenizer, readBackbone } from './backbone.js';
 import type { BackboneSource } from './backbone-files.js';
+import { labelWarnings } from './check-labels.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { trainOnDevice } from './choose-device.js';
 import { configForOthers, exportOnnx, modelFolderConfig } from './export-model.js';
@@ -126,7 +127,9 @@ export async function runTraining(
     progress.epochEnded(trained.stats);
     progress.entered('export');
     progress.blended(finished.blend);
-    await writeModel(spec, { ...parts, ...trained, ...finished, warnings });
+    progress.warned(finished.warnings);
+    const all = [...warnings, ...finished.warnings];
+    await writeModel(spec, { ...parts, ...trained, ...finished, warnings: all });
     await rm(work, { recursive: true, force: true });
     return trained.stats;
   }
@@ -154,6 +157,8 @@ export async function runTraining(
     noticed.push(warning);
     progress.warned([warning]);
   };
+  const check = { ...input, task: plain, backbone, reader: rows.reader, executor: cpu };
+  for (const warning of await labelWarnings(check)) warn(warning);
   const train = (executor: GraphExecutor) => runTrainingLoop({ ...input, executor });
   const choice = { device: spec.device ?? 'cpu', threads: spec.threads, cpu, input, warn };
   const { trained, device } = given

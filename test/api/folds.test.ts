@@ -157,26 +157,21 @@ describe('doubtful rows', () => {
     answers: [answer(scores)],
   });
 
-  it('are those of confident learning, worked out by hand', () => {
+  it('have a label that is not the most probable, and are ordered by its probability', () => {
     const rows = [
-      row(0, ['a'], { a: 0.9, b: 0.1 }),
-      row(1, ['a'], { a: 0.7, b: 0.3 }),
-      // Sure of b (threshold 0.7), though it is labelled a: doubtful.
-      row(2, ['a'], { a: 0.1, b: 0.9 }),
-      // More probably b, but below what rows of b have: it is merely hard.
-      row(3, ['a'], { a: 0.4, b: 0.6 }),
-      row(4, ['b'], { a: 0.1, b: 0.9 }),
-      row(5, ['b'], { a: 0.2, b: 0.8 }),
-      // Sure of a (threshold 2.1 / 4 = 0.525): doubtful. Rows of b have 0.9, 0.8 and 0.4 of b: threshold 0.7.
-      row(6, ['b'], { a: 0.6, b: 0.4 }),
+      row(0, ['a'], { a: 0.5, b: 0.3, c: 0.2 }),
+      row(1, ['a'], { a: 0.1, b: 0.5, c: 0.4 }),
+      row(2, ['b'], { a: 0.1, b: 0.9, c: 0 }),
+      // A larger lead of the suggestion, but a more probable label.
+      row(3, ['b'], { a: 0.8, b: 0.15, c: 0.05 }),
     ];
     const found = doubtfulRows(rows, false);
-    expect(found.map((each) => [each.row, each.given, each.suggested])).toEqual([
-      [2, ['a'], ['b']],
-      [6, ['b'], ['a']],
+    expect(found.map((each) => [each.row, each.given, each.suggested, each.probability])).toEqual([
+      [1, ['a'], ['b'], 0.1],
+      [3, ['b'], ['a'], 0.15],
     ]);
-    expect(found[0]?.score).toBeCloseTo(0.8, 12);
-    expect(found[1]?.score).toBeCloseTo(0.2, 12);
+    expect(found[0]?.score).toBeCloseTo(0.4, 12);
+    expect(found[1]?.score).toBeCloseTo(0.65, 12);
   });
 
   it('may lack a label or have one too many, where rows have several', () => {
@@ -192,6 +187,8 @@ describe('doubtful rows', () => {
       [4, ['b'], []],
       [3, [], ['a']],
     ]);
+    expect(found[0]?.probability).toBe(0.02);
+    expect(found[0]?.score).toBeCloseTo(0.96, 12);
   });
 
   it('are sentences with an entity that they lack, and questions with another passage', () => {
@@ -207,7 +204,14 @@ describe('doubtful rows', () => {
       },
     ];
     expect(doubtfulRows(sentences, false)).toEqual([
-      { row: 0, text: 'Anna left', given: [], suggested: ['Anna (PER)'], score: 0.8 },
+      {
+        row: 0,
+        text: 'Anna left',
+        given: [],
+        suggested: ['Anna (PER)'],
+        probability: expect.closeTo(0.2, 12),
+        score: 0.8,
+      },
     ]);
     const passages = [
       { text: 'other', score: 0.6 },
@@ -215,7 +219,7 @@ describe('doubtful rows', () => {
     ];
     const question = { text: 'why?', labels: [], entities: [], passages: ['own'] };
     expect(doubtfulRows([{ row: 7, example: question, answers: [{ kind: 'passages', passages }] }], false)).toEqual([
-      { row: 7, text: 'why?', given: ['own'], suggested: ['other'], score: 0.5 },
+      { row: 7, text: 'why?', given: ['own'], suggested: ['other'], probability: 0.1, score: 0.5 },
     ]);
   });
 });

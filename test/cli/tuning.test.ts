@@ -6,7 +6,7 @@ import { rows } from '../public/sentiments.js';
 import { writeCheckpoint } from '../support/checkpoint-builder.js';
 import { run } from './run-command.js';
 
-/** `orchard tune`, `cross-validate` and `suggest`: the better models of docs/tuning.md from the command line. */
+/** `orchard check`, `tune`, `cross-validate` and `suggest`: better data and models from the command line. */
 
 let folder: string;
 let data: string;
@@ -20,6 +20,31 @@ beforeAll(() => {
   quick = ['--base', writeCheckpoint(join(folder, 'base')), '--epochs', '1', '--threads', '1'];
 });
 afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('orchard check', () => {
+  it('prints what is wrong with the rows, each with its line', async () => {
+    const wrong = [4, 41];
+    const lines = rows.map(({ text, label }, at) => {
+      const flipped = label === 'positive' ? 'negative' : 'positive';
+      return `${text},${wrong.includes(at) ? flipped : label}`;
+    });
+    const flawed = join(folder, 'flawed.csv');
+    const test = join(folder, 'test.csv');
+    writeFileSync(flawed, `text,label\n${[...lines, 'It is great,positive', 'it is great,negative'].join('\n')}\n`);
+    writeFileSync(test, 'text,label\nthe room is great,positive\n');
+    const args = ['check', flawed, '--test', test, '--model', join(folder, 'base'), '--threads', '1'];
+    const { exitCode, stdout } = await run(args);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^82 rows, binary-text-classification \(.*\); checked in \d+\.\d s$/m);
+    for (const at of wrong)
+      expect(stdout).toMatch(new RegExp(`^  line ${at + 2} +0\\.\\d{4}  .*→.*${rows[at]?.text}$`, 'm'));
+    expect(stdout).toMatch(/^repeated rows, 1 to remove:\n {2}line \d+, 82 {2}it is great$/m);
+    expect(stdout).toMatch(/^ {2}line \d+ positive; line 82 positive; line 83 negative {2}it is great$/m);
+    expect(stdout).toMatch(/^texts that are in other sets too:\n {2}line \d+, test line 2 {2}the room is great$/m);
+    const json = JSON.parse((await run([...args, '--json'])).stdout);
+    expect(json).toMatchObject({ rows: 82, leaks: [{ set: 'test', others: [{ row: 0, line: 2 }] }] });
+  });
+});
 
 describe('orchard tune', () => {
   it('prints the trials, and writes the best model, which suggests texts', async () => {

@@ -218,7 +218,10 @@ function missingFile(path: string): DatasetError {
 }
 
 /** Reads and checks the rows to train on, and finds their type. @throws as {@link prepareDataset} */
-export async function readTypedRows(rows: RowsOrPath, settings: TrainSettings) {
+export async function readTypedRows(
+  rows: RowsOrPath,
+  settings: Pick<TrainSettings, 'columns' | 'passages' | 'signal' | 'type'>,
+) {
   const { columns, passages, signal, type: given } = settings;
   const isMultilabel = given === undefined ? undefined : given === 'multilabel-text-classification';
   const option = typeof rows === 'string' ? 'path' : 'rows';
@@ -241,13 +244,13 @@ async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise
   return { dataset: { rows: { ...dataset, warnings: [...leftOut, ...dataset.warnings] } }, type };
 }
 
-/** @throws ValidationError for dev rows of another kind than the rows to train on */
-function requireFitting({ shape }: CheckedRows, { type }: FoundType): void {
+/** @throws ValidationError for rows of another kind than the rows to train on. @param option what they were given as */
+export function requireFitting({ shape }: CheckedRows, { type }: FoundType, option = 'dev'): void {
   const fitting = shapesFor(type);
   if (fitting.includes(shape)) return;
   const wanted = fitting.map(fieldsOf).join(', or ');
   const msg = `its rows have ${fieldsOf(shape)}, but the rows to train on have ${wanted}; give both the same fields`;
-  throw invalid(['dev'], msg);
+  throw invalid([option], msg);
 }
 
 /** Checks rows as the family of a type does. @throws DatasetError with every problem, AbortedError */

@@ -67,7 +67,7 @@ async function linesOf(
   return [...lines, ...alignedLines(doubtful.slice(0, most).map(cellsOf))];
 }
 
-function cellsOf({ row, text, given, suggested, score }: DoubtfulRow): readonly string[] {
+function cellsOf({ row, text, given, suggested, probability }: DoubtfulRow): readonly string[] {
   const [labels, others] = [given, suggested].map((each) => each.join(', ') || '-');
-  return [`row ${row + 1}`, score.toFixed(2), `${labels} → ${others}`, onOneLine(text)];
+  return [`row ${row + 1}`, probability.toFixed(2), `${labels} → ${others}`, onOneLine(text)];
 }

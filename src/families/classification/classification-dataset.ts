@@ -28,10 +28,12 @@ export function classificationKind(type: ModelType): ClassificationKind {
 export interface LabelledText {
   readonly text: string;
   readonly labelIds: readonly number[];
+  /** Of the file it was read from, or its position, counted from 1. */
+  readonly line?: number;
 }
 
 /** A row of a dataset and the line it was read from. */
-export interface LocatedRow extends LabelledText, DatasetLocation {}
+export interface LocatedRow extends Omit<LabelledText, 'line'>, DatasetLocation {}
 
 export interface ClassificationDataset {
   readonly kind: ClassificationKind;
@@ -40,6 +42,8 @@ export interface ClassificationDataset {
   readonly descriptions?: Readonly<Record<string, string>>;
   readonly train: readonly LabelledText[];
   readonly dev: readonly LabelledText[];
+  /** What the rows were read from, for warnings. */
+  readonly files?: { readonly train: string; readonly dev: string };
   /** Whether they were drawn from the rows because none were given. */
   readonly isDevDrawn?: boolean;
   readonly warnings: readonly DatasetWarning[];

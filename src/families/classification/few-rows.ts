@@ -96,18 +96,73 @@ interface FewRows {
 }
 
 /** @throws AbortedError soon after the signal fires */
-export async function trainOnFewRows(
-  { kind, labels }: Pick<ClassificationDataset, 'kind' | 'labels'>,
-  data: FewRows,
+export function trainOnFewRows(dataset: LabelSet, data: FewRows, options: FewRowsOptions): Promise<FewRowsModel> {
+  return withSolver(dataset, data, options, (shape, solver) => new FewRowsTraining(shape, data, solver, options).run());
+}
+
+/**
+ * Judges rows by folds alone, without a final model. The more often, the better are the rows ordered: each time, the folds
+ * are others, and logits and margins are averaged.
+ * @throws AbortedError soon after the signal fires
+ */
+export function judgeByFolds(
+  dataset: LabelSet,
+  { train, names }: Pick<FewRows, 'train' | 'names'>,
   options: FewRowsOptions,
-): Promise<FewRowsModel> {
+  { repeats }: { readonly repeats: number },
+): Promise<JudgedRows> {
+  return withSolver(dataset, { train }, options, async (shape, solver) => {
+    const judgements: JudgedRows[] = [];
+    let choices: FewRowsChoices | undefined;
+    for (let repeat = 0; repeat < repeats; repeat += 1) {
+      const pick = (at: readonly number[]) => at.flatMap((row) => train[row] ?? []);
+      const splits = foldsOf(train, options.seed + repeat).map((fold) => ({
+        train: pick(fold.train),
+        names,
+        judged: pick(fold.judged),
+      }));
+      const given = { ...options, ...(choices && { choices }) };
+      const found = await new FewRowsTraining(shape, { train, names, splits }, solver, given).judge();
+      judgements.push(found.judged);
+      choices = found.choices;
+    }
+    return meanOf(judgements, shape.outputs);
+  });
+}
+
+/** @param judgements of the same rows, in any order; the order of the first is kept. */
+function meanOf(judgements: readonly JudgedRows[], outputs: number): JudgedRows {
+  const [first = { rows: [], encoder: new Float32Array(), expert: new Float32Array(), coverages: new Float64Array() }] =
+    judgements;
+  const places = new Map(first.rows.map((row, at) => [row, at]));
+  const [encoder, expert] = [new Float32Array(first.encoder.length), new Float32Array(first.expert.length)];
+  for (const judged of judgements) {
+    for (const [from, row] of judged.rows.entries()) {
+      const to = places.get(row) ?? 0;
+      for (let output = 0; output < outputs; output += 1) {
+        const [at, source] = [to * outputs + output, from * outputs + output];
+        encoder[at] = (encoder[at] ?? 0) + (judged.encoder[source] ?? 0) / judgements.length;
+        expert[at] = (expert[at] ?? 0) + (judged.expert[source] ?? 0) / judgements.length;
+      }
+    }
+  }
+  return { ...first, encoder, expert };
+}
+
+type LabelSet = Pick<ClassificationDataset, 'kind' | 'labels'>;
+
+async function withSolver<Result>(
+  { kind, labels }: LabelSet,
+  { train }: Pick<FewRows, 'train'>,
+  { executor }: FewRowsOptions,
+  use: (shape: LayerShape, solver: LinearSolver) => Promise<Result>,
+): Promise<Result> {
   const outputs = kind === 'binary' ? 1 : labels.length;
-  const width = data.train[0]?.state.length ?? 0;
+  const width = train[0]?.state.length ?? 0;
   const loss = linkOf(kind) === 'softmax' ? crossEntropy : sigmoidLoss;
-  const solver = await LinearSolver.create(options.executor, { width, outputs, loss });
+  const solver = await LinearSolver.create(executor, { width, outputs, loss });
   try {
-    const training = new FewRowsTraining({ kind, outputs, width, labels: labels.length }, data, solver, options);
-    return await training.run();
+    return await use({ kind, outputs, width, labels: labels.length }, solver);
   } finally {
     await solver.release();
   }
@@ -143,13 +198,27 @@ class FewRowsTraining {
   }
 
   async run(): Promise<FewRowsModel> {
-    const { splits } = this.#data;
     const { choices, encoder, splitLayers } = await this.#chooseLayer();
+    return {
+      layer: await this.#fitLayer(this.#data, choices),
+      splitLayers,
+      expert: await this.#trainExpert(this.#data),
+      judged: await this.#withExpert(encoder),
+      choices,
+    };
+  }
+
+  async judge(): Promise<Pick<FewRowsModel, 'judged' | 'choices'>> {
+    const { choices, encoder } = await this.#chooseLayer();
+    return { judged: await this.#withExpert(encoder), choices };
+  }
+
+  async #withExpert(encoder: Float32Array): Promise<JudgedRows> {
     const { outputs } = this.#shape;
     const expert = new Float32Array(this.#judged.length * outputs);
     const coverages = new Float64Array(this.#judged.length);
     let at = 0;
-    for (const split of splits) {
+    for (const split of this.#data.splits) {
       const trained = await this.#trainExpert(split);
       for (const { text } of split.judged) {
         const { margins, coverage } = trained.read(text);
@@ -158,13 +227,7 @@ class FewRowsTraining {
         at += 1;
       }
     }
-    return {
-      layer: await this.#fitLayer(this.#data, choices),
-      splitLayers,
-      expert: await this.#trainExpert(this.#data),
-      judged: { rows: this.#judged, encoder, expert, coverages },
-      choices,
-    };
+    return { rows: this.#judged, encoder, expert, coverages };
   }
 
   /** The one under which the judged rows are most likely, once its logits are calibrated. */

@@ -223,8 +223,9 @@ async function datasetOf(
   return {
     kind,
     labels,
-    train: await mapWithPauses(train, withoutLocation, signal),
-    dev: await mapWithPauses(dev, withoutLocation, signal),
+    train: await mapWithPauses(train, withoutFile, signal),
+    dev: await mapWithPauses(dev, withoutFile, signal),
+    files: { train: train[0]?.file ?? '', dev: dev[0]?.file ?? '' },
     warnings: [
       ...(await comparisonWarnings({ train, dev }, comparison, signal)),
       ...classWarnings(labels, train, 'train'),
@@ -233,8 +234,8 @@ async function datasetOf(
   };
 }
 
-function withoutLocation({ text, labelIds }: LocatedRow): LabelledText {
-  return { text, labelIds };
+function withoutFile({ text, labelIds, line }: LocatedRow): LabelledText {
+  return { text, labelIds, line };
 }
 
 function classWarnings(

@@ -39,7 +39,8 @@ import {
 } from './calibration.js';
 import { type ClassificationDataset, type LabelledText, linkOf } from './classification-dataset.js';
 import { classificationEvaluation, classificationScores, mainMetricOf } from './evaluation.js';
-import { type Example, foldsOf, type JudgedRows, trainOnFewRows } from './few-rows.js';
+import { type Example, foldsOf, type JudgedRows, judgeByFolds, trainOnFewRows } from './few-rows.js';
+import { labelNoiseOf, labelNoiseWarnings } from './label-noise.js';
 import { type AnsweredRow, fitEvidence, labelProbabilities, predictedLabels, trustIn } from './probabilities.js';
 import { activeOutputs, balancedWeights, lossTargets, sigmoidLoss } from './targets.js';
 
@@ -319,7 +320,8 @@ function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsT
   const trainAt = [...train.keys()];
   const nameAt = [...texts.keys()].slice(train.length + dev.length);
   const outputs = outputsOf(dataset);
-  const pick = (at: readonly number[], states: readonly Float32Array[]) =>
+  const { files = { train: '', dev: '' } } = dataset;
+  const pick = (at: readonly number[], states: readonly (Float32Array | undefined)[]) =>
     at.flatMap((row): Example[] => {
       const [text, state] = [texts[row], states[row]];
       return text && state ? [{ ...text, state }] : [];
@@ -332,6 +334,12 @@ function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsT
       return [{ train: trainAt, judged: [...dev.keys()].map((row) => train.length + row) }];
     },
     examples: (at) => [...at, ...nameAt],
+    async checkLabels(states, { repeats, ...options }) {
+      const data = { train: pick(trainAt, states), names: pick(nameAt, states) };
+      const judged = await judgeByFolds(dataset, data, options, { repeats });
+      const noise = await withPauses(labelNoiseOf(dataset, judged), options.signal);
+      return { noise, warnings: labelNoiseWarnings(noise, files.train) };
+    },
     head: (at) =>
       classificationHead({ ...dataset, train: at.flatMap((row) => texts[row] ?? []) }, { outputs, pooling }),
     async learn(states, judging, options) {
@@ -347,6 +355,7 @@ function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsT
         const logits = blendLogits(finished.blend.blend.weights, judged.encoder, judged.expert);
         return {
           finished,
+          warnings: labelNoiseWarnings(yield* labelNoiseOf(dataset, judged), dev.length > 0 ? files.dev : files.train),
           losses: yield* rowLosses(linkOf(dataset.kind), { outputs, targets: targetsOf(dataset, judged.rows) }, logits),
         };
       };

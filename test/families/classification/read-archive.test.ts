@@ -43,13 +43,14 @@ describe('a sound archive', () => {
       kind: 'binary',
       labels: ['no', 'yes'],
       train: [
-        { text: 'good', labelIds: [1] },
-        { text: 'bad', labelIds: [0] },
+        { text: 'good', labelIds: [1], line: 2 },
+        { text: 'bad', labelIds: [0], line: 3 },
       ],
       dev: [
-        { text: 'better', labelIds: [1] },
-        { text: 'worse', labelIds: [0] },
+        { text: 'better', labelIds: [1], line: 2 },
+        { text: 'worse', labelIds: [0], line: 3 },
       ],
+      files: { train: 'train.tsv', dev: 'dev.tsv' },
       warnings: [],
     });
   });

@@ -146,7 +146,8 @@ describe('createClassificationArchive', () => {
     const labels = ['é\t', 'x', '"q"', 'y, z'];
     const type = 'multilabel-text-classification';
     const asIds = (rows: readonly { text: string; labels: readonly string[] }[]) =>
-      rows.map((each) => ({
+      rows.map((each, at) => ({
+        line: at + 2,
         text: each.text,
         labelIds: each.labels.map((name) => labels.indexOf(name)).sort(),
       }));
@@ -230,8 +231,8 @@ describe('files as sources', () => {
     const rows = { path, textColumn: 'review', labelColumn: 'stars' };
     const { path: made } = await create({ rows, devRows: ROWS });
     expect((await readBack(made)).train).toEqual([
-      { text: 'so, "very" good', labelIds: [1] },
-      { text: 'bad', labelIds: [0] },
+      { text: 'so, "very" good', labelIds: [1], line: 2 },
+      { text: 'bad', labelIds: [0], line: 3 },
     ]);
   });
 

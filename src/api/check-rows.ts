@@ -1,0 +1,287 @@
+import { availableParallelism } from 'node:os';
+import leven from 'leven';
+import * as z from 'zod';
+import { AbortedError, unwrap, validate } from '../contract/index.js';
+import { placeOfRow, type RowsOrPath, type RowTable, readRows, rowsAt } from '../datasets/index.js';
+import { type DoubtfulLabels, families, foldText } from '../families/index.js';
+import { cpuExecutor } from '../graph/index.js';
+import { embed } from '../search/index.js';
+import { isPauseDue, pause, Random } from '../system/index.js';
+import type {
+  CheckDataOptions,
+  ConflictingRows,
+  ConfusedLabels,
+  DataCheck,
+  DuplicateRows,
+  LabelCount,
+  LeakedText,
+  RowPlace,
+} from './check-data.js';
+import { type Example, entityNames, examplesOf } from './evaluate.js';
+import type { DoubtfulRow } from './label-errors.js';
+import { checkedRows, type FoundType, readTypedRows, requireFitting } from './training/prepare-dataset.js';
+import { settingsFrom, trainSchema } from './training/train-options.js';
+
+/** How `checkData` works: compares all rows, and judges the labels of the different ones by folds. */
+
+const { rows, path, columns, type, dev, test, modelLoader, threads, seed, signal } = trainSchema.shape;
+const checkSchema = z.strictObject({
+  ...{ rows, path, columns, type, dev, test, modelLoader, threads, seed, signal },
+  model: z.string().min(1, 'the name is empty').optional(),
+  maxJudged: z.int().min(100).max(100_000).default(10_000),
+});
+
+type CheckSettings = z.infer<typeof checkSchema>;
+
+/** Labels with fewer rows are rare: folds leave next to nothing to learn them from. */
+const RARE = 5;
+
+export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
+  const startedAt = performance.now();
+  const settings = validate(checkSchema, options ?? {});
+  const { dev, test, columns, signal } = settings;
+  if (signal?.aborted) throw new AbortedError('checking data', { cause: signal.reason });
+  const { source } = settingsFrom(trainSchema.parse({ rows: settings.rows, path: settings.path }));
+  const read = { columns: source.kind === 'path' ? columns : undefined, passages: undefined };
+  const given = source.kind === 'rows' ? source.rows : source.kind === 'path' ? source.path : source.url;
+  const { table, type: found } = await readTypedRows(given, { ...read, type: settings.type, signal });
+  const others: OtherSet[] = [];
+  for (const [set, from] of Object.entries({ dev, test })) {
+    if (from !== undefined && (set === 'dev' || set === 'test')) {
+      others.push({ set, table: await readOther(from, set, found, settings) });
+    }
+  }
+  // All rows as one dataset, so that problems of any row are reported.
+  await checkedRows({ train: table }, found, signal);
+  const examples = examplesOf(table.checked);
+  const isRetrieval = families[found.family].answerView === 'passages';
+  const texts = await sameTexts(table, examples, signal);
+  const labels = labelCounts(examples);
+  const judged = await judgeLabels(table, examples, found, settings);
+  const { type, typeIs, reason } = found;
+  return {
+    ...{ type, typeIs, reason, rows: examples.length, labels },
+    rareLabels: labels.filter((each) => each.rows < RARE),
+    similarLabels: similarLabels(labels),
+    duplicates: duplicatesIn(texts),
+    conflicts: isRetrieval ? [] : conflictsIn(texts),
+    leaks: (await Promise.all(others.map((other) => leaksTo(other, texts, signal)))).flat(),
+    ...judged,
+    seconds: (performance.now() - startedAt) / 1000,
+  };
+}
+
+interface OtherSet {
+  readonly set: LeakedText['set'];
+  readonly table: RowTable;
+}
+
+async function readOther(
+  from: RowsOrPath,
+  option: OtherSet['set'],
+  found: FoundType,
+  { columns, signal }: CheckSettings,
+): Promise<RowTable> {
+  const isMultilabel = found.type === 'multilabel-text-classification';
+  const ofFile = typeof from === 'string' ? columns : undefined;
+  const table = await readRows(from, { option, columns: ofFile, isMultilabel, signal });
+  requireFitting(table.checked, found, option);
+  return table;
+}
+
+/** Rows with one text, by what they say of it. */
+interface SameText {
+  readonly text: string;
+  readonly byAnswer: ReadonlyMap<string, readonly AnsweredPlace[]>;
+}
+
+interface AnsweredPlace extends RowPlace {
+  readonly given: readonly string[];
+}
+
+type SameTexts = ReadonlyMap<string, SameText>;
+
+async function sameTexts(
+  table: RowTable,
+  examples: readonly Example[],
+  signal: AbortSignal | undefined,
+): Promise<SameTexts> {
+  const found = new Map<string, { text: string; byAnswer: Map<string, AnsweredPlace[]> }>();
+  for (const [row, example] of examples.entries()) {
+    if (isPauseDue()) await pause(signal);
+    const key = foldText(example.text);
+    const same = found.get(key) ?? { text: example.text, byAnswer: new Map<string, AnsweredPlace[]>() };
+    found.set(key, same);
+    const answer = answerOf(example);
+    const places = same.byAnswer.get(answer);
+    const place = { ...rowPlace(table, row), given: givenOf(example) };
+    if (places) places.push(place);
+    else same.byAnswer.set(answer, [place]);
+  }
+  return found;
+}
+
+function rowPlace(table: RowTable, row: number): RowPlace {
+  return { row, ...(table.places && { line: placeOfRow(table, row).line }) };
+}
+
+/** Equal for rows that say the same. */
+function answerOf({ labels, entities, passages }: Example): string {
+  const places = entities.map(({ start, end, type }) => `${start} ${end} ${type}`);
+  return JSON.stringify([[...labels].sort(), places.sort(), passages.map(foldText).sort()]);
+}
+
+function givenOf({ text, labels, entities, passages }: Example): readonly string[] {
+  return entities.length > 0 ? entityNames(text, entities) : [...labels, ...passages];
+}
+
+function placeOnly({ row, line }: RowPlace): RowPlace {
+  return { row, ...(line !== undefined && { line }) };
+}
+
+function duplicatesIn(texts: SameTexts): DuplicateRows[] {
+  return [...texts.values()].flatMap(({ text, byAnswer }) =>
+    [...byAnswer.values()].flatMap((rows) => (rows.length > 1 ? [{ text, rows: rows.map(placeOnly) }] : [])),
+  );
+}
+
+function conflictsIn(texts: SameTexts): ConflictingRows[] {
+  return [...texts.values()].flatMap(({ text, byAnswer }) =>
+    byAnswer.size > 1 ? [{ text, rows: [...byAnswer.values()].flat().sort((a, b) => a.row - b.row) }] : [],
+  );
+}
+
+async function leaksTo(
+  { set, table }: OtherSet,
+  texts: SameTexts,
+  signal: AbortSignal | undefined,
+): Promise<LeakedText[]> {
+  const shared = new Map<SameText, RowPlace[]>();
+  for (const [row, { text }] of examplesOf(table.checked).entries()) {
+    if (isPauseDue()) await pause(signal);
+    const same = texts.get(foldText(text));
+    if (same !== undefined) shared.set(same, [...(shared.get(same) ?? []), rowPlace(table, row)]);
+  }
+  return [...shared].map(([{ text, byAnswer }, others]) => {
+    const rows = [...byAnswer.values()].flat().map(placeOnly);
+    return { text, set, rows: rows.sort((a, b) => a.row - b.row), others };
+  });
+}
+
+/** The most frequent first. */
+function labelCounts(examples: readonly Example[]): LabelCount[] {
+  const counts = new Map<string, number>();
+  for (const { labels, entities } of examples) {
+    const used = new Set([...labels, ...entities.map(({ type }) => type)]);
+    for (const label of used) counts.set(label, (counts.get(label) ?? 0) + 1);
+  }
+  return [...counts].map(([label, rows]) => ({ label, rows })).sort((a, b) => b.rows - a.rows);
+}
+
+/** Of two labels that differ in one letter, one is a misspelling if it has at most this share of the other's rows. */
+const MISSPELT = 0.2;
+const SHORTEST_MISSPELT = 5;
+
+/** @param labels the most frequent first. */
+function similarLabels(labels: readonly LabelCount[]): LabelCount[][] {
+  const groups: { readonly key: string; readonly members: LabelCount[] }[] = [];
+  for (const each of labels) {
+    const key = plainLabel(each.label);
+    const group = groups.find(
+      ({ key: other, members: [first] }) =>
+        other === key || (each.rows <= MISSPELT * (first?.rows ?? 0) && isMisspelling(key, other)),
+    );
+    if (group) group.members.push(each);
+    else groups.push({ key, members: [each] });
+  }
+  return groups.flatMap(({ members }) => (members.length > 1 ? [members] : []));
+}
+
+/** Without case, accents, spacing and punctuation; the label itself if nothing else is in it. */
+function plainLabel(label: string): string {
+  const plain = label.normalize('NFKD').replaceAll(/[^\p{Letter}\p{Number}]+/gu, '');
+  return plain === '' ? label : plain.toLowerCase();
+}
+
+/** Numbers that differ, as in `class1` and `class2`, mean something. */
+function isMisspelling(one: string, other: string): boolean {
+  const digits = (label: string) => label.replaceAll(/\P{Number}+/gu, ' ');
+  const isLong = Math.min(one.length, other.length) >= SHORTEST_MISSPELT;
+  return isLong && digits(one) === digits(other) && leven(one, other) === 1;
+}
+
+type JudgedLabels = Pick<DataCheck, 'labelErrors' | 'doubtful' | 'confusions'>;
+
+/** Rows beyond which the folds are not drawn several times. */
+const REPEATED_ROWS = 6000;
+const MOST_REPEATS = 3;
+/** UTF-16 code units: far more than the encoder reads. */
+const MOST_READ = 10_000;
+
+async function judgeLabels(
+  table: RowTable,
+  examples: readonly Example[],
+  found: FoundType,
+  settings: CheckSettings,
+): Promise<JudgedLabels> {
+  const { maxJudged, seed, threads = availableParallelism(), model, modelLoader, signal } = settings;
+  const sample = differentRows(examples, maxJudged, seed);
+  const lines = sample.map((row) => placeOfRow(table, row).line);
+  const places = { lines, columns: table.places?.columns ?? {} };
+  const checked = rowsAt(table.checked, new Set(sample));
+  const { dataset } = await checkedRows({ train: { checked, origin: table.origin, places } }, found, signal);
+  const { fewRows } = (await families[found.family].training()).task(dataset);
+  if (fewRows === undefined) return { doubtful: [], confusions: [] };
+  const texts = fewRows.texts.map((text) => text.slice(0, MOST_READ));
+  const states = await unwrap(embed(texts, { model, modelLoader, signal }));
+  const { noise } = await fewRows.checkLabels(states, {
+    ...{ executor: cpuExecutor(threads), seed, signal: signal ?? new AbortController().signal },
+    ...{ lowercase: true, language: 'english', balanced: true },
+    repeats: Math.max(1, Math.min(MOST_REPEATS, Math.floor(REPEATED_ROWS / fewRows.trainRows))),
+  });
+  const rowOf = new Map(lines.map((line, at) => [line, sample[at] ?? 0]));
+  const doubtful = noise.doubtful.map((each): DoubtfulRow => {
+    const { text, line = 0, given, suggested, probability, alternative } = each;
+    const row = rowPlace(table, rowOf.get(line) ?? 0);
+    return { ...row, text, given, suggested, probability, score: alternative - probability };
+  });
+  return {
+    labelErrors: { judged: noise.judged, expected: Math.round(noise.wrong), isEvident: noise.isEvident },
+    doubtful,
+    confusions: confusionsIn(noise.doubtful),
+  };
+}
+
+/** The first row of each text and label, or a sample of them. @returns positions in their order */
+function differentRows(examples: readonly Example[], most: number, seed: number): readonly number[] {
+  const first = new Map<string, number>();
+  for (const [row, example] of examples.entries()) {
+    const key = `${foldText(example.text)}\n${answerOf(example)}`;
+    if (!first.has(key)) first.set(key, row);
+  }
+  const all = [...first.values()];
+  if (all.length <= most) return all;
+  return Random.fromSeed(seed)
+    .shuffle(all)
+    .slice(0, most)
+    .sort((a, b) => a - b);
+}
+
+/** Of pairs of labels, one given and the other suggested instead. */
+function confusionsIn(doubtful: readonly DoubtfulLabels[]): ConfusedLabels[] {
+  const counts = new Map<string, { labels: readonly [string, string]; rows: number }>();
+  for (const { given, suggested } of doubtful) {
+    const [dropped, added] = [
+      given.filter((each) => !suggested.includes(each)),
+      suggested.filter((each) => !given.includes(each)),
+    ];
+    for (const one of dropped) {
+      for (const other of added) {
+        const labels = one < other ? ([one, other] as const) : ([other, one] as const);
+        const key = JSON.stringify(labels);
+        counts.set(key, { labels, rows: (counts.get(key)?.rows ?? 0) + 1 });
+      }
+    }
+  }
+  return [...counts.values()].sort((a, b) => b.rows - a.rows);
+}

@@ -1,0 +1,126 @@
+import type { DataCheck, DoubtfulRow, RowPlace } from '../../api/index.js';
+import { modelTypes, unwrap } from '../../contract/index.js';
+import { command } from '../command.js';
+import { alignedLines, grouped, onOneLine } from '../format.js';
+import {
+  argument,
+  choice,
+  columnOptions,
+  columnsOf,
+  integer,
+  modelParameters,
+  option,
+  seedOption,
+} from '../parameters.js';
+import { interruptible } from '../terminal.js';
+
+export const checkCommand = command({
+  name: 'check',
+  summary: 'find mistakes in a file of rows: wrong labels, duplicates, contradictions, leaks',
+  details: `Trains no model. Prints the rows whose labels are probably wrong, repeated and contradictory rows, rows that are also in --dev or
+--test, labels that look alike, labels that are confused with each other, and labels with too few rows.
+
+  orchard check reviews.csv --test test.csv`,
+  parameters: {
+    data: argument('<data>', 'file of rows'),
+    dev: option('--dev <file>', 'file of dev rows, to find texts that are in both'),
+    test: option('--test <file>', 'file of test rows, to find texts that are in both'),
+    type: choice('-t, --type <type>', 'task of the model (default: inferred from the rows)', modelTypes),
+    ...columnOptions,
+    model: {
+      ...option(
+        '-m, --model <model>',
+        'encoder to judge labels by: a name, owner/name or folder (default: english-mini)',
+      ),
+      suggestions: ['english-mini', 'english-base'],
+    },
+    maxJudged: option(
+      '--max-judged <number>',
+      'most rows to judge the labels of (default: 10000)',
+      integer(100, 100_000),
+    ),
+    show: option('--show <number>', 'most lines to print of each kind (default: 10)', integer(0)),
+    seed: seedOption,
+    threads: modelParameters.threads,
+  },
+  async run({ settings, output }) {
+    const { checkData } = await import('../../api/index.js');
+    const { data, dev, test, type, model, maxJudged, show = 10, seed, threads } = settings;
+    const options = { path: data, columns: columnsOf(settings), dev, test, type, model, maxJudged, seed, threads };
+    const check = await interruptible((signal) => unwrap(checkData({ ...options, signal })));
+    await output.result(check, linesOf(check, show));
+  },
+});
+
+function linesOf(check: DataCheck, most: number): readonly string[] {
+  const { type, reason, rows, duplicates, conflicts, leaks, similarLabels, rareLabels, confusions, seconds } = check;
+  const section = (title: string, all: readonly (readonly string[])[]) => {
+    if (all.length === 0) return [];
+    const more = all.length > most ? [`  and ${grouped(all.length - most)} more`] : [];
+    return ['', `${title}:`, ...alignedLines(all.slice(0, most)).map((line) => `  ${line}`), ...more];
+  };
+  const repeated = duplicates.reduce((sum, each) => sum + each.rows.length - 1, 0);
+  return [
+    `${grouped(rows)} rows, ${type} (${reason}); checked in ${seconds.toFixed(1)} s`,
+    ...doubtfulLines(check, section),
+    ...section(
+      'labels that are confused',
+      confusions
+        .filter((each) => each.rows > 1)
+        .map(({ labels, rows }) => [`${grouped(rows)} ×`, labels.join(' and ')]),
+    ),
+    ...section(
+      `repeated rows, ${grouped(repeated)} to remove`,
+      duplicates.map(({ text, rows }) => [placesOf(rows), onOneLine(text)]),
+    ),
+    ...section(
+      'the same text with different labels',
+      conflicts.map(({ text, rows }) => [
+        rows.map((row) => `${placesOf([row])} ${row.given.join(', ') || '-'}`).join('; '),
+        onOneLine(text),
+      ]),
+    ),
+    ...section(
+      'texts that are in other sets too',
+      leaks.map(({ text, set, rows, others }) => [`${placesOf(rows)}, ${set} ${placesOf(others)}`, onOneLine(text)]),
+    ),
+    ...section(
+      'labels that look alike',
+      similarLabels.map((group) => [
+        group.map(({ label, rows }) => `${JSON.stringify(label)} (${grouped(rows)})`).join(', '),
+      ]),
+    ),
+    ...section(
+      'labels with few rows',
+      rareLabels.map(({ label, rows }) => [`${JSON.stringify(label)} (${grouped(rows)})`]),
+    ),
+  ];
+}
+
+/** How many rows are worth a look where no label is evidently wrong. */
+const FEW = 3;
+
+type Section = (title: string, all: readonly (readonly string[])[]) => readonly string[];
+
+function doubtfulLines({ labelErrors, doubtful }: DataCheck, section: Section): readonly string[] {
+  if (labelErrors === undefined) return [];
+  const { judged, expected, isEvident } = labelErrors;
+  if (!isEvident) {
+    const title = `no evidence of wrong labels in ${grouped(judged)} rows; the least probable ones`;
+    return section(title, doubtful.slice(0, FEW).map(cellsOf));
+  }
+  const title = `about ${grouped(expected)} of ${grouped(judged)} rows have a wrong label; the likeliest`;
+  return section(title, doubtful.slice(0, expected).map(cellsOf));
+}
+
+function cellsOf({ row, line, text, given, suggested, probability }: DoubtfulRow): readonly string[] {
+  const [labels, others] = [given, suggested].map((each) => each.join(', ') || '-');
+  return [placesOf([{ row, line }]), probability.toFixed(4), `${labels} → ${others}`, onOneLine(text)];
+}
+
+const MOST_PLACES = 6;
+
+function placesOf(rows: readonly RowPlace[]): string {
+  const numbers = rows.slice(0, MOST_PLACES).map(({ row, line = row + 1 }) => line);
+  return `line ${numbers.join(', ')}${rows.length > MOST_PLACES ? ', …' : ''}`;
+}
