@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import leven from 'leven';
 import * as z from 'zod';
 import { AbortedError, unwrap, validate } from '../contract/index.js';
-import { placeOfRow, type RowsOrPath, type RowTable, readRows, rowsAt } from '../datasets/index.js';
+import { invalid, placeOfRow, type RowsOrPath, type RowTable, readRows, rowsAt } from '../datasets/index.js';
 import { type DoubtfulLabels, families, foldText } from '../families/index.js';
 import { cpuExecutor } from '../graph/index.js';
 import { embed } from '../search/index.js';
@@ -20,7 +20,7 @@ import type {
 import { type Example, entityNames, examplesOf } from './evaluate.js';
 import type { DoubtfulRow } from './label-errors.js';
 import { checkedRows, type FoundType, readTypedRows, requireFitting } from './training/prepare-dataset.js';
-import { settingsFrom, trainSchema } from './training/train-options.js';
+import { trainSchema } from './training/train-options.js';
 
 /** How `checkData` works: compares all rows, and judges the labels of the different ones by folds. */
 
@@ -39,17 +39,14 @@ const RARE = 5;
 export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
   const startedAt = performance.now();
   const settings = validate(checkSchema, options ?? {});
-  const { dev, test, columns, signal } = settings;
+  const { columns, signal } = settings;
   if (signal?.aborted) throw new AbortedError('checking data', { cause: signal.reason });
-  const { source } = settingsFrom(trainSchema.parse({ rows: settings.rows, path: settings.path }));
-  const read = { columns: source.kind === 'path' ? columns : undefined, passages: undefined };
-  const given = source.kind === 'rows' ? source.rows : source.kind === 'path' ? source.path : source.url;
-  const { table, type: found } = await readTypedRows(given, { ...read, type: settings.type, signal });
+  const reading = { columns, passages: undefined, type: settings.type, signal };
+  const { table, type: found } = await readTypedRows(sourceOf(settings), reading);
   const others: OtherSet[] = [];
-  for (const [set, from] of Object.entries({ dev, test })) {
-    if (from !== undefined && (set === 'dev' || set === 'test')) {
-      others.push({ set, table: await readOther(from, set, found, settings) });
-    }
+  for (const set of ['dev', 'test'] as const) {
+    const from = settings[set];
+    if (from !== undefined) others.push({ set, table: await readOther(from, set, found, settings) });
   }
   // All rows as one dataset, so that problems of any row are reported.
   await checkedRows({ train: table }, found, signal);
@@ -69,6 +66,13 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
     ...judged,
     seconds: (performance.now() - startedAt) / 1000,
   };
+}
+
+function sourceOf({ rows, path }: CheckSettings): RowsOrPath {
+  const [source, ...others] = [rows, path].filter((each) => each !== undefined);
+  if (source !== undefined && others.length === 0) return source;
+  const what = source === undefined ? 'nothing to check' : 'two sources of examples';
+  throw invalid(['rows'], `${what}; give one of rows and path`);
 }
 
 interface OtherSet {
