@@ -85,15 +85,22 @@ export async function trainFewRows(input: FewRowsInput): Promise<FewRowsResult> 
   const windows = await withPauses(input.reader.reading(fewRows.texts), input.signal);
   const tries = fewRows.trainRows >= LIMITS[effort].fewestTuned;
   const isLong = fewRows.trainRows > MOST_TRAINED_IN_FOLDS;
-  const splits = fewRows.splits(seed, tries && !isLong ? FOLDS_OF_TRAININGS : undefined);
+  const usual = fewRows.splits(seed);
+  const splits = isLong ? usual : fewRows.splits(seed, FOLDS_OF_TRAININGS);
   const tuning = tries ? splits.slice(0, isLong ? 1 : undefined) : [];
   const run = new FewRowsRun(input, windows, tries ? tuning.length + 1 : 0);
-  const frozen = await run.frozen(splits);
-  const tuned = tries ? await run.tuned(tuning, frozen) : undefined;
-  const best = tuned && isBetter(tuned.learned.losses, frozen.learned.losses) ? tuned : frozen;
-  // What it says of labels is measured over the frozen encoder, which can't learn a wrong one by heart.
-  const { warnings } = frozen.learned;
-  return run.finish({ ...best, learned: { ...best.learned, warnings } }, (performance.now() - startedAt) / 1000);
+  const frozen = await run.frozen(usual);
+  let best: Candidate = frozen;
+  if (tries) {
+    const rival = isLong ? frozen : await run.judgedBy(frozen, splits);
+    const tuned = await run.tuned(tuning, rival);
+    // What is said of labels stays: an encoder that was trained may have learned wrong ones.
+    const { warnings } = frozen.learned;
+    if (isBetter(tuned.learned.losses, rival.learned.losses)) {
+      best = { ...tuned, learned: { ...tuned.learned, warnings } };
+    }
+  }
+  return run.finish(best, (performance.now() - startedAt) / 1000);
 }
 
 /**
@@ -109,6 +116,8 @@ function isBetter(losses: Float64Array, others: Float64Array): boolean {
 
 interface Candidate {
   readonly learned: TrainedFewRows;
+  /** What its layer reads of each text. [width] each */
+  readonly states: readonly Float32Array[];
   /** Weights of the encoder's layers that were trained, by name. Default: none. */
   readonly layers?: Weights;
   readonly quantization?: Quantization | undefined;
@@ -139,10 +148,18 @@ class FewRowsRun {
   async frozen(splits: Splits): Promise<Candidate> {
     const { states, quantization } = await this.#states(this.#compiled());
     this.#advance(STEPS_FOR_THE_REST / 4);
-    const judging = splits.map((split) => ({ ...split, states }));
-    const learned = await this.#learn(states, judging);
+    const learned = await this.#learn(
+      states,
+      splits.map((split) => ({ ...split, states })),
+    );
     this.#advance(STEPS_FOR_THE_REST / 4);
-    return { learned, quantization };
+    return { learned, states, quantization };
+  }
+
+  /** The same in other splits. */
+  async judgedBy({ learned, states, quantization }: Candidate, splits: Splits): Promise<Candidate> {
+    const judging = splits.map((split) => ({ ...split, states }));
+    return { learned: await this.#learn(states, judging, learned.choices), states, quantization };
   }
 
   /** Over a backbone whose layers were trained on the rows; that of each split, on those of the split. @param frozen where it starts */
@@ -156,7 +173,7 @@ class FewRowsRun {
     const layers = await this.#train(all, start.layer);
     // The tables are those of the backbone still, and take long to pack.
     const { states, quantization } = await this.#states(this.#compiled(layers), before?.tables);
-    return { learned: await this.#learn(states, judging, start.choices), layers, quantization };
+    return { learned: await this.#learn(states, judging, start.choices), states, layers, quantization };
   }
 
   finish({ learned, layers, quantization }: Candidate, elapsedSeconds: number): FewRowsResult {
