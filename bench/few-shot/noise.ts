@@ -1,4 +1,4 @@
-import { crossValidate, train } from 'orchard-nlp';
+import { checkData, train } from 'orchard-nlp';
 import { mean, type Options, percent } from './results.js';
 import { classificationSets, type LabelledText, mulberry32, shuffled } from './sets.js';
 
@@ -16,7 +16,7 @@ const SHARES = [0.05, 0.1];
 
 /** Positions of the rows whose labels are probably wrong, the most probable first. */
 async function labelErrors(rows: readonly LabelledText[], threads: number): Promise<number[]> {
-  const found = (await crossValidate({ rows, folds: 4, epochs: 4, threads }))._unsafeUnwrap();
+  const found = (await checkData({ rows, threads }))._unsafeUnwrap();
   return found.doubtful.map(({ row }) => row);
 }
 
