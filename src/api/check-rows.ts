@@ -41,7 +41,7 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
   const settings = validate(checkSchema, options ?? {});
   const { columns, signal } = settings;
   if (signal?.aborted) throw new AbortedError('checking data', { cause: signal.reason });
-  const reading = { columns, passages: undefined, type: settings.type, signal };
+  const reading = { columns, labels: undefined, passages: undefined, type: settings.type, signal };
   const { table, type: found } = await readTypedRows(sourceOf(settings), reading);
   const others: OtherSet[] = [];
   for (const set of ['dev', 'test'] as const) {

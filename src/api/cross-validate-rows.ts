@@ -42,7 +42,7 @@ import { callback, settingsFrom, type TrainSettings, trainSchema } from './train
 
 /** How `crossValidate` works: trains on all folds but one, evaluates on that one, and repeats this for every fold. */
 
-const { url, dev, test, output, ...trainingShape } = trainSchema.shape;
+const { url, dev, test, output, labels, ...trainingShape } = trainSchema.shape;
 const crossValidateSchema = z.strictObject({
   ...trainingShape,
   folds: z.int().min(2).max(100).default(5),
@@ -69,8 +69,9 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const { base, modelLoader, signal } = settings.training;
   if (signal?.aborted) throw new AbortedError('the cross-validation', { cause: signal.reason });
   const { source } = settings.training;
-  if (source.kind === 'url') throw invalid(['url'], 'give rows, or the path of a file of rows');
-  const { table, type } = await readTypedRows(source.kind === 'rows' ? source.rows : source.path, settings.training);
+  const given = source.kind === 'rows' ? source.rows : source.kind === 'path' ? source.path : undefined;
+  if (given === undefined) throw invalid(['rows'], 'give rows, or the path of a file of rows');
+  const { table, type } = await readTypedRows(given, settings.training);
   const rows = examplesOf(table.checked);
   const units = unitsOf(rows, await readGroups(settings, table.checked));
   requireDivisible(table, units, settings.folds);

@@ -6,7 +6,7 @@ import type { Evaluation } from './evaluate.js';
 import type { DoubtfulRow } from './label-errors.js';
 import type { TrainOptions } from './train.js';
 
-type TrainingOptions<Row extends TrainingRow> = Omit<TrainOptions<Row>, 'url' | 'dev' | 'test' | 'output'>;
+type TrainingOptions<Row extends TrainingRow> = Omit<TrainOptions<Row>, 'url' | 'dev' | 'test' | 'output' | 'labels'>;
 
 /**
  * What to train on, and how to divide it. The training options apply to each fold; within the rows that a fold trains on,

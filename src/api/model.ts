@@ -27,9 +27,9 @@ export interface TrainingSummary {
   readonly dev: number;
   /**
    * `frozen-encoder`: a linear layer and the lexical expert learned from few rows, over an encoder that stayed as it is.
-   * `fine-tuning`: the encoder learned, too.
+   * `fine-tuning`: the encoder learned, too. `label-names`: there were no rows, only what the labels are called or mean.
    */
-  readonly method: 'frozen-encoder' | 'fine-tuning';
+  readonly method: 'label-names' | 'frozen-encoder' | 'fine-tuning';
   /** Rows that the figures below are measured on: dev rows or, in folds, training rows. */
   readonly judgedRows: number;
   /** Folds of the training rows, each answered by a model trained on the others. Absent if dev rows were judged. */

@@ -7,7 +7,7 @@ import type { Effort, TrainingIsolation, Tuning } from '../training/index.js';
 import type { AnswerTo } from './answers.js';
 import type { TrainedModel } from './model.js';
 
-/** What to train on, and how. One of `rows`, `path` and `url` says on what. */
+/** What to train on, and how. One of `rows`, `path` and `url` says on what, or `labels` alone. */
 export interface TrainOptions<Row extends TrainingRow = TrainingRow> {
   /** Examples, all with the same fields. */
   readonly rows?: Rows<Row> | undefined;
@@ -17,6 +17,11 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> {
   readonly url?: string | undefined;
   /** What a file's columns are called. Default: as the fields of rows. */
   readonly columns?: Columns | undefined;
+  /**
+   * Classifiers: the labels, in the order of their ids, or what each of them means in words, which is evidence too. Without
+   * rows, a first classifier is made of it alone, for the time until there are some. Default: those that the rows have.
+   */
+  readonly labels?: readonly string[] | Readonly<Record<string, string>> | undefined;
   /** Question answering: passages to search besides those of the rows. Default: none. */
   readonly passages?: Iterable<string> | undefined;
   /** Default: the type that fits the data, which `training.reason` of the model explains. */

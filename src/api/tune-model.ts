@@ -44,6 +44,7 @@ export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
   const bases = await placedBases(settings);
   const work = new TemporaryDirectory();
   try {
+    if (training.source.kind === 'labels') throw invalid(['rows'], 'trials are compared on rows; give some');
     const dataset = await prepareDataset(training, await work.path(), { isReadOften: true });
     requireUseful(settings.space, dataset);
     const { trained, run, tuning } = await new Search({ settings, dataset, bases, startedAt }).run();

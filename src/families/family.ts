@@ -41,6 +41,8 @@ export interface FamilyRows<Made extends Dataset = Dataset> {
    * @throws DatasetError with every problem; AbortedError soon after the signal fires
    */
   check(sets: RowSets, type: ModelType, signal?: AbortSignal): Promise<CheckedRowSets<Made>>;
+  /** A dataset without rows: what its classes are called, or mean, is all to learn from. Absent: there is no such. @throws DatasetError */
+  fromNames?(names: readonly string[], descriptions: Readonly<Record<string, string>>, type: ModelType): Made;
   /** The files of an archive, by their paths in its folder: text, or an object that becomes JSON. */
   write(dataset: Made, name: string): Readonly<Record<string, string | object>>;
 }

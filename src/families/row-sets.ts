@@ -18,6 +18,8 @@ export interface RowSets {
   readonly seed?: number | undefined;
   /** Labels, or types of entities, in the order of their ids. Default: those that occur, sorted. */
   readonly classes?: readonly string[] | undefined;
+  /** Classification: what labels mean, in words. Default: what their names say. */
+  readonly descriptions?: Readonly<Record<string, string>> | undefined;
   /** Question answering: passages to search besides those of the rows. Default: none. */
   readonly passages?: Iterable<string> | undefined;
 }

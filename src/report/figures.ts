@@ -67,6 +67,11 @@ interface JudgedRows {
 /** The rows that a training's figures are measured on. */
 export function judgedRows({ training, evaluation }: Pick<ReportInput, 'training' | 'evaluation'>): JudgedRows {
   const { dataset } = training;
+  if (dataset?.train_rows === 0)
+    return {
+      name: 'none',
+      note: 'It was made of what its labels are called or mean, without rows, so that nothing was measured.',
+    };
   if (dataset?.folds === undefined) {
     const chosen = wasFineTuned(training) ? 'the best epoch, ' : '';
     const note = `Measured on the dev rows, which also chose ${chosen}the weights of the two experts and the thresholds: expect slightly lower figures on new texts.`;

@@ -181,7 +181,7 @@ class FewRowsRun {
     const { finished, layer, losses, judged, warnings, choices } = learned;
     const frozen = this.#frozenWeights(layers);
     const model = wholeModel(task.head, encoder, new Map([...(layers ?? []), ...layer]), backbone.weights, { frozen });
-    const loss = losses.reduce((sum, each) => sum + each, 0) / losses.length;
+    const loss = losses.reduce((sum, each) => sum + each, 0) / Math.max(1, losses.length);
     const figures = { elapsedSeconds, loss, scores: finished.blend.blend };
     const stats = withEpoch(emptyStats(fewRows.trainRows, task.mainMetric), figures);
     return {

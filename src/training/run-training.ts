@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ExecutionProvider, type TrainingStats, toOrchardError } from '../contract/index.js';
+import { type ExecutionProvider, TrainingError, type TrainingStats, toOrchardError } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import { type Encoder, newEncoder } from '../encoder/index.js';
 import { calibrate, Evaluator } from '../engine/index.js';
@@ -65,6 +65,9 @@ import { ProgressReporter } from './progress-reporter.js';
 import { type LoopInput, runTrainingLoop, type TrainedModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
 
+const NO_ROWS =
+  'a classifier from labels alone is a linear layer over a backbone, on the CPU; give rows, or leave out what asks for more';
+
 /** A crash loses at most this much of a training, and the epoch in progress. */
 const CHECKPOINT_INTERVAL_MS = 30_000;
 /** An epoch may take an hour; a process that dies then should not lose all of it. */
@@ -92,6 +95,8 @@ export async function runTraining(
   const backbone = spec.backbone && startsPretrained ? await readBackbone(spec.backbone) : undefined;
   const frozen = frozenBackbone(spec.id, spec.tuning, plain.head, backbone);
   const fewRows = fewRowsTaskOf(plain, spec, backbone);
+  if (fewRows === undefined && plain.fewRows?.trainRows === 0)
+    throw new TrainingError(`training job ${spec.id}: ${NO_ROWS}`);
   const resolved = resolveHyperparameters(
     spec.model_config,
     spec.training_config,

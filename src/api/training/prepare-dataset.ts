@@ -33,7 +33,7 @@ import {
 } from '../../datasets/index.js';
 import { type CheckedRowSets, families, type RowSets } from '../../families/index.js';
 import type { DatasetSource } from '../../training/index.js';
-import type { TrainSettings } from './train-options.js';
+import { type LabelNames, labelNames, type TrainSettings } from './train-options.js';
 
 /** Which type of model some rows or an archive (docs/archives.md) are for, and what a training reads of them. */
 
@@ -191,6 +191,7 @@ export async function prepareDataset(
 ): Promise<PreparedDataset> {
   const { source, type: given, signal } = settings;
   if (source.kind === 'rows') return datasetOfRows(source.rows, settings);
+  if (source.kind === 'labels') return datasetOfLabels(source.labels, settings);
   const directory = join(work, 'archive');
   if (source.kind === 'url') {
     const { url } = source;
@@ -220,17 +221,39 @@ function missingFile(path: string): DatasetError {
 /** Reads and checks the rows to train on, and finds their type. @throws as {@link prepareDataset} */
 export async function readTypedRows(
   rows: RowsOrPath,
-  settings: Pick<TrainSettings, 'columns' | 'passages' | 'signal' | 'type'>,
+  settings: Pick<TrainSettings, 'columns' | 'labels' | 'passages' | 'signal' | 'type'>,
 ) {
-  const { columns, passages, signal, type: given } = settings;
+  const { columns, passages, signal, labels, type: given } = settings;
   const isMultilabel = given === undefined ? undefined : given === 'multilabel-text-classification';
   const option = typeof rows === 'string' ? 'path' : 'rows';
   const table = await readRows(rows, { option, columns, isMultilabel, signal });
-  const type = typeOfRows(table, given);
+  const known = labels !== undefined && table.checked.shape === 'label' ? labelNames(labels).names : undefined;
+  const type = known ? typeOfRows(table, typeOfNames(known, given).type) : typeOfRows(table, given);
+  if (labels !== undefined && type.family !== 'Papaya') {
+    throw invalid(['labels'], `labels are for classifiers, not for ${type.type}`);
+  }
   if (passages !== undefined && type.type !== 'question-answering') {
     throw invalid(['passages'], `passages are for question-answering, not for ${type.type}`);
   }
   return { table, type };
+}
+
+/** @throws ValidationError, DatasetError */
+async function datasetOfLabels({ names, descriptions }: LabelNames, settings: TrainSettings): Promise<PreparedDataset> {
+  refuseRowOptions({ ...settings, labels: undefined }, 'there are no rows');
+  const type = typeOfNames(names, settings.type);
+  const { fromNames } = await families[type.family].rows();
+  if (fromNames === undefined) throw invalid(['labels'], `labels are for classifiers, not for ${type.type}`);
+  return { dataset: { rows: fromNames(names, descriptions, type.type) }, type };
+}
+
+/** @throws ValidationError for labels that repeat. */
+function typeOfNames(names: readonly string[], given: ModelType | undefined): FoundType {
+  const repeated = names.find((name, at) => names.indexOf(name) < at);
+  if (repeated !== undefined) throw invalid(['labels'], `the label ${quoted(repeated)} is there twice; name each once`);
+  if (given !== undefined) return found(given, 'given', 'as asked for');
+  const type = names.length === 2 ? 'binary-text-classification' : 'multiclass-text-classification';
+  return found(type, 'inferred', `${counted(names.length, 'label')} given`);
 }
 
 async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise<PreparedDataset> {
@@ -240,7 +263,10 @@ async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise
   const reading = { option: 'dev', isMultilabel: type.type === 'multilabel-text-classification', signal };
   const dev = given === undefined ? undefined : await readRows(given, { ...reading, columns: columnsOf(given) });
   if (dev) requireFitting(dev.checked, type);
-  const { dataset, leftOut } = await checkedRows({ train, dev, devFraction, seed, passages }, type, signal);
+  const { labels } = settings;
+  const { names: classes, descriptions } = labels ? labelNames(labels) : {};
+  const sets = { train, dev, devFraction, seed, passages, classes, descriptions };
+  const { dataset, leftOut } = await checkedRows(sets, type, signal);
   return { dataset: { rows: { ...dataset, warnings: [...leftOut, ...dataset.warnings] } }, type };
 }
 
@@ -275,10 +301,13 @@ async function archiveIn(
 }
 
 /** @throws ValidationError for an option that only rows have a use for. */
-function refuseRowOptions({ dev, devFraction, columns, passages }: TrainSettings): void {
-  for (const [name, value] of Object.entries({ dev, devFraction, columns, passages })) {
+function refuseRowOptions(
+  { dev, devFraction, columns, labels, passages }: TrainSettings,
+  reason = 'an archive brings its own',
+): void {
+  for (const [name, value] of Object.entries({ dev, devFraction, columns, labels, passages })) {
     if (value === undefined) continue;
-    throw invalid([name], `an archive brings its own; leave ${name} out, or give rows or a file of rows`);
+    throw invalid([name], `${reason}; leave ${name} out, or give rows or a file of rows`);
   }
 }
 
@@ -287,7 +316,7 @@ const MAX_NAME = 24;
 /** A model's name: as asked for, else by its file: `Reviews 2026.csv` becomes `reviews-2026`. */
 export function nameOf({ name: given, source }: TrainSettings): string {
   if (given !== undefined) return given;
-  if (source.kind === 'rows') return 'model';
+  if (source.kind === 'rows' || source.kind === 'labels') return 'model';
   const path = source.kind === 'path' ? source.path : urlPath(source.url);
   const stem = isRowFile(path) || extname(path) === '.zip' ? basename(path, extname(path)) : basename(path);
   const name = stem

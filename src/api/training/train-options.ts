@@ -9,12 +9,17 @@ const path = z.string().min(1, 'the path is empty').optional();
 const rows = z.custom<Rows>((value) => typeof value === 'object' && value !== null, {
   error: 'give an array or an iterable of rows',
 });
+const label = z.string().refine((name) => name.trim() !== '', 'a label is empty');
+const labels = z.union([z.array(label), z.record(label, z.string())], {
+  error: 'give an array of names, or an object with what each label means',
+});
 const rowsOrPath = z.union([z.string().min(1, 'the path is empty'), rows]);
 export const trainSchema = z.strictObject({
   rows: rows.optional(),
   path,
   url: z.string().min(1, 'the URL is empty').optional(),
   columns: columnsSchema.optional(),
+  labels: labels.optional(),
   passages: z.custom<Iterable<string>>(isIterable, { error: 'give an array of texts' }).optional(),
   type: modelTypeSchema.optional(),
   name: z
@@ -55,7 +60,20 @@ export type TrainSettings = z.infer<typeof trainSchema> & {
 type TrainSource =
   | { readonly kind: 'rows'; readonly rows: Rows }
   | { readonly kind: 'path'; readonly path: string }
-  | { readonly kind: 'url'; readonly url: string };
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'labels'; readonly labels: LabelNames };
+
+/** The labels of a classifier, and what they mean where that was said. */
+export interface LabelNames {
+  readonly names: readonly string[];
+  readonly descriptions: Readonly<Record<string, string>>;
+}
+
+export function labelNames(labels: NonNullable<z.infer<typeof trainSchema>['labels']>): LabelNames {
+  if (Array.isArray(labels)) return { names: labels, descriptions: {} };
+  const told = Object.entries(labels).filter(([, description]) => description.trim() !== '');
+  return { names: Object.keys(labels), descriptions: Object.fromEntries(told) };
+}
 
 /** @throws ValidationError */
 export function trainSettings(options: unknown): TrainSettings {
@@ -75,11 +93,12 @@ function isIterable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Symbol.iterator in value;
 }
 
-function sourceOf({ rows, path, url }: z.infer<typeof trainSchema>): TrainSource {
+function sourceOf({ rows, path, url, labels }: z.infer<typeof trainSchema>): TrainSource {
   const given = [rows, path, url].filter((each) => each !== undefined).length;
   if (given === 1 && rows !== undefined) return { kind: 'rows', rows };
   if (given === 1 && path !== undefined) return { kind: 'path', path };
   if (given === 1 && url !== undefined) return { kind: 'url', url };
+  if (given === 0 && labels !== undefined) return { kind: 'labels', labels: labelNames(labels) };
   const what = given === 0 ? 'nothing to train on' : 'several sources of examples';
-  throw invalid(['rows'], `${what}; give one of rows, path and url`);
+  throw invalid(['rows'], `${what}; give one of rows, path and url, or labels alone`);
 }

@@ -55,3 +55,12 @@ export type Link = 'softmax' | 'sigmoid';
 export function linkOf(kind: ClassificationKind): Link {
   return kind === 'multiclass' ? 'softmax' : 'sigmoid';
 }
+
+/** A label's name as words: `card_arrival` is "card arrival". Undefined if it has none. */
+export function nameAsWords(label: string): string | undefined {
+  const words = label
+    .replaceAll(/(\p{Lower})(\p{Upper})/gu, '$1 $2')
+    .replaceAll(/[\s_./:-]+/gu, ' ')
+    .trim();
+  return /\p{Letter}{2}/u.test(words) ? words : undefined;
+}

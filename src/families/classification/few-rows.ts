@@ -317,6 +317,21 @@ class FewRowsTraining {
   }
 }
 
+/** Logits are cosines with what the labels are called or described as, times `factor`. @param outputs 1 for two labels */
+export function layerOfNames(names: readonly Example[], outputs: number, factor: number): LinearFit {
+  const length = names.reduce((sum, { state }) => sum + lengthOf(state), 0) / Math.max(1, names.length) || 1;
+  const width = names[0]?.state.length ?? 0;
+  const weight = new Float32Array(outputs * width);
+  for (const { state, labelIds } of names) {
+    const [label = 0] = labelIds;
+    const [output, sign] = outputs === 1 ? [0, label === 1 ? 1 : -1] : [label, 1];
+    for (const [at, each] of unit(state).entries()) {
+      weight[output * width + at] = (weight[output * width + at] ?? 0) + (sign * factor * each) / length;
+    }
+  }
+  return { weight, bias: new Float32Array(outputs) };
+}
+
 function scaledLayer({ weight, bias }: LinearFit, factor: number): LinearFit {
   return { weight: weight.map((each) => factor * each), bias };
 }

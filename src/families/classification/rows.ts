@@ -38,6 +38,7 @@ import {
   classificationKind,
   type LabelledText,
   type LocatedRow,
+  nameAsWords,
 } from './classification-dataset.js';
 
 const TEXT_COLUMN = 'sentence';
@@ -280,7 +281,21 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
       },
     });
     const dataset = await datasetOf(kind, labels, splits, signal);
-    return { dataset: { ...dataset, ...(isDevDrawn && { isDevDrawn }) }, leftOut };
+    const { descriptions } = sets;
+    const given = { ...(isDevDrawn && { isDevDrawn }), ...(descriptions && { descriptions }) };
+    return { dataset: { ...dataset, ...given }, leftOut };
+  },
+  fromNames(labels, descriptions, type) {
+    const kind = classificationKind(type);
+    const problems = new ProblemList();
+    checkLabelCount(kind, labels, 'labels', problems);
+    for (const label of labels) {
+      if (descriptions[label] !== undefined || nameAsWords(label) !== undefined) continue;
+      const found = `found the label ${quoted(label)}, whose name says nothing`;
+      problems.add({ file: 'labels', found, expected: 'names in words, or an object that says what each label means' });
+    }
+    if (problems.total > 0) throw problems.toError();
+    return { kind, labels, descriptions, train: [], dev: [], warnings: [] };
   },
   write: archiveFiles,
 };

@@ -18,11 +18,13 @@ import { crossEntropy } from '../cross-entropy.js';
 import type {
   ExpertOptions,
   FamilyTraining,
+  FewRowsOptions,
   FewRowsTask,
   FinishedTask,
   Scores,
   TaskDescription,
   TrainedExpert,
+  TrainedFewRows,
   TrainingTask,
   TransformersClass,
 } from '../family.js';
@@ -37,9 +39,9 @@ import {
   rowLosses,
   UNCALIBRATED,
 } from './calibration.js';
-import { type ClassificationDataset, type LabelledText, linkOf } from './classification-dataset.js';
+import { type ClassificationDataset, type LabelledText, linkOf, nameAsWords } from './classification-dataset.js';
 import { classificationEvaluation, classificationScores, mainMetricOf } from './evaluation.js';
-import { type Example, foldsOf, type JudgedRows, judgeByFolds, trainOnFewRows } from './few-rows.js';
+import { type Example, foldsOf, type JudgedRows, judgeByFolds, layerOfNames, trainOnFewRows } from './few-rows.js';
 import { labelNoiseOf, labelNoiseWarnings } from './label-noise.js';
 import { type AnsweredRow, fitEvidence, labelProbabilities, predictedLabels, trustIn } from './probabilities.js';
 import { activeOutputs, balancedWeights, lossTargets, sigmoidLoss } from './targets.js';
@@ -299,13 +301,11 @@ function targetsOf(dataset: Pick<ClassificationDataset, 'kind' | 'labels'>, rows
   return targets;
 }
 
-/** A label's name as words: `card_arrival` is "card arrival". Undefined if it has none. */
-function nameAsWords(label: string): string | undefined {
-  const words = label
-    .replaceAll(/(\p{Lower})(\p{Upper})/gu, '$1 $2')
-    .replaceAll(/[\s_./:-]+/gu, ' ')
-    .trim();
-  return /\p{Letter}{2}/u.test(words) ? words : undefined;
+function weightsOf({ weight, bias }: LinearFit): Weights {
+  return new Map([
+    [`${CLASSIFIER}.weight`, weight],
+    [`${CLASSIFIER}.bias`, bias],
+  ]);
 }
 
 function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsTask {
@@ -343,6 +343,7 @@ function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsT
     head: (at) =>
       classificationHead({ ...dataset, train: at.flatMap((row) => texts[row] ?? []) }, { outputs, pooling }),
     async learn(states, judging, options) {
+      if (train.length === 0) return learnedFromNames(dataset, pick(nameAt, states), options);
       const splits = judging.map((split) => ({
         train: pick(split.train, split.states),
         names: pick(nameAt, split.states),
@@ -359,11 +360,6 @@ function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsT
           losses: yield* rowLosses(linkOf(dataset.kind), { outputs, targets: targetsOf(dataset, judged.rows) }, logits),
         };
       };
-      const weightsOf = ({ weight, bias }: LinearFit): Weights =>
-        new Map([
-          [`${CLASSIFIER}.weight`, weight],
-          [`${CLASSIFIER}.bias`, bias],
-        ]);
       return {
         ...(await withPauses(work(), options.signal)),
         layer: weightsOf(layer),
@@ -372,6 +368,42 @@ function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsT
         choices,
       };
     },
+  };
+}
+
+/**
+ * How cosines with label names become scores, and what share of the way from chance to certainty 95 % of the right answers
+ * reach: fitted to four datasets of reviews, financial tweets, offensive tweets and comments with ten emotions, 4,683 rows
+ * in all (docs/training.md, "Few rows").
+ */
+const NAMES = { temperature: 8.6, right: 0.063, rows: 4683 } as const;
+
+/** Nothing is measured, as there are no rows. */
+async function learnedFromNames(
+  dataset: ClassificationDataset,
+  names: readonly Example[],
+  { lowercase, seed, signal }: FewRowsOptions,
+): Promise<TrainedFewRows> {
+  const outputs = outputsOf(dataset);
+  const layer = layerOfNames(names, outputs, NAMES.temperature);
+  const active = names.map(({ labelIds }) => activeOutputs(dataset.kind, labelIds));
+  const texts = names.map(({ text }) => text);
+  const expert = await trainLinearExpert(texts, active, { outputs, lowercase, seed, signal });
+  const part = { value: 0, weights: { encoder: 1, expert: 0, bias: [] } };
+  const chance = dataset.kind === 'multilabel' ? 0.5 : 1 / dataset.labels.length;
+  const evidence = { rows: NAMES.rows, coverage: 0, none_below: chance + NAMES.right * (1 - chance) };
+  return {
+    finished: {
+      blend: { encoder: part, expert: part, blend: part },
+      evidence,
+      files: new Map([[EXPERT_FILE, expert.encode()]]),
+    },
+    layer: weightsOf(layer),
+    splitLayers: [],
+    losses: new Float64Array(),
+    warnings: [],
+    judged: { rows: 0 },
+    choices: { inverseRegularization: 0, labelNames: 1 },
   };
 }
 
