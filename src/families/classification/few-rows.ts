@@ -105,7 +105,7 @@ export function trainOnFewRows(dataset: LabelSet, data: FewRows, options: FewRow
 
 /**
  * Judges rows by folds alone, without a final model. The more often, the better are the rows ordered: each time, the folds
- * are others, and logits and margins are averaged.
+ * are others, and logits and margins are averaged. To judge once is meant to be quick: the layer's penalty isn't chosen.
  * @throws AbortedError soon after the signal fires
  */
 export function judgeByFolds(
@@ -116,7 +116,8 @@ export function judgeByFolds(
 ): Promise<JudgedRows> {
   return withSolver(dataset, { rows }, options, async (shape, solver) => {
     const judgements: JudgedRows[] = [];
-    let choice: LayerChoice | undefined;
+    const strength = dataset.labels.length < MANY_LABELS ? 1 : 3;
+    let choice = repeats === 1 ? { strength, names: names.length > 0 } : undefined;
     for (let repeat = 0; repeat < repeats; repeat += 1) {
       const data = { rows, names, splits: foldsOf(rows, options.seed + repeat) };
       const training = new FewRowsTraining(shape, data, solver, options);
