@@ -15,9 +15,10 @@ export const isNoisySet = (name: string): name is NoisySet => NOISY_NAMES.includ
 const SHARES = [0.05, 0.1];
 
 /** Positions of the rows whose labels are probably wrong, the most probable first. */
-async function labelErrors(rows: readonly LabelledText[], threads: number): Promise<number[]> {
+async function labelErrors(rows: readonly LabelledText[], threads: number) {
   const found = (await checkData({ rows, threads }))._unsafeUnwrap();
-  return found.doubtful.map(({ row }) => row);
+  const doubtful = found.doubtful.map(({ row }) => row);
+  return { doubtful, expected: Math.round(found.labelErrors?.expected ?? 0) };
 }
 
 /** A line for each share of flipped labels. */
@@ -35,9 +36,10 @@ export async function measureNoise(name: NoisySet, options: Options, mostRows: n
   for (const share of SHARES) {
     const { rows, flipped } = withFlips(clean, frequent, Math.round(share * clean.length));
     const startedAt = performance.now();
-    const listed = await labelErrors(rows, options.threads);
+    const { doubtful, expected } = await labelErrors(rows, options.threads);
     const seconds = (performance.now() - startedAt) / 1000;
-    const first = listed.slice(0, flipped.size);
+    const first = doubtful.slice(0, flipped.size);
+    const listed = doubtful.slice(0, expected);
     const right = (positions: readonly number[]) => positions.filter((at) => flipped.has(at)).length;
     const noisy = await accuracyAfter(rows, test, options.threads);
     const rest = rows.filter((_, at) => !first.includes(at));
@@ -47,7 +49,7 @@ export async function measureNoise(name: NoisySet, options: Options, mostRows: n
       flipped: flipped.size,
       'right of the first n': right(first),
       listed: listed.length,
-      precision: percent(right(listed) / listed.length),
+      precision: percent(right(listed) / Math.max(1, listed.length)),
       recall: percent(right(listed) / flipped.size),
       'seconds to list': seconds.toFixed(1),
       'train() warns': noisy.warnings.join('; '),

@@ -1,10 +1,11 @@
 import type { Result, ResultAsync } from 'neverthrow';
 import type { AnswerView, FamilyName, ModelType, OrchardError, Topk } from '../contract/index.js';
-import type { DatasetWarning, RowsOrPath } from '../datasets/index.js';
+import type { DatasetWarning, Rows, RowsOrPath } from '../datasets/index.js';
 import type { CallOptions, ExplainOptions, Queries, StreamOptions } from '../inference/index.js';
 import type { RecordedPart } from '../models/index.js';
 import type { Answer, AnswerExplanation } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
+import type { TrainOptions } from './train.js';
 import type { TuningSummary } from './tune.js';
 
 /** What encoder and lexical expert reach on dev, each alone and both together. */
@@ -107,10 +108,20 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
 export interface TrainedModel<Given extends Answer = Answer> extends Model<Given> {
   /** How it was trained, and how well it does. */
   readonly training: TrainingSummary;
+  /**
+   * A new model that is trained on this one's rows and on further ones, with the same options: the same as `train` makes of
+   * all rows. It takes a second where a few rows train a frozen encoder. This model stays open. The rows are kept in this
+   * object, never in the model's folder, so a model that was loaded has no `learn`. Fails as `train` does, and with a
+   * ValidationError if the model was trained on an archive.
+   */
+  learn(rows: Rows, options?: LearnOptions): ResultAsync<TrainedModel<Given>, OrchardError>;
 }
 
+/** What may differ from the training before. */
+export type LearnOptions = Pick<TrainOptions, 'output' | 'onProgress' | 'signal' | 'effort' | 'test'>;
+
 /** The result of `tune`: the best model that it found. */
-export interface TunedModel<Given extends Answer = Answer> extends TrainedModel<Given> {
+export interface TunedModel<Given extends Answer = Answer> extends Omit<TrainedModel<Given>, 'learn'> {
   /** All trials, and the one that made this model. */
   readonly tuning: TuningSummary;
 }

@@ -18,8 +18,8 @@ interface LabelCheck extends Pick<LoopInput, 'encoder' | 'executor' | 'hyperpara
 }
 
 /**
- * Warns about labels that are probably wrong, before an encoder is trained: by folds over what the backbone makes of the
- * rows, which takes about a second. Nothing without a backbone, or if labels aren't what the task learns.
+ * Warns about labels that are probably wrong, before an encoder is trained: by one division into folds, over the backbone's
+ * states as they are. Nothing without a backbone, or if labels aren't what the task learns.
  * @throws AbortedError soon after the signal fires
  */
 export async function labelWarnings(input: LabelCheck): Promise<readonly DatasetWarning[]> {

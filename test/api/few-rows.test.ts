@@ -93,3 +93,56 @@ describe('train on sixteen rows', () => {
     expect(wrong.isErr() && wrong.error.message).toContain('effort');
   });
 });
+
+describe('labels', () => {
+  const labels = { positive: 'good, great, I love it', negative: 'bad, awful, I hate it' };
+
+  it('make a first classifier without rows, of which nothing is claimed', async () => {
+    const result = await train({ labels, threads: 1 });
+    if (result.isErr()) throw result.error;
+    const { training } = result.value;
+    try {
+      expect(training).toMatchObject({ method: 'label-names', train: 0, dev: 0, judgedRows: 0 });
+      expect(training.accuracy).toBeUndefined();
+      expect(result.value.labels).toEqual(['positive', 'negative']);
+      const answer = await result.value.predict('this is awful');
+      expect(answer.isOk() && answer.value).toMatchObject({ label: 'negative' });
+      const text = await result.value.card();
+      expect(text.isOk() && text.value).toContain('nothing was measured');
+    } finally {
+      await result.value.close();
+    }
+  });
+
+  it('are those of the model, in their order, even if no row has one of them', async () => {
+    const { labels: known } = await trained({ labels: ['positive', 'neutral', 'negative'] });
+    expect(known).toEqual(['positive', 'neutral', 'negative']);
+  });
+
+  it.each([
+    [{ labels: ['positive'], rows }, /label "negative"; expected one of "positive"/],
+    [{ labels: ['a', 'b'] }, /label "a", whose name says nothing/],
+    [{ labels: ['good one', 'good one'] }, /"good one" is there twice/],
+    [{ labels, epochs: 2 }, /from labels alone/],
+    [{ labels, dev: rows }, /there are no rows; leave dev out/],
+    [{ labels: [] }, /found 0 labels/],
+  ])('are refused with what is wrong: %j', async (options, message) => {
+    const result = await train(options);
+    expect(result.isErr() && result.error.message).toMatch(message);
+  });
+});
+
+describe('learn', () => {
+  it('makes the model that train makes of all rows', async () => {
+    const [first, more] = [rows.filter((_, row) => row % 2 === 0), rows.filter((_, row) => row % 2 === 1)];
+    const all = await trained({ rows: [...first, ...more], seed: 4 });
+    const part = await train({ rows: first, seed: 4, threads: 1 });
+    if (part.isErr()) throw part.error;
+    const learned = await part.value.learn(more);
+    if (learned.isErr()) throw learned.error;
+    const weightsOf = ({ directory }: { directory: string }) => readFile(join(directory, 'model.safetensors'));
+    expect(learned.value.training.train).toBe(16);
+    expect(Buffer.compare(await weightsOf(all), await weightsOf(learned.value))).toBe(0);
+    await Promise.all([part.value.close(), learned.value.close()]);
+  });
+});

@@ -28,6 +28,7 @@ import {
   readRows,
   rowShapes,
   splitFilesSchema,
+  type TrainingRow,
   unzip,
   ZIP,
 } from '../../datasets/index.js';
@@ -178,6 +179,8 @@ async function labelCells(archive: ArchiveFolder, config: Config, problems: Prob
 export interface PreparedDataset {
   readonly dataset: DatasetSource;
   readonly type: FoundType;
+  /** The rows as they were given, of rows and files. */
+  readonly rows?: readonly TrainingRow[];
 }
 
 /**
@@ -244,7 +247,7 @@ async function datasetOfLabels({ names, descriptions }: LabelNames, settings: Tr
   const type = typeOfNames(names, settings.type);
   const { fromNames } = await families[type.family].rows();
   if (fromNames === undefined) throw invalid(['labels'], `labels are for classifiers, not for ${type.type}`);
-  return { dataset: { rows: fromNames(names, descriptions, type.type) }, type };
+  return { dataset: { rows: fromNames(names, descriptions, type.type) }, type, rows: [] };
 }
 
 /** @throws ValidationError for labels that repeat. */
@@ -267,7 +270,8 @@ async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise
   const { names: classes, descriptions } = labels ? labelNames(labels) : {};
   const sets = { train, dev, devFraction, seed, passages, classes, descriptions };
   const { dataset, leftOut } = await checkedRows(sets, type, signal);
-  return { dataset: { rows: { ...dataset, warnings: [...leftOut, ...dataset.warnings] } }, type };
+  const made = { ...dataset, warnings: [...leftOut, ...dataset.warnings] };
+  return { dataset: { rows: made }, type, rows: train.checked.rows };
 }
 
 /** @throws ValidationError for rows of another kind than the rows to train on. @param option what they were given as */

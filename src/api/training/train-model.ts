@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { ResultAsync } from 'neverthrow';
 import {
   AbortedError,
   isOrchardError,
@@ -8,7 +9,7 @@ import {
   type TrainingConfig,
   toOrchardError,
 } from '../../contract/index.js';
-import type { DatasetWarning } from '../../datasets/index.js';
+import { type DatasetWarning, invalid, type Rows, type TrainingRow } from '../../datasets/index.js';
 import { accuracyInterval } from '../../families/index.js';
 import { defaultMemoryLimit } from '../../jobs/index.js';
 import {
@@ -32,7 +33,7 @@ import {
   type TrainingRunEvent,
   type TrainingSpec,
 } from '../../training/index.js';
-import type { TrainedModel, TrainingSummary } from '../model.js';
+import type { LearnOptions, TrainedModel, TrainingSummary } from '../model.js';
 import { MODEL_FOLDER, OpenModel } from '../open-model.js';
 import type { TrainOptions } from '../train.js';
 import { type FoundType, nameOf, prepareDataset } from './prepare-dataset.js';
@@ -50,14 +51,32 @@ export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
   const host = createTrainingHost(isolation, { first: { memoryLimit } });
   const work = new TemporaryDirectory();
   try {
-    const { dataset, type } = await prepareDataset(settings, await work.path());
+    const { dataset, type, rows } = await prepareDataset(settings, await work.path());
     const model = { name: nameOf(settings), type: type.type, family: type.family };
     const trained = await trainInFolder({ dataset, model, base: placedBase }, settings, host);
-    return await openTrained(trained, type, (performance.now() - startedAt) / 1000, settings);
+    const opened = await openTrained(trained, type, (performance.now() - startedAt) / 1000, settings);
+    return Object.assign(opened, { learn: learning(options, type, rows) });
   } finally {
     await host.close();
     await work.remove();
   }
+}
+
+/** Trains on the rows of a training and further ones. @param rows undefined of an archive. */
+function learning(options: TrainOptions, { type }: FoundType, rows: readonly TrainingRow[] | undefined) {
+  const learn = async (more: Rows, changes: LearnOptions = {}): Promise<TrainedModel> => {
+    if (rows === undefined) {
+      throw invalid(['rows'], 'the model was trained on an archive; add the rows to it, and train again');
+    }
+    async function* all() {
+      yield* rows ?? [];
+      yield* more;
+    }
+    const { path, url, columns, output, onProgress, signal, ...kept } = options;
+    return trainModel({ ...kept, type, ...changes, rows: all() });
+  };
+  return (more: Rows, changes?: LearnOptions) =>
+    ResultAsync.fromPromise(learn(more, changes), (thrown) => toOrchardError(thrown, 'training a model'));
 }
 
 /**
@@ -70,7 +89,7 @@ export async function openTrained(
   { type, typeIs, reason }: FoundType,
   seconds: number,
   settings: TrainSettings,
-): Promise<TrainedModel> {
+): Promise<Omit<TrainedModel, 'learn'>> {
   const { output, device, test, columns, signal } = settings;
   if (output !== undefined) {
     await writeFolder(output, MODEL_FOLDER, (made) => moveInto(trainedIn, made)).finally(remove);

@@ -59,13 +59,13 @@ function nameOf(data: string): string {
   return basename(path, extname(path)) || 'model';
 }
 
-export function summaryOf({ name, type, labels, directory, training }: TrainedModel): object {
+export function summaryOf({ name, type, labels, directory, training }: Omit<TrainedModel, 'learn'>): object {
   return { name, directory, labels, ...training, type };
 }
 
 /** A trained model as text; its warnings go to standard error. @param folder as typed */
 export async function linesOf(
-  { training, type }: TrainedModel,
+  { training, type }: Omit<TrainedModel, 'learn'>,
   folder: string,
   output: Output,
 ): Promise<readonly string[]> {

@@ -102,7 +102,7 @@ export function trainOnFewRows(dataset: LabelSet, data: FewRows, options: FewRow
 
 /**
  * Judges rows by folds alone, without a final model. The more often, the better are the rows ordered: each time, the folds
- * are others, and logits and margins are averaged.
+ * are others, and logits and margins are averaged. To judge once is meant to be quick: the layer's penalty isn't chosen.
  * @throws AbortedError soon after the signal fires
  */
 export function judgeByFolds(
@@ -113,7 +113,9 @@ export function judgeByFolds(
 ): Promise<JudgedRows> {
   return withSolver(dataset, { train }, options, async (shape, solver) => {
     const judgements: JudgedRows[] = [];
-    let choices: FewRowsChoices | undefined;
+    const usual = dataset.labels.length > MOST_OF_FEW_LABELS ? 3 : 1;
+    const quick = { inverseRegularization: usual, labelNames: names.length > 0 ? 1 : 0 };
+    let choices: FewRowsChoices | undefined = repeats === 1 ? quick : undefined;
     for (let repeat = 0; repeat < repeats; repeat += 1) {
       const pick = (at: readonly number[]) => at.flatMap((row) => train[row] ?? []);
       const splits = foldsOf(train, options.seed + repeat).map((fold) => ({
