@@ -96,7 +96,8 @@ export interface TrainedModel {
 }
 
 /**
- * Trains until the last epoch, or until the main metric has not risen for a while; the best epoch's weights are kept.
+ * Trains until the last epoch, or until the main metric has not risen for a while; the best epoch's weights are kept, or
+ * those of a pretrained encoder for retrieval, if no epoch is better.
  * @throws TrainingError if training diverges; AbortedError when the signal fires
  */
 export async function runTrainingLoop(input: LoopInput): Promise<TrainedModel> {
@@ -149,7 +150,10 @@ class TrainingLoop {
   }
 
   async run(): Promise<Omit<TrainedModel, 'parameters' | 'fixed'>> {
-    if (!(await this.#restore())) await this.#fitHead();
+    if (!(await this.#restore())) {
+      await this.#fitHead();
+      await this.#judgeUntrained();
+    }
     await this.#train().catch(async (thrown: unknown) => {
       const goesOn = this.#input.signal.reason === GOES_ON_LATER && thrown instanceof AbortedError;
       // A disk that is full must not keep the run from stopping; an earlier checkpoint is still there then.
@@ -184,7 +188,7 @@ class TrainingLoop {
     const { loss, examples } = this.#sums;
     this.#stats = withEpoch(this.#stats, { elapsedSeconds, loss: loss / examples, scores });
     this.#sums = NO_SUMS;
-    if (this.#best === undefined || scores.value > this.#best.value) await this.#keepBest(scores.value);
+    if (this.#isBest(scores.value)) await this.#keepBest(scores.value);
     progress.epochEnded(this.#stats);
   }
 
@@ -217,6 +221,27 @@ class TrainingLoop {
     const head = trainedHead(task.head, plan);
     this.#evaluator ??= await Evaluator.create(executor, head, encoder, plan?.frozen);
     return this.#evaluator.outputs(dev, this.#learning.engine.parameterFeeds, signal);
+  }
+
+  /**
+   * The vectors of a pretrained encoder rank passages before any training, and few questions may spoil them: they are kept
+   * unless training does better. What ends in a layer that has to be learned first has nothing to keep.
+   */
+  async #judgeUntrained(): Promise<void> {
+    const { task, pretrained, signal } = this.#input;
+    if (pretrained === undefined || task.head.kind !== 'pairs') return;
+    const { value } = await task.evaluate(await this.#devOutputs(), signal);
+    await this.#keepBest(value);
+  }
+
+  /** Whether an epoch is better than the best before; by more than a standard error, if that is the untrained encoder. */
+  #isBest(value: number): boolean {
+    if (this.#best === undefined) return true;
+    const { epoch, value: before } = this.#best;
+    const examples = this.#input.task.examples?.dev ?? this.#input.task.dev.length;
+    // Of a mean of numbers from 0 to 1, this is the largest standard error.
+    const margin = epoch === 0 ? Math.sqrt((before * (1 - before)) / Math.max(1, examples)) : 0;
+    return value > before + margin;
   }
 
   async #keepBest(value: number): Promise<void> {

@@ -146,3 +146,33 @@ describe('learn', () => {
     await Promise.all([part.value.close(), learned.value.close()]);
   });
 });
+
+describe('retrieval from few questions', () => {
+  const questions = [
+    ['Where does the parcel go if nobody is at home?', 'The driver leaves it with a neighbour or at the nearest shop.'],
+    ['How long may I return shoes?', 'Footwear can be sent back within thirty days of delivery.'],
+    ['Which cards do you take?', 'We accept Visa, Mastercard and bank transfers.'],
+    ['Can I change my address later?', 'Until the order is packed, the address can be edited in your account.'],
+    ['Do you repair lamps?', 'Lighting under two years old is mended free of charge.'],
+    ['What does shipping abroad cost?', 'Orders to other countries are sent for twelve euros.'],
+  ].map(([question = '', passage = '']) => ({ question, passage }));
+
+  it('keeps the vectors of the backbone where training spoils them', async () => {
+    const weightsFor = async (seed: number, learningRate: number) => {
+      const spoilt = await train({
+        rows: questions,
+        seed,
+        learningRate,
+        epochs: 1,
+        threads: 1,
+        tuning: { quantize: false },
+      });
+      if (spoilt.isErr()) throw spoilt.error;
+      await using ranker = spoilt.value;
+      return readFile(join(ranker.directory, 'model.safetensors'));
+    };
+    // Whatever the seed, they are those of the backbone.
+    const [one, other] = [await weightsFor(1, 1), await weightsFor(2, 1)];
+    expect(Buffer.compare(one, other)).toBe(0);
+  });
+});
