@@ -4,6 +4,7 @@ export const GUIDES = {
   'Train models': [
     'archives',
     'training',
+    'data-checks',
     'tuning',
     'backbones',
     'lexical',

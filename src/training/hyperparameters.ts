@@ -95,13 +95,12 @@ export interface Hyperparameters {
   readonly frozen?: string;
 }
 
-/** Efforts in the order of the time that they take. */
-export const efforts = ['quick', 'balanced', 'thorough'] as const;
 /**
  * How much time a training may take to make the model better. `quick` leaves the encoder as it is, up to 20,000 rows;
  * `balanced` trains it where that makes up for its time; `thorough` trains it from a few dozen rows on.
  */
-export type Effort = (typeof efforts)[number];
+export type Effort = 'quick' | 'balanced' | 'thorough';
+export const efforts = ['quick', 'balanced', 'thorough'] as const satisfies readonly Effort[];
 
 /** Choices beyond training_config. */
 export interface Tuning {
