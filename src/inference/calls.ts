@@ -8,6 +8,7 @@ import {
   LOCAL_ACCOUNT,
   type OrchardError,
   toOrchardError,
+  ValidationError,
   validate,
 } from '../contract/index.js';
 import type { Explanation, JudgedResult } from '../families/index.js';
@@ -54,11 +55,21 @@ const deadlineSchema = z.number().positive().max(MAX_TIMER_MS);
 const noneSchema = z.boolean().optional();
 const inFlightSchema = z.int().min(1).max(100_000).default(128);
 
+const OPTIONS: ReadonlySet<string> = new Set(['signal', 'deadlineMs', 'noneOfThese', 'label', 'inFlight']);
+
+/** @throws ValidationError for an option that no call has: it would be ignored without a word. */
+function requireKnown(options: object): void {
+  for (const name of Object.keys(options)) {
+    if (OPTIONS.has(name)) continue;
+    const msg = `no call has this option; an answer has all labels with their scores, and the options are ${[...OPTIONS].join(', ')}`;
+    throw new ValidationError([{ loc: [name], msg, type: 'unknown_option' }]);
+  }
+}
+
 /** @param account default: the local one, of models that an application opens for itself. */
-export function requestOptions(
-  { signal, deadlineMs, ...options }: CallOptions,
-  account = LOCAL_ACCOUNT.app_id,
-): RequestOptions {
+export function requestOptions(options: CallOptions, account = LOCAL_ACCOUNT.app_id): RequestOptions {
+  requireKnown(options);
+  const { signal, deadlineMs } = options;
   const noneOfThese = validate(noneSchema, options.noneOfThese, ['noneOfThese']);
   if (deadlineMs === undefined) return { signal, account, noneOfThese };
   return { signal, account, noneOfThese, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };

@@ -52,6 +52,12 @@ describe('a model trained on rows', () => {
     expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['state', 'epoch', 'blend']));
   });
 
+  it.each(['topK', 'threshold', 'labels'])('refuses the option %s, which no answer has', async (name) => {
+    const options: object = { [name]: 1 };
+    const refused = await model.predict('this lamp works perfectly', options);
+    expect(refused.isErr() && refused.error.message).toContain(`${name}: no call has this option`);
+  });
+
   it('answers a text, many texts, and texts as they come', async () => {
     const one = await model.predict('this lamp works perfectly');
     if (one.isErr()) throw one.error;

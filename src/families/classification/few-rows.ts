@@ -3,6 +3,7 @@ import { type LinearExpert, trainLinearExpert } from '../../lexical/index.js';
 import { mapWithPauses, Random, withPauses } from '../../system/index.js';
 import { crossEntropy } from '../cross-entropy.js';
 import type { FewRowsChoices, FewRowsOptions, FewRowsSplit } from '../family.js';
+import { unitVector } from '../retrieval/vector-index.js';
 import { calibratedLoss } from './calibration.js';
 import {
   type ClassificationDataset,
@@ -295,7 +296,7 @@ class FewRowsTraining {
     const examples = [...train, ...Array<readonly Example[]>(choices.labelNames).fill(names).flat()];
     const length = train.reduce((sum, { state }) => sum + lengthOf(state), 0) / Math.max(1, train.length) || 1;
     const vectors = new Float32Array(examples.length * width);
-    for (const [row, { state }] of examples.entries()) vectors.set(unit(state), row * width);
+    for (const [row, { state }] of examples.entries()) vectors.set(unitVector(state), row * width);
     const labels = examples.map(({ labelIds }) => activeOutputs(kind, labelIds));
     const link = linkOf(kind);
     const rules = { link, labelSmoothing: 0, ...(balanced && { classWeights: balancedWeights(labels, outputs) }) };
@@ -327,7 +328,7 @@ export function layerOfNames(names: readonly Example[], outputs: number, factor:
   for (const { state, labelIds } of names) {
     const [label = 0] = labelIds;
     const [output, sign] = outputs === 1 ? [0, label === 1 ? 1 : -1] : [label, 1];
-    for (const [at, each] of unit(state).entries()) {
+    for (const [at, each] of unitVector(state).entries()) {
       weight[output * width + at] = (weight[output * width + at] ?? 0) + (sign * factor * each) / length;
     }
   }
@@ -350,10 +351,4 @@ export function logitsOf({ weight, bias }: LinearFit, state: Float32Array): Floa
 
 function lengthOf(vector: Float32Array): number {
   return Math.sqrt(vector.reduce((sum, each) => sum + each * each, 0));
-}
-
-/** The zero vector stays as it is. */
-function unit(vector: Float32Array): Float32Array {
-  const length = lengthOf(vector);
-  return length === 0 ? vector : vector.map((each) => each / length);
 }
