@@ -88,7 +88,9 @@ describe('train on sixteen rows', () => {
 
   it('tries a trained encoder with more effort, and refuses an effort that there is none of', async () => {
     const { training } = await trained({ effort: 'thorough' });
-    expect(training).toMatchObject({ train: 16, folds: 3 });
+    expect(training).toMatchObject({ train: 16, dev: 0, judgedRows: 16 });
+    // The folds are those of the encoder that was kept.
+    expect(training.folds).toBe(training.method === 'fine-tuning' ? 3 : 8);
     const wrong = await train({ rows, effort: JSON.parse('"much"') });
     expect(wrong.isErr() && wrong.error.message).toContain('effort');
   });

@@ -101,7 +101,7 @@ export async function openTrained(
   const judgedRows = dataset?.judged_rows ?? dev;
   const training: TrainingSummary = {
     ...{ type, typeIs, reason, warnings, seconds, train, dev, judgedRows },
-    method: train === 0 ? 'label-names' : 'epochs' in hyperparameters ? 'fine-tuning' : 'frozen-encoder',
+    method: train === 0 ? 'label-names' : hyperparameters.trainedEncoder === false ? 'frozen-encoder' : 'fine-tuning',
     ...(folds !== undefined && { folds }),
     ...(accuracy !== undefined && { accuracy, interval: accuracyInterval(accuracy, judgedRows) }),
     ...(f1 !== undefined && { f1 }),
