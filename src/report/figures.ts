@@ -73,7 +73,7 @@ export function judgedRows({ training, evaluation }: Pick<ReportInput, 'training
       note: 'It was made of what its labels are called or mean, without rows, so that nothing was measured.',
     };
   if (dataset?.folds === undefined) {
-    const chosen = wasFineTuned(training) ? 'the best epoch, ' : '';
+    const chosen = hasEpochs(training) ? 'the best epoch, ' : '';
     const note = `Measured on the dev rows, which also chose ${chosen}the weights of the two experts and the thresholds: expect slightly lower figures on new texts.`;
     return { name: 'dev', rows: dataset?.dev_rows ?? evaluation?.rows, note };
   }
@@ -82,6 +82,6 @@ export function judgedRows({ training, evaluation }: Pick<ReportInput, 'training
 }
 
 /** Whether epochs of training were evaluated; a model from few rows has none. */
-export function wasFineTuned({ hyperparameters }: TrainingRecord): boolean {
-  return 'epochs' in hyperparameters;
+export function hasEpochs({ hyperparameters }: TrainingRecord): boolean {
+  return !('trainedEncoder' in hyperparameters);
 }

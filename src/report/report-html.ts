@@ -15,13 +15,13 @@ import {
   classNames,
   counted,
   decimal,
+  hasEpochs,
   judgedRows,
   type NamedFigure,
   partsOf,
   percent,
   type ReportInput,
   scoresOf,
-  wasFineTuned,
   whole,
 } from './figures.js';
 import { Html, html, htmlPage, table, tiles } from './html.js';
@@ -441,7 +441,7 @@ export async function reportHtml(report: ReportInput): Promise<string> {
     html`${overview(report)}
 <main>
 ${parts(training)}
-${wasFineTuned(training) ? learningCurves(training.training_stats) : undefined}
+${hasEpochs(training) ? learningCurves(training.training_stats) : undefined}
 ${evaluation && classTable(evaluation)}
 ${evaluation && confusionMatrix(evaluation)}
 ${evaluation && calibrationPlot(evaluation)}
@@ -503,7 +503,7 @@ function overview({ id, created, config, training, evaluation }: ReportInput): H
   if (classes.names.length > 0) {
     figures.push({ name: `${classes.noun}s`, value: whole(classes.names.length) });
   }
-  if (wasFineTuned(training)) figures.push({ name: 'epochs', value: whole(training.training_stats.epoch) });
+  if (hasEpochs(training)) figures.push({ name: 'epochs', value: whole(training.training_stats.epoch) });
   return html`<header>
 <h1>${name}</h1>
 <p>${family} ${size}, ${type}</p>
