@@ -29,12 +29,14 @@ interface Limits {
   readonly mostRows: number;
   /** Fewest rows for which a trained encoder is tried. With fewer, the folds can't tell which is better. */
   readonly fewestTuned: number;
+  /** Epochs of the encoder's training, where there are more rows than it is judged by in folds. */
+  readonly epochsOfMany: number;
 }
 
 const LIMITS: Readonly<Record<Effort, Limits>> = {
-  quick: { mostRows: 20_000, fewestTuned: Number.POSITIVE_INFINITY },
-  balanced: { mostRows: 1000, fewestTuned: 40 },
-  thorough: { mostRows: 1000, fewestTuned: 16 },
+  quick: { mostRows: 20_000, fewestTuned: Number.POSITIVE_INFINITY, epochsOfMany: 0 },
+  balanced: { mostRows: 1000, fewestTuned: 40, epochsOfMany: 2 },
+  thorough: { mostRows: 1000, fewestTuned: 16, epochsOfMany: 4 },
 };
 
 /** @returns undefined if the run trains the encoder on all rows, epoch after epoch. */
@@ -141,7 +143,7 @@ class FewRowsRun {
     this.#bare = withoutEnd(head, end);
     this.#work =
       STEPS_FOR_THE_REST +
-      trainings * stepsFor(input.fewRows.examples([...Array(input.fewRows.trainRows).keys()]).length);
+      trainings * stepsFor(input.fewRows.examples([...Array(input.fewRows.trainRows).keys()]).length, input.effort);
   }
 
   /** Over the backbone as it is. */
@@ -245,7 +247,7 @@ class FewRowsRun {
    * the words. @param layer where the head starts
    */
   async #train(rows: readonly number[], layer: Weights): Promise<Weights> {
-    const { fewRows, encoder, executor, backbone, hyperparameters, maskId, seed, signal } = this.#input;
+    const { fewRows, encoder, executor, backbone, hyperparameters, effort, maskId, seed, signal } = this.#input;
     const examples = fewRows.examples(rows);
     const head = fewRows.head(examples);
     const { engine, learner, release } = await createTaskLearner({
@@ -264,7 +266,7 @@ class FewRowsRun {
     });
     try {
       await engine.store.setWeights(layer);
-      const totalSteps = stepsFor(examples.length);
+      const totalSteps = stepsFor(examples.length, effort);
       const schedule = { peak: backboneLearningRate(encoder), totalSteps, warmupFraction: WARMUP_FRACTION };
       for (let step = 0; step < totalSteps; step += 1) {
         await nextTurn();
@@ -286,8 +288,9 @@ const BATCH_SIZE = 16;
 const LEAST_STEPS = 15;
 const EPOCHS = 4;
 
-function stepsFor(examples: number): number {
-  return Math.max(LEAST_STEPS, EPOCHS * Math.ceil(examples / BATCH_SIZE));
+function stepsFor(examples: number, effort: Effort = 'balanced'): number {
+  const epochs = examples > MOST_TRAINED_IN_FOLDS ? LIMITS[effort].epochsOfMany : EPOCHS;
+  return Math.max(LEAST_STEPS, epochs * Math.ceil(examples / BATCH_SIZE));
 }
 
 /** How many steps take as long as all else, roughly. */
