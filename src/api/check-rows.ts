@@ -235,7 +235,7 @@ async function judgeLabels(
   const checked = rowsAt(table.checked, new Set(sample));
   const { dataset } = await checkedRows({ train: { checked, origin: table.origin, places } }, found, signal);
   const { fewRows } = (await families[found.family].training()).task(dataset);
-  if (fewRows === undefined) return { doubtful: [], confusions: [] };
+  if (fewRows?.checkLabels === undefined) return { doubtful: [], confusions: [] };
   const texts = fewRows.texts.map((text) => text.slice(0, MOST_READ));
   const states = await unwrap(embed(texts, { model, modelLoader, signal }));
   const { noise } = await fewRows.checkLabels(states, {
