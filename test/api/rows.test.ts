@@ -110,7 +110,7 @@ describe('rows that do not fit', () => {
     const path = await file('odd.csv', 'stars,opinion', '5,fine');
     await expect(readRows(path, { option: 'path' })).rejects.toThrow(/2 columns: "stars", "opinion".*columns/);
     const columns = { text: 'opinion', label: 'stars' };
-    const { checked } = await readRows(path, { option: 'path', columns });
+    const { checked } = await readRows(path, { option: 'path', reading: { columns } });
     expect(checked).toEqual({ shape: 'label', rows: [{ text: 'fine', label: '5' }] });
   });
 

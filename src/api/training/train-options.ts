@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { DEVICES, implementation, modelSizes, modelTypeSchema, validate } from '../../contract/index.js';
-import { columnsSchema, invalid, type Rows } from '../../datasets/index.js';
+import { invalid, type Rows, readingShape } from '../../datasets/index.js';
 import { type TrainingEvent, tuningSchema } from '../../jobs/index.js';
 import type { ModelLoader } from '../../models/index.js';
 import { efforts, type Tuning } from '../../training/index.js';
@@ -18,7 +18,7 @@ export const trainSchema = z.strictObject({
   rows: rows.optional(),
   path,
   url: z.string().min(1, 'the URL is empty').optional(),
-  columns: columnsSchema.optional(),
+  ...readingShape,
   labels: labels.optional(),
   passages: z.custom<Iterable<string>>(isIterable, { error: 'give an array of texts' }).optional(),
   type: modelTypeSchema.optional(),
