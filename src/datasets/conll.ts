@@ -33,7 +33,7 @@ const MOST = 0.9;
 const isBreak = (text: string): boolean => text.trim() === '' || text.startsWith('-DOCSTART-');
 
 function cellsOf(text: string): readonly string[] {
-  return text.includes('\t') ? text.split('\t').map((cell) => cell.trim()) : text.trim().split(/ +/u);
+  return text.includes('\t') ? text.split('\t') : text.trim().split(/ +/u);
 }
 
 /** Whether lines have a word and a tag each, whatever the file is called. */
@@ -42,7 +42,7 @@ export function looksLikeConll(lines: readonly TextLine[]): boolean {
   if (some.length === 0) return false;
   const tagged = some.filter(({ text }) => {
     const cells = cellsOf(text);
-    return cells.length > 1 && cells.some((cell, at) => at > 0 && TAG.test(cell));
+    return cells.length > 1 && cells.some((cell, at) => at > 0 && TAG.test(cell.trim()));
   });
   return tagged.length >= MOST * some.length;
 }
@@ -53,7 +53,7 @@ function wordLinesOf(lines: readonly TextLine[]): readonly TextLine[] {
 
 /** `# sent_id = 4`, but not a word that is a #. */
 function isComment(text: string): boolean {
-  return /^#\s?\S/u.test(text) && !cellsOf(text).some((cell, at) => at > 0 && TAG.test(cell));
+  return /^#\s?\S/u.test(text) && !cellsOf(text).some((cell, at) => at > 0 && TAG.test(cell.trim()));
 }
 
 /**
@@ -75,7 +75,7 @@ export function conllSentences(lines: readonly TextLine[], file: string, problem
     sentence.flatMap(({ number: line, text }): WordLine[] => {
       const cells = cellsOf(text);
       const word = cells[columns.word];
-      const tag = columns.tag === undefined ? cells.at(-1) : cells[columns.tag];
+      const tag = (columns.tag === undefined ? cells.at(-1) : cells[columns.tag])?.trim();
       if (cells.length > 1 && word !== undefined && tag !== undefined) return [{ line, word, tag }];
       const found = `found ${counted(cells.length, 'column')}`;
       problems.add({ file, line, found, expected: 'a word and its tag, separated by a tab or a space' });
@@ -100,7 +100,7 @@ function columnsOf(sentences: readonly (readonly TextLine[])[]): { readonly word
   const isEven = rows.every((cells) => cells.length === width);
   const word = isNumbered && width > 2 ? 1 : 0;
   if (!isEven) return { word };
-  const share = (column: number) => rows.filter((cells) => TAG.test(cells[column] ?? '')).length / rows.length;
+  const share = (column: number) => rows.filter((cells) => TAG.test(cells[column]?.trim() ?? '')).length / rows.length;
   const tag = Array.from({ length: width }, (_, at) => at).findLast((at) => at > word && share(at) >= MOST);
   return tag === undefined ? { word } : { word, tag };
 }

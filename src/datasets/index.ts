@@ -24,7 +24,7 @@ export {
 } from './archive-file.js';
 export { MAX_LABELS, MAX_PASSAGES, MAX_TAGS } from './archive-limits.js';
 export { DIALECTS, type RecordFile, recordsOf, type SourceFormat } from './csv.js';
-export type { Offsets } from './entity-spans.js';
+export { OFFSETS } from './entity-spans.js';
 export { byIndex, checkIndices, jsonValue, readJsonFile } from './json-file.js';
 export {
   counted,
@@ -44,11 +44,12 @@ export {
   columnOf,
   isRowFile,
   type ReadingOptions,
+  ROW_FORMATS,
   readingShape,
   readRowFile,
   readRows,
 } from './read-rows.js';
-export type { FileEncoding } from './row-text.js';
+export { ENCODINGS } from './row-text.js';
 export {
   type CheckedRows,
   type EntityRange,

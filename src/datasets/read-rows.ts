@@ -8,7 +8,7 @@ import { OFFSETS, type Offsets, offsetsName, settleSpans } from './entity-spans.
 import { settledLabels } from './label-cells.js';
 import { counted, type DatasetWarning, ProblemList, quoted, singleProblem, someOf } from './problems.js';
 import { isObject, jsonRecords, looksLikeJson, own, tableRecords } from './records.js';
-import { ENCODINGS, type FileEncoding, readRowText } from './row-text.js';
+import { ENCODINGS, readRowText } from './row-text.js';
 import {
   type CheckedRows,
   checkRows,
@@ -57,13 +57,13 @@ export const ROW_FORMATS = ['csv', 'tsv', 'json', 'jsonl', 'conll', 'fasttext', 
 export interface ReadingOptions {
   readonly columns?: Columns | undefined;
   /** Default: as the text says. */
-  readonly format?: (typeof ROW_FORMATS)[number] | undefined;
+  readonly format?: 'csv' | 'tsv' | 'json' | 'jsonl' | 'conll' | 'fasttext' | 'markdown' | undefined;
   /** Default: UTF-8, or UTF-16 if its bytes say so. */
-  readonly encoding?: FileEncoding | undefined;
+  readonly encoding?: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252' | undefined;
   /** What separates the cells of a table, one character. Default: comma, semicolon, tab or |, whichever makes columns. */
   readonly delimiter?: string | undefined;
   /** What the places of entities count. Default: UTF-16 code units, unless only code points or bytes fit the words. */
-  readonly offsets?: Offsets | undefined;
+  readonly offsets?: 'utf-16' | 'code-points' | 'bytes' | undefined;
   /** The tags of words that are tagged by numbers, in the order of the numbers. */
   readonly tagNames?: readonly string[] | undefined;
   /** Whether rows with a problem are left out, with a warning, instead of refusing all. Default false. */

@@ -74,8 +74,10 @@ async function dialectOf(lines: readonly TextLine[], delimiter?: string): Promis
   const some = lines.slice(0, 20 * LOOKED_AT);
   let best: { readonly dialect: Dialect; readonly columns: number; readonly share: number } | undefined;
   for (const each of delimiter === undefined ? Object.keys(DELIMITERS) : [delimiter]) {
-    const dialects: readonly Dialect[] =
-      each === '\t' && !areCellsQuoted(some) ? [{ delimiter: each, quote: false }] : [{ delimiter: each, quote: '"' }];
+    const quoted: Dialect = { delimiter: each, quote: '"' };
+    // Tabs mostly separate cells without quotes, where a quote is a character like any other.
+    const dialects =
+      each === '\t' && !areCellsQuoted(some) ? [{ delimiter: each, quote: false } as const, quoted] : [quoted];
     for (const dialect of dialects) {
       const found = await fitOf(some, dialect);
       const isBetter = best === undefined || found.share * found.columns > best.share * best.columns;
@@ -88,7 +90,7 @@ async function dialectOf(lines: readonly TextLine[], delimiter?: string): Promis
 /** Whether each cell between tabs that begins with a quote ends with one, and quotes within it are doubled. */
 function areCellsQuoted(lines: readonly TextLine[]): boolean {
   const begun = lines.flatMap(({ text }) => text.split('\t').filter((cell) => cell.startsWith('"')));
-  return begun.length > 0 && begun.every((cell) => /^"(?:[^"]|"")*(?:"$|$)/u.test(cell));
+  return begun.length > 0 && begun.every((cell) => /^"(?:[^"]|"")*"$/u.test(cell));
 }
 
 /** How many columns most records have, and what share of them. */
@@ -129,8 +131,8 @@ export function jsonRecords(lines: readonly TextLine[], file: string, problems: 
       expected: 'JSON, or a JSON value per line',
     });
   }
-  const records = recordsIn(value, text);
-  if (records !== undefined) return { ...records, columns: keysOf(records.records) };
+  const found = recordsIn(value, text);
+  if (found !== undefined) return ofObjects(found, file, problems);
   const expected = 'an array of objects, an object that has one, or an object of arrays';
   throw singleProblem({ file, found: `found ${quoted(value)}`, expected });
 }
@@ -146,19 +148,38 @@ function lineRecords(lines: readonly TextLine[], file: string, problems: Problem
   // One object alone may hold the records.
   const [only] = records;
   const inside = records.length === 1 && only ? recordsIn(only.value, lines[0]?.text ?? '') : undefined;
-  const found = inside ?? { name: 'JSON Lines', records };
-  return { ...found, columns: keysOf(found.records) };
+  return ofObjects(inside ?? { name: 'JSON Lines', records }, file, problems);
+}
+
+/** Records are objects, or arrays as spaCy writes them; others are problems. */
+function ofObjects({ name, records }: Pick<Records, 'name' | 'records'>, file: string, problems: ProblemList): Records {
+  const kept = records.filter(({ line, value }) => {
+    if (typeof value === 'object' && value !== null) return true;
+    problems.add({ file, line, found: `found ${quoted(value)}`, expected: 'a JSON object for each row' });
+    return false;
+  });
+  return { name, records: kept, columns: keysOf(kept) };
 }
 
 const withoutComma = (text: string): string => text.trim().replace(/,$/u, '');
+
+/** Whether an object is a row itself: it has a text, a question, or the words of one sentence. */
+function isRow(value: Readonly<Record<string, unknown>>): boolean {
+  const isWord = (each: unknown) => typeof each === 'string';
+  const [tokens, words] = [own(value, 'tokens'), own(value, 'words')];
+  const isText = ['text', 'sentence', 'question', 'query'].some((field) => isWord(own(value, field)));
+  return isText || [tokens, words].some((list) => Array.isArray(list) && list.every(isWord));
+}
 
 function recordsIn(value: unknown, text: string): Pick<Records, 'name' | 'records'> | undefined {
   if (Array.isArray(value)) {
     const lines = itemLines(text, 1);
     return { name: 'a JSON array', records: value.map((item: unknown, at) => ({ line: lines[at] ?? 1, value: item })) };
   }
-  if (typeof value !== 'object' || value === null) return undefined;
-  const arrays = Object.entries(value).filter(([, member]) => Array.isArray(member));
+  if (!isObject(value) || isRow(value)) return undefined;
+  const arrays = Object.entries(value).flatMap(([name, member]): [string, readonly unknown[]][] =>
+    Array.isArray(member) ? [[name, member]] : [],
+  );
   const ofObjects = arrays.filter(([, member]) => isObject(member[0]));
   const [[key, items] = ['', []], ...others] = ofObjects;
   if (ofObjects.length > 0 && others.length === 0) {

@@ -391,6 +391,9 @@ function withNamedTags(made: FoundRows, file: string, { tagNames }: ShapeOptions
   return { ...made, rows: read, ...(scheme !== 'BIO' && { notes: [`${scheme} tags`] }) };
 }
 
+/** In the order in which messages name them. */
+const KNOWN: readonly Shape[] = ['label', 'labels', 'passage', 'tags', 'entities'];
+
 /** A message that names what was found, and what the columns may be. */
 function unknownColumns(found: Records, file: string, { columns: asked, fitting }: ShapeOptions) {
   const { columns, records, name } = found;
@@ -407,7 +410,9 @@ function unknownColumns(found: Records, file: string, { columns: asked, fitting 
     const expected = 'a first line with the names of the columns, such as text,label';
     return singleProblem({ file, ...line, found: `found ${what}, where the first line looks like a row`, expected });
   }
-  const known = fitting.map((each) => FIELDS[each].join(' and ')).join(', or ');
+  const known = KNOWN.filter((each) => fitting.includes(each))
+    .map((each) => FIELDS[each].join(' and '))
+    .join(', or ');
   const guess = guessedColumns(columns, records);
   const example = guess ?? "{ text: 'review', label: 'stars' }";
   return singleProblem({
