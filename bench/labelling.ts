@@ -1,9 +1,8 @@
 import { parseArgs } from 'node:util';
 import { embed, suggestTexts, train } from 'orchard-nlp';
 import { z } from 'zod';
-import { centralTexts } from '../src/api/suggest-texts.js';
-import { type Example, logitsOf, trainOnFewRows } from '../src/families/classification/few-rows.js';
-import { foldsOf } from '../src/families/folds.js';
+import { centralTexts } from '../src/api/index.js';
+import { type Example, foldsOf, logitsOf, trainOnFewRows } from '../src/families/index.js';
 import { onnxExecutor } from '../src/graph/index.js';
 import { Random, runToEnd } from '../src/system/index.js';
 import { classificationSets, type LabelledText } from './few-shot/sets.js';
