@@ -13,8 +13,8 @@ import { machine } from './report.js';
  * labels 20 texts at a time, trains again each time and asks the test rows.
  * Usage: `npm run bench -- labelling <datasets folder> [dataset …] [--seeds 5] [--rounds 5] [--pool 1000] [--test 1000]
  * [--vectors] [--effort quick]`; without names SST-2, MASSIVE, Banking77, six emotions and AG News. `--vectors` computes the
- * vectors of all texts once, with `embed`, and trains the linear layer of `train` on them, without its lexical expert: it
- * takes minutes, where `train` and `predict` take an hour.
+ * vectors of all texts once, with `embed`, and trains the linear layer of `train` on them, without its lexical expert, which
+ * is much faster.
  */
 
 const { values, positionals } = parseArgs({
