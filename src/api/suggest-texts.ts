@@ -41,18 +41,19 @@ const MIN_COMPARED = 2000;
 const MAX_COMPARED = 20_000;
 /** More take long to find, and differ little. */
 const MAX_GROUPS = 200;
-/** A text is typical of its group if it is near to this many of the others. */
-const NEIGHBOURS = 20;
-/** The uncertainty of a text that the model is sure of: it is suggested only if there are no others. */
-const LEAST_UNCERTAINTY = 1e-6;
+/** The weight of a text that the model is sure of, so that texts can be grouped if it is sure of all. */
+const LEAST_WEIGHT = 1e-6;
 
 /**
- * Suggests which of many unlabelled texts to label next, so that a model trained on them improves fastest. The texts are put
- * into as many groups of similar ones as are wanted; of each group, it takes the text with the highest product of uncertainty
- * and typicality, the mean cosine with its nearest neighbours (TypiClust: Hacohen et al. 2022, "Active Learning on a Budget:
- * Opposite Strategies Suit High and Low Budgets", with the uncertainty as a further factor). Duplicates are suggested once. Of
- * more than 20 texts per suggestion, and more than 2,000 in all, so many are drawn at random, at most 20,000. The same texts
- * and seed give the same suggestions.
+ * Suggests which of many unlabelled texts to label next, so that a model trained on them improves fastest. It puts the texts
+ * into `count` groups of similar ones, by k-means with each text weighted by the model's uncertainty, and takes the text
+ * nearest to the centre of each group (CLUE: Prabhu et al. 2021, "Active Domain Adaptation via Clustering
+ * Uncertainty-weighted Embeddings", with the margin as uncertainty). So the texts are typical of what the model is unsure of,
+ * and differ from each other. Duplicates are suggested once. Above 200, each group gives several texts. Of more than 20 texts
+ * per suggestion, and more than 2,000 in all, it draws that many at random, at most 20,000. The same texts and seed give the
+ * same suggestions.
+ *
+ * With two labels, suggested texts help no more than random ones (docs/tuning.md).
  *
  * Fails with a ValidationError, an AbortedError, or any error of `model.predict`.
  * @param texts read once, as fast as they are answered; at most 100,000 UTF-16 code units each.
@@ -80,7 +81,7 @@ async function suggest(model: Model, texts: Queries, options: SuggestOptions): P
   const sample = new TextSample(Math.max(count, most), random);
   await addAnswered(sample, model, texts, signal);
   const compared = sample.texts();
-  const chosen = compared.length <= count ? compared : await telling(model, compared, count, random, signal);
+  const chosen = compared.length <= count ? compared : await mostCentral(model, compared, count, random, signal);
   return [...chosen].sort((a, b) => b.uncertainty - a.uncertainty || a.index - b.index);
 }
 
@@ -108,8 +109,8 @@ async function addAnswered(
   }
 }
 
-/** Those that say most of the others, by the vectors of the model's own encoder. */
-async function telling(
+/** The centres of groups, by the vectors of the model's own encoder. */
+async function mostCentral(
   { name, directory }: Model,
   texts: readonly SuggestedText[],
   count: number,
@@ -123,7 +124,7 @@ async function telling(
       signal,
     );
     const uncertainties = texts.map(({ uncertainty }) => uncertainty);
-    const chosen = await withPauses(mostTelling(vectors, uncertainties, count, random), signal);
+    const chosen = await withPauses(centralTexts(vectors, uncertainties, count, random), signal);
     return chosen.flatMap((at) => texts.slice(at, at + 1));
   } finally {
     await encoder.close();
@@ -193,94 +194,99 @@ function keyOf(text: string): string {
 }
 
 /**
- * From each group of similar points the one with the highest product of uncertainty and typicality; then the second of each,
- * until there are enough.
+ * Of each group of similar points the one nearest to its centre; then the second of each, the most uncertain first, until
+ * there are enough.
  * @param vectors of unit length. [points, width]
  * @param uncertainties 0 to 1. [points]
  * @returns positions of the points
  */
-export function* mostTelling(
+export function* centralTexts(
   vectors: readonly Float32Array[],
   uncertainties: readonly number[],
   count: number,
   random: Random,
 ): Steps<number[]> {
-  const ranked: (readonly { readonly at: number; readonly worth: number; readonly rank: number }[])[] = [];
-  for (const group of yield* groupsOf(vectors, Math.min(count, MAX_GROUPS), random)) {
-    const typical = yield* typicalities(group.map((at) => vectors[at] ?? new Float32Array()));
-    const worths = group.map((at, place) => {
-      return { at, worth: Math.max(uncertainties[at] ?? 0, LEAST_UNCERTAINTY) * (typical[place] ?? 0) };
-    });
-    ranked.push(worths.sort((a, b) => b.worth - a.worth || a.at - b.at).map((each, rank) => ({ ...each, rank })));
-  }
-  const order = ranked.flat().sort((a, b) => a.rank - b.rank || b.worth - a.worth || a.at - b.at);
-  return order.slice(0, count).map(({ at }) => at);
-}
-
-/** Of each point, the mean cosine with its nearest neighbours, itself included; at least 0. [points] */
-function* typicalities(vectors: readonly Float32Array[]): Steps<number[]> {
-  const nearest = Math.min(NEIGHBOURS, vectors.length);
-  return yield* mapSteps(vectors, (vector) => {
-    const cosines = Float64Array.from(vectors, (other) => cosine(vector, other)).sort();
-    const sum = cosines.subarray(cosines.length - nearest).reduce((all, each) => all + each, 0);
-    return Math.max(0, sum / nearest);
-  });
+  const weights = uncertainties.map((uncertainty) => Math.max(uncertainty, LEAST_WEIGHT));
+  const groups = yield* groupsOf(vectors, weights, Math.min(count, MAX_GROUPS), random);
+  const ranked = groups.flatMap((group) => group.map((at, rank) => ({ at, rank, weight: weights[at] ?? 0 })));
+  ranked.sort((a, b) => a.rank - b.rank || b.weight - a.weight || a.at - b.at);
+  return ranked.slice(0, count).map(({ at }) => at);
 }
 
 const MAX_ROUNDS = 20;
 
 /**
- * Groups of similar points, by k-means (Lloyd 1982) from centres that k-means++ draws (Arthur & Vassilvitskii 2007).
+ * Groups of similar points, by weighted k-means (Lloyd 1982) from centres that k-means++ draws (Arthur & Vassilvitskii 2007).
  * @param vectors of unit length. [points, width]
- * @returns positions of the points of each group; there may be fewer groups than asked for.
+ * @param weights above 0. [points]
+ * @returns positions of the points of each group, the nearest to its centre first; there may be fewer groups than asked for.
  */
-export function* groupsOf(vectors: readonly Float32Array[], count: number, random: Random): Steps<number[][]> {
-  let centres = yield* firstCentres(vectors, count, random);
-  let groupOf: readonly number[] = [];
+export function* groupsOf(
+  vectors: readonly Float32Array[],
+  weights: readonly number[],
+  count: number,
+  random: Random,
+): Steps<number[][]> {
+  let centres = yield* firstCentres(vectors, weights, count, random);
+  let nearest: readonly Nearest[] = [];
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const nearest: number[] = yield* mapSteps(vectors, (vector) => nearestOf(centres, vector));
-    const isSame = nearest.every((group, at) => group === groupOf[at]);
-    groupOf = nearest;
-    if (isSame) break;
+    const before = nearest;
+    nearest = yield* mapSteps(vectors, (vector) => nearestOf(centres, vector));
+    if (nearest.every(({ centre }, at) => centre === before[at]?.centre)) break;
     const sums = centres.map((centre) => new Float32Array(centre.length));
-    for (const [at, vector] of vectors.entries()) addTo(sums[groupOf[at] ?? 0], vector);
+    for (const [at, vector] of vectors.entries()) addTo(sums[nearest[at]?.centre ?? 0], vector, weights[at] ?? 0);
     // Of unit vectors, the nearest centre has the highest cosine with them if centres have unit length too.
     centres = sums.map((sum, group) => unitVector(sum) ?? centres[group] ?? sum);
   }
-  const groups = centres.map((): number[] => []);
-  for (const [at, group] of groupOf.entries()) groups[group]?.push(at);
-  return groups.filter((group) => group.length > 0);
+  const groups = centres.map((): (Nearest & { readonly at: number })[] => []);
+  for (const [at, each] of nearest.entries()) groups[each.centre]?.push({ ...each, at });
+  return groups
+    .filter((group) => group.length > 0)
+    .map((group) => group.sort((a, b) => b.similarity - a.similarity || a.at - b.at).map(({ at }) => at));
 }
 
-/** The first at random, each other with a probability in proportion to its squared distance to the nearest one. */
-function* firstCentres(vectors: readonly Float32Array[], count: number, random: Random): Steps<Float32Array[]> {
-  const distances = new Float64Array(vectors.length).fill(Number.POSITIVE_INFINITY);
+/** Each with a probability in proportion to its weight, and after the first to its squared distance to the nearest one. */
+function* firstCentres(
+  vectors: readonly Float32Array[],
+  weights: readonly number[],
+  count: number,
+  random: Random,
+): Steps<Float32Array[]> {
+  const chances = Float64Array.from(weights);
   const centres: Float32Array[] = [];
-  let next: number | undefined = random.integer(vectors.length);
-  while (next !== undefined && centres.length < count) {
+  while (centres.length < count) {
     yield;
+    const next = drawOne(chances, random);
+    if (next === undefined) break;
     const centre = vectors[next] ?? new Float32Array();
+    const isFirst = centres.length === 0;
     centres.push(centre);
     for (const [at, vector] of vectors.entries()) {
-      distances[at] = Math.min(distances[at] ?? 0, squaredDistance(vector, centre));
+      const chance = (weights[at] ?? 0) * squaredDistance(vector, centre);
+      chances[at] = isFirst ? chance : Math.min(chances[at] ?? 0, chance);
     }
-    next = drawOne(distances, random);
   }
   return centres;
 }
 
-function nearestOf(centres: readonly Float32Array[], vector: Float32Array): number {
-  let best = 0;
-  let highest = Number.NEGATIVE_INFINITY;
-  for (const [at, centre] of centres.entries()) {
-    const similarity = cosine(vector, centre);
-    if (similarity > highest) [best, highest] = [at, similarity];
+interface Nearest {
+  /** Position among the centres. */
+  readonly centre: number;
+  /** Cosine with it. */
+  readonly similarity: number;
+}
+
+function nearestOf(centres: readonly Float32Array[], vector: Float32Array): Nearest {
+  let best: Nearest = { centre: 0, similarity: Number.NEGATIVE_INFINITY };
+  for (const [centre, each] of centres.entries()) {
+    const similarity = cosine(vector, each);
+    if (similarity > best.similarity) best = { centre, similarity };
   }
   return best;
 }
 
-function addTo(sum: Float32Array | undefined, vector: Float32Array): void {
-  if (sum) for (const [at, value] of vector.entries()) sum[at] = (sum[at] ?? 0) + value;
+function addTo(sum: Float32Array | undefined, vector: Float32Array, weight: number): void {
+  if (sum) for (const [at, value] of vector.entries()) sum[at] = (sum[at] ?? 0) + weight * value;
 }
 
 /** @returns undefined for a vector of zeros */

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { type LabelAnswer, suggestTexts, type TrainedModel, train } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/api/answers.js';
-import { groupsOf, mostTelling, TextSample, uncertaintyOf } from '../../src/api/suggest-texts.js';
+import { centralTexts, groupsOf, TextSample, uncertaintyOf } from '../../src/api/suggest-texts.js';
 import { Random } from '../../src/system/numbers.js';
 import { runToEnd } from '../../src/system/pauses.js';
 import { rows } from '../public/sentiments.js';
@@ -70,37 +70,53 @@ describe('a sample of texts', () => {
   });
 });
 
-describe('the most telling texts', () => {
+describe('the texts at the centres of groups', () => {
   const at = (degrees: number) => {
     const angle = (degrees * Math.PI) / 180;
     return Float32Array.of(Math.cos(angle), Math.sin(angle));
   };
-  const telling = (vectors: readonly Float32Array[], uncertainties: readonly number[], count: number, seed = 0) =>
-    runToEnd(mostTelling(vectors, uncertainties, count, Random.fromSeed(seed)));
+  const central = (vectors: readonly Float32Array[], uncertainties: readonly number[], count: number, seed = 0) =>
+    runToEnd(centralTexts(vectors, uncertainties, count, Random.fromSeed(seed)));
 
-  it('are one of each bundle', () => {
-    const bundles = [0, 120, 240].flatMap((angle) => Array.from({ length: 10 }, (_, place) => at(angle + place)));
+  it('are the middle one of each bundle', () => {
+    const bundles = [0, 120, 240].flatMap((angle) => [-8, 4, 0, -4, 8].map((place) => at(angle + place)));
     for (const seed of [1, 2, 3, 4, 5]) {
-      const groups = runToEnd(groupsOf(bundles, 3, Random.fromSeed(seed)));
-      expect(groups.map((group) => group.length)).toEqual([10, 10, 10]);
-      const bundlesOf = telling(bundles, Array(30).fill(0.5), 3, seed).map((point) => Math.floor(point / 10));
-      expect(new Set(bundlesOf).size).toBe(3);
+      const groups = runToEnd(groupsOf(bundles, Array(15).fill(0.5), 3, Random.fromSeed(seed)));
+      expect(groups.map((group) => group[0]).sort((a = 0, b = 0) => a - b)).toEqual([2, 7, 12]);
+      expect(groups.map((group) => group.length)).toEqual([5, 5, 5]);
+      expect(central(bundles, Array(15).fill(0.5), 3, seed).sort((a, b) => a - b)).toEqual([2, 7, 12]);
     }
   });
 
-  it('are uncertain and typical, worked out by hand', () => {
-    // One group. Mean cosines with all of them: 0° (1 + 1 + cos 60°) / 3 = 0.83, 60° (1 + 0.5 + 0.5) / 3 = 0.67.
-    const vectors = [at(0), at(0), at(60)];
-    expect(telling(vectors, [0.5, 0.4, 0.6], 1)).toEqual([0]); // 0.417, 0.333, 0.4
-    expect(telling(vectors, [0.5, 0.4, 0.65], 1)).toEqual([2]); // 0.417, 0.333, 0.433
-    expect(telling(vectors, [0, 0, 0], 1)).toEqual([0]);
+  it('are where the uncertain texts are, worked out by hand', () => {
+    const vectors = [at(0), at(30), at(90)];
+    // One group. The angle of its centre is atan(Σ w·sin / Σ w·cos).
+    expect(central(vectors, [0.5, 0.5, 0.5], 1)).toEqual([1]); // atan(0.75 / 0.933) = 39°
+    expect(central(vectors, [0.9, 0.1, 0.1], 1)).toEqual([0]); // atan(0.15 / 0.987) = 9°
+    expect(central(vectors, [0.1, 0.1, 0.9], 1)).toEqual([2]); // atan(0.95 / 0.187) = 79°
+    expect(central(vectors, [0, 0, 0], 1)).toEqual([1]);
   });
 
-  it('are all of them, once each, where as many are asked for', () => {
+  it('leave out texts that the model is sure of, however far they are', () => {
+    // The chance that k-means++ begins with a sure text is below 1 in 100,000.
+    const vectors = [at(0), at(2), at(40), at(42), at(180), at(270)];
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const chosen = central(vectors, [0.9, 0.8, 0.9, 0.8, 0, 0], 2, seed);
+      expect(chosen.map((point) => Math.floor(point / 2)).sort((a, b) => a - b)).toEqual([0, 1]);
+    }
+  });
+
+  it('take the second of each group after the first, the most uncertain before', () => {
+    // Equal points make one group each: 0 to 2 and 3 to 5.
+    const vectors = [at(0), at(0), at(0), at(90), at(90), at(90)];
+    const uncertainties = [0.5, 0.5, 0.5, 0.9, 0.9, 0.9];
+    expect(central(vectors, uncertainties, 3)).toEqual([3, 0, 4]);
+    expect(central(vectors, uncertainties, 6)).toEqual([3, 0, 4, 1, 5, 2]);
+  });
+
+  it('are all of them, once each, if that many are asked for', () => {
     const vectors = Array.from({ length: 12 }, (_, place) => at(30 * place));
-    expect(telling(vectors, Array(12).fill(0.1), 12).sort((a, b) => a - b)).toEqual([...vectors.keys()]);
-    // Equal points make fewer groups than asked for.
-    expect(telling(Array(5).fill(at(10)), Array(5).fill(0.1), 3)).toEqual([0, 1, 2]);
+    expect(central(vectors, Array(12).fill(0.1), 12).sort((a, b) => a - b)).toEqual([...vectors.keys()]);
   });
 });
 
