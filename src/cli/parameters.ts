@@ -1,14 +1,17 @@
 import type { Model, TrainOptions } from '../api/index.js';
 import {
   DEVICES,
+  ENCODINGS,
   MAX_MODEL_NAME_LENGTH,
   MODEL_NAME,
   modelSizes,
   modelTypes,
+  OFFSETS,
   pretrainedModelNames,
+  ROW_FORMATS,
   unwrap,
 } from '../contract/index.js';
-import { ENCODINGS, OFFSETS, type ReadingOptions, ROW_FORMATS } from '../datasets/index.js';
+import type { ReadingOptions } from '../datasets/index.js';
 import type { DataPlace } from '../http/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
 import { type Parameter, type Settings, UsageError } from './command.js';

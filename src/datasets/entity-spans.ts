@@ -1,11 +1,8 @@
-import type { DatasetProblem } from '../contract/index.js';
+import type { DatasetProblem, OFFSETS } from '../contract/index.js';
 import { latePattern } from '../system/index.js';
 import { counted, type DatasetWarning, quoted } from './problems.js';
 
 /** Where the entities of texts are: whatever the places count, they become UTF-16 code units, or are refused. */
-
-/** What places of entities count. Python and the tools that are written in it count code points. */
-export const OFFSETS = ['utf-16', 'code-points', 'bytes'] as const;
 
 export type Offsets = (typeof OFFSETS)[number];
 

@@ -24,7 +24,6 @@ export {
 } from './archive-file.js';
 export { MAX_LABELS, MAX_PASSAGES, MAX_TAGS } from './archive-limits.js';
 export { DIALECTS, type RecordFile, recordsOf, type SourceFormat } from './csv.js';
-export { OFFSETS } from './entity-spans.js';
 export { byIndex, checkIndices, jsonValue, readJsonFile } from './json-file.js';
 export {
   counted,
@@ -44,12 +43,10 @@ export {
   columnOf,
   isRowFile,
   type ReadingOptions,
-  ROW_FORMATS,
   readingShape,
   readRowFile,
   readRows,
 } from './read-rows.js';
-export { ENCODINGS } from './row-text.js';
 export {
   type CheckedRows,
   type EntityRange,

@@ -1,14 +1,22 @@
 import { stat } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import * as z from 'zod';
-import { AbortedError, type DatasetError, type DatasetProblem, ValidationError } from '../contract/index.js';
+import {
+  AbortedError,
+  type DatasetError,
+  type DatasetProblem,
+  ENCODINGS,
+  OFFSETS,
+  ROW_FORMATS,
+  ValidationError,
+} from '../contract/index.js';
 import { isPauseDue, pause } from '../system/index.js';
 import { conllSentences, looksLikeConll } from './conll.js';
-import { OFFSETS, type Offsets, offsetsName, settleSpans } from './entity-spans.js';
+import { type Offsets, offsetsName, settleSpans } from './entity-spans.js';
 import { settledLabels } from './label-cells.js';
 import { counted, type DatasetWarning, ProblemList, quoted, singleProblem, someOf } from './problems.js';
 import { isObject, jsonRecords, looksLikeJson, own, tableRecords } from './records.js';
-import { ENCODINGS, readRowText } from './row-text.js';
+import { readRowText } from './row-text.js';
 import {
   type CheckedRows,
   checkRows,
@@ -49,9 +57,6 @@ export const columnsSchema: z.ZodType<Columns> = z.strictObject({
   question: column,
   passage: column,
 });
-
-/** How files of rows may be written, where their text does not say it. */
-export const ROW_FORMATS = ['csv', 'tsv', 'json', 'jsonl', 'conll', 'fasttext', 'markdown'] as const;
 
 /** How rows are read, where what is recognised is wrong. All but `offsets`, `tagNames` and `skipInvalid` are for files. */
 export interface ReadingOptions {

@@ -2,15 +2,13 @@ import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import type { ENCODINGS } from '../contract/index.js';
 import { fileKind, ZIP } from './archive-file.js';
 import { DEFAULT_MAX_UNZIPPED_BYTES, MAX_LINES } from './archive-limits.js';
 import { count, describeBytes, fileFailure, quoted, singleProblem } from './problems.js';
 import { linesOf, type TextLine } from './text-lines.js';
 
 /** The text of a file of rows, however it is written: in UTF-8, UTF-16 or what the caller names, with gzip or without. */
-
-/** Encodings that files of rows may have. */
-export const ENCODINGS = ['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as const;
 
 /** How the characters of a file are written. */
 export type FileEncoding = (typeof ENCODINGS)[number];
