@@ -8,6 +8,8 @@ export {
   type Effort,
   efforts,
   type Hyperparameters,
+  isLanguage,
+  languageNames,
   resolveHyperparameters,
   type Tuning,
   trainingLanguage,

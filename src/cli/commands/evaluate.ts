@@ -38,12 +38,13 @@ The intervals are 95 % bootstrap intervals.
       await using model = await openModel(settings, signal);
       return await unwrap(model.evaluate(rows, { ...readingOf(settings), signal, resamples, seed }));
     });
+    // First, so that a report that can't be written costs no figures.
+    await output.result(evaluation, await evaluationLines(evaluation));
     if (report !== undefined) {
       const { evaluationReport } = await import('../../api/index.js');
       const title = `${name} on ${basename(rows)}`;
       await writeFile(report, await unwrap(evaluationReport(evaluation, { title })));
       output.note(`report written to ${report}`);
     }
-    await output.result(evaluation, await evaluationLines(evaluation));
   },
 });
