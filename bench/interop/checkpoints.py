@@ -156,7 +156,7 @@ def answers(folder):
             found[strategy] = [[code_points(entity) for entity in ask(text)] for text in TEXTS]
     else:
         ask = transformers.pipeline(task, model=model, tokenizer=tokenizer, top_k=None)
-        found["labels"] = [ask(text) for text in TEXTS]
+        found["labels"] = [ask([text])[0] for text in TEXTS]
     return found
 
 

@@ -24,6 +24,7 @@ import {
 import { isInnerName } from '../system/index.js';
 import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../text/index.js';
 import { type BackboneSource, VOCABULARY_FILE } from './backbone-files.js';
+import { isCheckpoint } from './checkpoint.js';
 
 /** Weights by name that are read, or computed, each time that they are asked for, so that none stays in memory. */
 export class LazyWeights implements ReadonlyMap<string, Float32Array> {
@@ -133,7 +134,6 @@ const headSchema = z.object({
     .enum(['single_label_classification', 'multi_label_classification', 'regression'])
     .nullable()
     .optional(),
-  orchard: z.undefined(),
 });
 
 /** transformers writes neither the names nor the number of two labels without names. */
@@ -142,7 +142,7 @@ const UNNAMED_LABELS = 2;
 /** @returns undefined for an encoder without a head of transformers, and for a model folder of ours. */
 function headOf(json: unknown, { textHead, tokenHead }: Encoder): CheckpointHead | undefined {
   const parsed = headSchema.safeParse(json);
-  if (!parsed.success) return undefined;
+  if (!parsed.success || !isCheckpoint(json)) return undefined;
   const { architectures, id2label, num_labels = UNNAMED_LABELS, problem_type: problem } = parsed.data;
   const [name] = architectures;
   const per = name === textHead.className ? 'text' : name === tokenHead.className ? 'token' : undefined;
