@@ -7,8 +7,8 @@ import { TextModel } from '../src/inference/index.js';
 import { longProbe, probes, type SmallModelName, smallModel } from '../test/support/small-models.js';
 import { architectureModels, graphResults, type TextResult } from './interop/architecture-models.js';
 import { compareBlends } from './interop/blend-reader.js';
-import { type Loading, type PythonAnswer, runInPython } from './interop/python-peer.js';
 import { compareCheckpoints } from './interop/checkpoints.js';
+import { type Loading, type PythonAnswer, runInPython } from './interop/python-peer.js';
 import { compareRandomEncoders } from './interop/random-encoders.js';
 import { machine } from './report.js';
 

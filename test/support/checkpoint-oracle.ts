@@ -12,7 +12,8 @@ export const pipelineAnswersSchema = z.strictObject({
   class: z.string(),
   writtenBy: z.string(),
   texts: z.array(z.string()),
-  logits: z.array(z.array(z.number())),
+  /** Text by text; not recorded. */
+  logits: z.array(z.array(z.number())).optional(),
   labels: z.array(z.array(z.strictObject({ label: z.string(), score: z.number() }))).optional(),
   simple: z.array(z.array(entitySchema)).optional(),
   first: z.array(z.array(entitySchema)).optional(),
@@ -46,7 +47,7 @@ export async function compareCheckpoint(folder: string, theirs: PipelineAnswers)
 }
 
 async function answersOf(folder: string, texts: readonly string[], aggregation?: Aggregation): Promise<Answer[]> {
-  await using model = await unwrap(loadModel(folder, { threads: 1, ...(aggregation && { aggregation }) }));
+  await using model = await unwrap(loadModel(folder, { isolation: 'inline', ...(aggregation && { aggregation }) }));
   return [...(await unwrap(model.predict(texts)))];
 }
 
