@@ -30,6 +30,7 @@ export {
   checkpointWeights,
   encoderTypes,
   type Geometry,
+  headWeights,
   newBert,
   newEncoder,
   readEncoder,

@@ -11,10 +11,10 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /**
  * Fine-tuned checkpoints of every architecture, with both heads, against what transformers' pipelines answered. Written by
- * `python3 bench/interop/checkpoints.py record test/api/checkpoints`.
+ * `python3 bench/interop/checkpoints.py record test/api/recorded-checkpoints`.
  */
 
-const recorded = fileURLToPath(new URL('checkpoints', import.meta.url));
+const recorded = fileURLToPath(new URL('recorded-checkpoints', import.meta.url));
 const names = readdirSync(recorded);
 
 const kept = mkdtempSync(join(tmpdir(), 'orchard-test-'));
