@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Answer, loadModel } from '../../src/api/index.js';
 import { unwrap } from '../../src/contract/index.js';
-import type { Aggregation } from '../../src/models/index.js';
+import { type Aggregation, aggregations } from '../../src/models/index.js';
 
 /** What bench/interop/checkpoints.py says of a checkpoint, and how far our answers are from it. */
 
@@ -29,20 +29,21 @@ export interface CheckpointDifference {
   readonly others: readonly string[];
 }
 
-/** Asks a checkpoint each text. */
-export async function compareCheckpoint(folder: string, theirs: PipelineAnswers): Promise<CheckpointDifference> {
+/** Asks a checkpoint each text. @param strategies how labels of tokens become entities. */
+export async function compareCheckpoint(
+  folder: string,
+  theirs: PipelineAnswers,
+  strategies: readonly Aggregation[] = aggregations,
+): Promise<CheckpointDifference> {
   if (theirs.labels !== undefined) {
     const answers = await answersOf(folder, theirs.texts);
     return differenceOf(answers.map(labelScores), theirs.labels.map(pairs));
   }
-  const [simple, first] = await Promise.all([
-    compareEntities(folder, theirs, 'simple'),
-    compareEntities(folder, theirs, 'first'),
-  ]);
+  const found = await Promise.all(strategies.map((strategy) => compareEntities(folder, theirs, strategy)));
   return {
-    scores: Math.max(simple.scores, first.scores),
-    compared: simple.compared + first.compared,
-    others: [...simple.others, ...first.others],
+    scores: Math.max(...found.map(({ scores }) => scores)),
+    compared: found.reduce((sum, { compared }) => sum + compared, 0),
+    others: found.flatMap(({ others }) => others),
   };
 }
 
