@@ -198,8 +198,11 @@ async function readShards(directory: string): Promise<ReadonlyMap<string, NamedT
   if (names.length === 0) throw new ModelFolderError(join(directory, SHARDS_FILE), 'weight_map names no files');
   const tensors = new Map<string, NamedTensor>();
   for (const name of names) {
-    const bytes = await readFolderFile(directory, name);
-    requireNoPointer(bytes, join(directory, name));
+    const bytes = await readBytes(directory, name);
+    if (bytes === undefined) {
+      const reason = `it is one of ${names.length} files with weights that ${SHARDS_FILE} names, and missing`;
+      throw new ModelFolderError(join(directory, name), `${reason}; download all of them`);
+    }
     for (const [tensor, values] of decodeWeights(bytes, join(directory, name), { inPlace: true })) {
       tensors.set(tensor, values);
     }

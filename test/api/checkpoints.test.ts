@@ -128,7 +128,7 @@ describe('a checkpoint that cannot be asked', () => {
     [
       'a missing shard',
       () => withFile(copyOf('mpnet-shards'), 'model-00002-of-00002.safetensors', null),
-      ['model-00002-of-00002.safetensors', 'ENOENT'],
+      ['model-00002-of-00002.safetensors', 'one of 2 files', 'missing'],
     ],
   ])('is refused by name: %s', async (_, folder, told) => {
     const { code, message } = await errorOf(loadModel(folder()));
