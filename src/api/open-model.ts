@@ -33,10 +33,11 @@ import {
   toResult,
 } from '../inference/index.js';
 import {
+  type Aggregation,
+  aggregations,
   CARD_FILE,
   CONFIG_FILE,
   copyInto,
-  type FoundModel,
   findModel,
   type ModelFolderConfig,
   type ModelLoader,
@@ -45,14 +46,14 @@ import {
   readModelReport,
   writeFolder,
 } from '../models/index.js';
-import { type CopiedWeights, convertFolder } from '../training/index.js';
+import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
 import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model } from './model.js';
 
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
-interface OpenParts extends FoundModel, Pick<OpenOptions, 'onClose'> {
+interface OpenParts extends AskableModel, Pick<OpenOptions, 'onClose'> {
   readonly config: ModelFolderConfig;
   readonly family: Family;
   readonly service: InferenceService;
@@ -69,10 +70,11 @@ export class OpenModel implements Model {
   readonly labels: readonly string[];
   readonly #reading: AnswerReading;
   readonly #service: InferenceService;
+  readonly #checkpoint: string | undefined;
   readonly #onClose: OpenOptions['onClose'];
   #closing: Promise<void> | undefined;
 
-  private constructor({ name, directory, config, family, service, onClose }: OpenParts) {
+  private constructor({ name, directory, checkpoint, config, family, service, onClose }: OpenParts) {
     this.name = name;
     this.directory = directory;
     this.type = config.orchard.type;
@@ -83,11 +85,12 @@ export class OpenModel implements Model {
     const isMultilabel = config.problem_type === 'multi_label_classification' && !isBinary;
     this.#reading = { view: family.answerView, isMultilabel };
     this.#service = service;
+    this.#checkpoint = checkpoint;
     this.#onClose = onClose;
   }
 
   /** @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
-  static async open(placed: FoundModel, options: OpenOptions): Promise<OpenModel> {
+  static async open(placed: AskableModel, options: OpenOptions): Promise<OpenModel> {
     const config = await readConfig(placed.directory);
     const family = familyOfModel(config, join(placed.directory, CONFIG_FILE));
     const service = await serviceFor(placed, options);
@@ -127,7 +130,11 @@ export class OpenModel implements Model {
 
   save(folder: string): ResultAsync<void, OrchardError> {
     return this.#call(`saving ${this.name}`, () =>
-      writeFolder(folder, MODEL_FOLDER, (made) => copyInto(this.directory, made)),
+      writeFolder(folder, MODEL_FOLDER, (made) =>
+        this.#checkpoint === undefined
+          ? copyInto(this.directory, made)
+          : convertFolder(this.#checkpoint, made, 'float32'),
+      ),
     );
   }
 
@@ -185,6 +192,12 @@ export class OpenModel implements Model {
 
 /** Options of {@link loadModel}. */
 export interface LoadModelOptions extends ServiceOptions {
+  /**
+   * Of a checkpoint that labels tokens: how the labels become entities, as `aggregation_strategy` of transformers' pipeline.
+   * `simple` joins tokens; `first` joins whole words, each with the label of its first token. Default: `first` if the
+   * tokenizer marks the tokens that continue a word, as WordPiece does with `##`, and `simple` otherwise.
+   */
+  readonly aggregation?: Aggregation;
   /** Loads models that are not folders. Default: the catalogue and, for `owner/name`, the Hugging Face Hub. */
   readonly modelLoader?: ModelLoader;
   /** Stops the loading. */
@@ -192,10 +205,12 @@ export interface LoadModelOptions extends ServiceOptions {
 }
 
 const nameSchema = z.string().min(1, 'the name is empty; give a folder, or the name of a model');
+const aggregationSchema = z.enum(aggregations).optional();
 const loaderSchema = implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()');
 
 /**
- * Opens a model: a folder that `train`, `save` or the Trainer wrote, or a pretrained model by its name. Fails with a
+ * Opens a model: a folder that `train`, `save` or the Trainer wrote, a pretrained model by its name, or a fine-tuned checkpoint
+ * of transformers (`…ForSequenceClassification`, `…ForTokenClassification`), which is converted on first use. Fails with a
  * ValidationError, a NotFoundError that lists what exists, a ModelFolderError, a ModelDownloadError, a MemoryLimitError or
  * an AbortedError.
  * @param model the path of a folder, or a name.
@@ -210,9 +225,11 @@ export function loadModel(model: string, options: LoadModelOptions = {}): Result
 
 async function open(model: string, options: LoadModelOptions): Promise<Model> {
   const name = validate(nameSchema, model, ['model']);
-  const { modelLoader, signal, ...service } = options;
+  const { modelLoader, aggregation, signal, ...service } = options;
   const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
-  return OpenModel.open(await findModel(name, { modelLoader: loader, signal }), { service, signal });
+  const reading = { aggregation: validate(aggregationSchema, aggregation, ['aggregation']) };
+  const placed = await askableFolder(await findModel(name, { modelLoader: loader, signal }), reading);
+  return OpenModel.open(placed, { service, signal });
 }
 
 /** Options of {@link exportModel}. */
@@ -235,7 +252,8 @@ const exportSchema = z.lazy(() =>
 
 /**
  * Copies a model folder for use elsewhere.
- * @param folder the folder of a model that this library trained, or of a model of the catalogue.
+ * @param folder the folder of a model that this library trained, of a model of the catalogue, or of a checkpoint of
+ *   transformers, which becomes a model folder of the same class.
  * @param output a folder that is missing or empty, or holds a model, which is replaced.
  * @returns the path of the copy. Fails with a ValidationError if `output` holds other files, a ModelFolderError if `folder` is
  *   not a model or lacks what the copy needs, or a StorageError.

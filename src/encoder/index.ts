@@ -1,4 +1,11 @@
-export { type Encoder, type EncoderTraits, type JsonObject, type Pooling, pooledStates } from './encoder.js';
+export {
+  type Encoder,
+  type EncoderHead,
+  type EncoderTraits,
+  type JsonObject,
+  type Pooling,
+  pooledStates,
+} from './encoder.js';
 export {
   type Dropout,
   type EncoderInputs,
@@ -23,6 +30,7 @@ export {
   checkpointWeights,
   encoderTypes,
   type Geometry,
+  headWeights,
   newBert,
   newEncoder,
   readEncoder,

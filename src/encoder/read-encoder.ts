@@ -9,6 +9,7 @@ import { distilbert } from './architectures/distilbert.js';
 import { modernBert } from './architectures/modernbert.js';
 import { mpnet } from './architectures/mpnet.js';
 import type { Encoder, JsonObject } from './encoder.js';
+import type { ParameterSpec } from './parameter.js';
 
 const jsonSchema = z.record(z.string(), z.unknown());
 
@@ -99,6 +100,21 @@ export function checkpointWeights(
     if (found !== undefined && found.shape.join() === shape.join()) weights.set(bare, found.values);
   }
   return weights;
+}
+
+/** The layers of a head, by names without the prefix. @throws ModelFolderError as {@link checkpointWeights} */
+export function headWeights(
+  encoder: Encoder,
+  head: readonly ParameterSpec[],
+  tensors: ReadonlyMap<string, NamedTensor>,
+  file: string,
+): CheckpointWeights {
+  return new Map(
+    head.map(({ name, shape }) => {
+      const bare = bareName(encoder, name);
+      return [bare, requiredTensor(tensors, encoder.prefix, bare, shape, file)];
+    }),
+  );
 }
 
 function requiredTensor(

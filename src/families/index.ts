@@ -55,6 +55,7 @@ export type {
   Blend,
   CardFacts,
   CheckedLabels,
+  CheckpointHead,
   ClassNames,
   Decoder,
   DoubtfulLabels,

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { isOrchardError, NotFoundError, type UsageTerms } from '../contract/index.js';
 import { MODELS_VERSION, readManifest, resolvedFrom, startingPoints } from '../system/index.js';
-import { hubModels } from './hub-models.js';
+import { neededFromHub } from './hub-models.js';
 import { folderModels, isDirectory, listed, type ModelLoader, parseModelName } from './model-loader.js';
 
 const CATALOGUE_PACKAGE = 'orchard-nlp-models';
@@ -216,7 +216,7 @@ export async function findModel(model: string, options: PlaceOptions = {}): Prom
   }
   const { modelLoader, signal } = options;
   if (modelLoader !== undefined) return { name: model, ...(await modelLoader.load(model, { signal })) };
-  if (model.includes('/')) return { name: model, ...(await hubModels().load(model, { signal })) };
+  if (model.includes('/')) return { name: model, ...(await neededFromHub(model, signal)) };
   const found = catalogueModels().load(model, { signal });
   const { directory: catalogued } = await (options.backbones
     ? found.catch((thrown: unknown) => backboneOr(model, thrown, signal))

@@ -27,6 +27,7 @@ import {
   replaceFile,
 } from '../system/index.js';
 import { type Checksum, downloadLocks, fetchChecked } from './checked-download.js';
+import { CONFIG_FILE, SHARDS_FILE, WEIGHTS_FILE } from './folder-files.js';
 import { checkRevision, type LoadedModel, type LoadOptions, type ModelLoader, parseModelName } from './model-loader.js';
 
 /** Options of {@link hubModels}. Their defaults follow the environment variables and defaults of huggingface_hub. */
@@ -63,20 +64,28 @@ export interface HubOptions {
 export function hubModels(options: HubOptions = {}): ModelLoader {
   const settings = hubSettings(options);
   checkRevision(settings.revision, settings.revision);
-  return {
-    specificationVersion: 1,
-    load: async (name, loadOptions = {}) => {
-      const { path: model, revision = settings.revision } = parseModelName(name);
-      try {
-        loadOptions.signal?.throwIfAborted();
-        return settings.offline
-          ? await cachedModel(settings, model, revision)
-          : await downloadedModel(settings, model, revision, loadOptions);
-      } catch (thrown) {
-        throw publicError(thrown, name, loadOptions.signal);
-      }
-    },
-  };
+  return { specificationVersion: 1, load: (name, loadOptions = {}) => load(settings, name, loadOptions) };
+}
+
+/** Of a checkpoint of transformers, without weights that only other libraries read. @throws as {@link hubModels} does */
+export function neededFromHub(name: string, signal: AbortSignal | undefined): Promise<LoadedModel> {
+  return load(hubSettings({}), name, { signal, files: 'needed' });
+}
+
+interface HubLoadOptions extends Omit<LoadOptions, 'files'> {
+  readonly files?: LoadOptions['files'] | 'needed';
+}
+
+async function load(settings: HubSettings, name: string, options: HubLoadOptions): Promise<LoadedModel> {
+  const { path: model, revision = settings.revision } = parseModelName(name);
+  try {
+    options.signal?.throwIfAborted();
+    return settings.offline
+      ? await cachedModel(settings, model, revision)
+      : await downloadedModel(settings, model, revision, options);
+  } catch (thrown) {
+    throw publicError(thrown, name, options.signal);
+  }
 }
 
 async function cachedModel({ cacheDirectory }: HubSettings, model: string, revision: string): Promise<LoadedModel> {
@@ -91,24 +100,50 @@ async function downloadedModel(
   settings: HubSettings,
   model: string,
   revision: string,
-  { files, signal, onProgress }: LoadOptions,
+  { files, signal, onProgress }: HubLoadOptions,
 ): Promise<LoadedModel> {
   const repository = await describeRepository(model, revision, settings, signal);
   const { commit } = repository;
-  const wanted = repository.files.filter(({ path }) => files === undefined || files.includes(path));
   const cache = new HubCache(settings.cacheDirectory, model);
   await cache.prepare();
-  const report = progressReports(model, wanted, onProgress);
-  for (const file of wanted) {
+  const fetched = (file: HubFile, onBytes: (bytes: number) => void) => {
     const path = file.path.split('/').map(encodeURIComponent).join('/');
     const url = new URL(`${settings.endpoint}/${model}/resolve/${commit}/${path}`);
     const request = { model, revision, file: file.path, url, signal };
-    await fetchBlob({ file, cache, request, settings, onBytes: (bytes) => report(file, bytes) });
-  }
+    return fetchBlob({ file, cache, request, settings, onBytes });
+  };
+  const isNeeded = files === 'needed' ? await neededFiles(repository, cache, fetched) : () => true;
+  const isWanted = (path: string) => (Array.isArray(files) ? files.includes(path) : isNeeded(path));
+  const wanted = repository.files.filter(({ path }) => isWanted(path));
+  const report = progressReports(model, wanted, onProgress);
+  for (const file of wanted) await fetched(file, (bytes) => report(file, bytes));
   // Only now, so that a snapshot is never incomplete.
   for (const { path, checksum } of wanted) await cache.addToSnapshot(commit, path, checksum.value);
   await cache.rememberRevision(revision, commit);
   return { directory: cache.snapshot(commit), revision: commit };
+}
+
+/** Weights in formats that are read by other libraries alone. */
+const OTHER_WEIGHTS =
+  /^(?:pytorch_model.*\.bin(?:\.index\.json)?|.*\.(?:h5|msgpack|ot|gguf|pt|pth|ckpt|mlmodel)|(?:onnx|openvino|coreml)\/.*)$/u;
+
+/**
+ * All files, but of a checkpoint with safetensors no other weights: a popular one has them in ten formats. The folders of
+ * Orchard's models, which config.json tells, have an ONNX graph that is needed.
+ */
+async function neededFiles(
+  { files }: HubRepository,
+  cache: HubCache,
+  fetched: (file: HubFile, onBytes: () => void) => Promise<void>,
+): Promise<(path: string) => boolean> {
+  const config = files.find(({ path }) => path === CONFIG_FILE);
+  const names = files.map(({ path }) => path);
+  const isCheckpoint = names.some((path) => path === WEIGHTS_FILE || path === SHARDS_FILE);
+  if (config === undefined || !isCheckpoint || !names.some((path) => OTHER_WEIGHTS.test(path))) return () => true;
+  await fetched(config, () => undefined);
+  const json = parsedJson((await readTextIfPresent(cache.blob(config.checksum.value))) ?? '');
+  const isOwn = typeof json === 'object' && json !== null && 'orchard' in json;
+  return (path) => isOwn || !OTHER_WEIGHTS.test(path);
 }
 
 /** Bytes that are downloaded again are not counted again. */

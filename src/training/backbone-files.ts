@@ -4,12 +4,16 @@ import {
   CONFIG_FILE,
   catalogueBackbones,
   hubModels,
+  MAX_CONFIG_BYTES,
   type ModelLoader,
   type ModelProgress,
+  readJsonText,
+  SHARDS_FILE,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   WEIGHTS_FILE,
 } from '../models/index.js';
+import { fields, isInnerName, recordOf, shaped, text } from '../system/index.js';
 import { trainingLanguage } from './hyperparameters.js';
 
 /** Finds the files of a backbone; backbone.ts reads them, which needs tokenizers and architectures. */
@@ -17,7 +21,10 @@ import { trainingLanguage } from './hyperparameters.js';
 /** The pieces of a tokenizer, one per line, in folders without a tokenizer.json. */
 export const VOCABULARY_FILE = 'vocab.txt';
 
-const BACKBONE_FILES = [CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, VOCABULARY_FILE] as const;
+const BACKBONE_FILES = [
+  ...[CONFIG_FILE, WEIGHTS_FILE, SHARDS_FILE],
+  ...[TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, VOCABULARY_FILE],
+] as const;
 
 /** Which backbone, and where its files lie. */
 export interface BackboneSource {
@@ -68,10 +75,26 @@ export async function loadBackbone(
     const load = loader.load(asked, { files: BACKBONE_FILES, signal, onProgress });
     const loaded = await load.catch(name === null ? absent : refuse);
     if (loaded === undefined) continue;
+    const shards = await shardsIn(loaded.directory);
+    if (shards.length > 0) await loader.load(asked, { files: shards, signal, onProgress });
     const { directory, revision } = loaded;
     return { name: asked, directory, ...(revision !== undefined && { revision }) };
   }
   return undefined;
+}
+
+/** The files that the index of a checkpoint names. What is wrong with it is said when it is read. */
+async function shardsIn(directory: string): Promise<string[]> {
+  const index = await readJsonText(directory, SHARDS_FILE, MAX_CONFIG_BYTES).catch(() => undefined);
+  return index === undefined ? [] : shardNames(index.json);
+}
+
+const indexShape = fields({ weight_map: recordOf(text) }, {});
+
+/** The files of weights in several files, by the index of their tensors; none if it is no such index. */
+export function shardNames(index: unknown): string[] {
+  const names = Object.values(shaped(indexShape, index)?.weight_map ?? {});
+  return [...new Set(names)].filter(isInnerName);
 }
 
 function usualNames({ model_config, training_config }: AskedModel): string[] {

@@ -43,11 +43,12 @@ const LIMITS: Readonly<Record<Effort, Limits>> = {
 
 /** @returns undefined if the run trains the encoder on all rows, epoch after epoch. */
 export function fewRowsTaskOf(
-  { fewRows }: LoopInput['task'],
+  { fewRows, head }: LoopInput['task'],
   spec: TrainingSpec,
   backbone: Backbone | undefined,
 ): FewRowsTask | undefined {
   if (fewRows === undefined || backbone === undefined || (spec.device ?? 'cpu') !== 'cpu') return undefined;
+  if (head.kind !== 'rows' || head.linearEnd?.(backbone.encoder) === undefined) return undefined;
   const { mostRows } = LIMITS[spec.tuning.effort ?? 'balanced'];
   return leavesMethodOpen(spec) && fewRows.trainRows <= mostRows ? fewRows : undefined;
 }

@@ -1,5 +1,6 @@
 export { type Backbone, readBackbone } from './backbone.js';
 export { type BackboneSource, backboneLoader, type LoaderOf, loadBackbone } from './backbone-files.js';
+export { type AskableModel, askableFolder } from './checkpoint.js';
 export { checkpointMark } from './checkpoint-mark.js';
 export { type CopiedWeights, convertFolder, writeSentenceEncoder } from './convert-folder.js';
 export { frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
