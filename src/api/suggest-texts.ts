@@ -113,7 +113,7 @@ async function different(
   const encoder = await SentenceEncoder.ofModel({ name, directory }, { service: {}, signal });
   try {
     const texts = candidates.map(({ text }) => text);
-    const vectors = await encoder.vectors(texts, signal);
+    const vectors = await encoder.vectors(texts, { signal });
     const weights = candidates.map(({ uncertainty }) => Math.max(uncertainty, MIN_WEIGHT));
     const drawn = await withPauses(spreadOut(vectors, weights, count, random), signal);
     return drawn.flatMap((at) => candidates.slice(at, at + 1));

@@ -1,4 +1,11 @@
-export { type Encoder, type EncoderTraits, type JsonObject, type Pooling, pooledStates } from './encoder.js';
+export {
+  type Encoder,
+  type EncoderTraits,
+  type JsonObject,
+  type Pooling,
+  pooledStates,
+  tokenStates,
+} from './encoder.js';
 export {
   type Dropout,
   type EncoderInputs,

@@ -13,6 +13,7 @@ export {
   ONNX_FILE,
   QUANTIZED_ONNX_FILE,
   readFolderFile,
+  SENTENCE_FILE,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   TRAINING_FILE,
@@ -25,7 +26,14 @@ export {
   type Evidence,
   type ModelFolderConfig,
   modelFolderConfig,
+  POOLING_MODES,
+  type PoolingMode,
   readConfig,
+  SENTENCE_ACTIVATIONS,
+  type SentenceActivation,
+  type SentenceConfig,
+  type SentenceLayer,
+  SIMILARITIES,
 } from './model-config.js';
 export {
   copyInto,

@@ -10,10 +10,17 @@ import {
   toOrchardError,
   validate,
 } from '../contract/index.js';
-import { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE, VectorIndex } from '../families/index.js';
+import {
+  encodePassages,
+  PASSAGES_FILE,
+  POSTINGS_FILE,
+  unitVector,
+  VECTORS_FILE,
+  VectorIndex,
+} from '../families/index.js';
 import { Bm25Index } from '../lexical/index.js';
-import { copyInto, decodeSafetensors, encodeSafetensors, writeFolder } from '../models/index.js';
-import { withPauses } from '../system/index.js';
+import { copyInto, decodeSafetensors, encodeSafetensors, type SentenceConfig, writeFolder } from '../models/index.js';
+import { contentHash, filesIn, withPauses } from '../system/index.js';
 import { type EncoderOptions, SentenceEncoder } from './embed.js';
 import { bestSentences, PassageSentences, PassageWords, rankPassages } from './relevance.js';
 import type { FoundPassage, SearchCallOptions, SearchIndex } from './search.js';
@@ -33,7 +40,9 @@ export async function createIndex(
   try {
     const sentences = await withPauses(PassageSentences.dividing(passages), signal);
     const words = await withPauses(PassageWords.indexing(passages, sentences, stem), signal);
-    const vectors = VectorIndex.fromRows(await encoder.vectors(sentences.texts, signal));
+    const { stored } = similarityOf(encoder);
+    const found = await encoder.vectors(sentences.texts, { prompt: 'document', signal });
+    const vectors = VectorIndex.fromRows(found.map(stored));
     return new OpenSearchIndex({ passages, words, vectors }, encoder);
   } catch (thrown) {
     await encoder.close();
@@ -76,8 +85,9 @@ class OpenSearchIndex implements SearchIndex {
       const text = validate(querySchema, query, ['query']);
       const { k, minScore, signal } = validate(callSchema, options);
       const { passages, words, vectors } = this.#content;
-      const [vector] = await this.#encoder.vectors([text], signal);
-      const ofSentences = vectors.scores(vector ?? new Float32Array(vectors.width));
+      const [vector = new Float32Array()] = await this.#encoder.vectors([text], { prompt: 'query', signal });
+      const { asked, score } = similarityOf(this.#encoder);
+      const ofSentences = vectors.scores(asked(vector)).map((product) => score(product, vector));
       const cosines = bestSentences(ofSentences, words.starts);
       const ranked = rankPassages({ ...words.sharedWith(text), cosines }, k);
       return ranked
@@ -110,19 +120,57 @@ class OpenSearchIndex implements SearchIndex {
   }
 }
 
+/** How vectors are compared by dot products, which an index computes. */
+interface Similarity {
+  stored(vector: Float32Array): Float32Array;
+  asked(vector: Float32Array): Float32Array;
+  /** @param product of both. */
+  score(product: number, asked: Float32Array): number;
+}
+
+const plain = (vector: Float32Array): Float32Array => vector;
+const squares = (vector: Float32Array): number => vector.reduce((sum, value) => sum + value ** 2, 0);
+
+const similarities: Readonly<Record<Exclude<SentenceConfig['similarity'], 'manhattan'>, Similarity>> = {
+  cosine: { stored: unitVector, asked: unitVector, score: (product) => product },
+  dot: { stored: plain, asked: plain, score: (product) => product },
+  // −‖q − v‖, from [2q, −1]·[v, ‖v‖²] = ‖q‖² − ‖q − v‖².
+  euclidean: {
+    stored: (vector) => Float32Array.of(...vector, squares(vector)),
+    asked: (vector) => Float32Array.of(...vector.map((value) => 2 * value), -1),
+    score: (product, asked) => -Math.sqrt(Math.max(0, squares(asked) - product)),
+  },
+};
+
+/** @throws ModelFolderError for a similarity that search doesn't compute */
+export function similarityOf({ name, settings }: Pick<SentenceEncoder, 'name' | 'settings'>): Similarity {
+  const { similarity } = settings;
+  if (similarity !== 'manhattan') return similarities[similarity];
+  const reason = `similarity_fn_name: search can't compare vectors by manhattan; use ${Object.keys(similarities).join(', ')}`;
+  throw new ModelFolderError(name, reason);
+}
+
 const SEARCH_FOLDER = { marker: 'search.json', noun: 'search.json of an index' };
 const ENCODER_FOLDER = 'encoder';
 const SENTENCES_FILE = 'sentences.safetensors';
 const STARTS_FILE = 'sentence-starts.safetensors';
-const FORMAT = 3;
-const settingsSchema = z.strictObject({ format: z.literal(FORMAT), passages: z.int(), model: z.string() });
+const FORMAT = 4;
+const settingsSchema = z.strictObject({
+  format: z.literal(FORMAT),
+  passages: z.int(),
+  model: z.string(),
+  /** The content of the encoder that gave the vectors. */
+  encoder: z.string(),
+});
+
+const encoderHash = async (folder: string) => contentHash(await filesIn(join(folder, ENCODER_FOLDER)));
 
 async function writeIndexFolder(
   folder: string,
   { passages, words, vectors }: IndexContent,
   model: string,
 ): Promise<void> {
-  const settings = { format: FORMAT, passages: passages.length, model };
+  const settings = { format: FORMAT, passages: passages.length, model, encoder: await encoderHash(folder) };
   await writeFile(join(folder, PASSAGES_FILE), encodePassages(passages));
   await writeFile(join(folder, VECTORS_FILE), vectors.encode());
   await writeFile(join(folder, POSTINGS_FILE), words.passages.encode());
@@ -141,6 +189,7 @@ async function readIndexFolder(folder: string): Promise<IndexContent> {
     return decode(bytes, file);
   };
   const settings = await read(SEARCH_FOLDER.marker, jsonDecoder(settingsSchema));
+  await requireEncoder(folder, settings.encoder);
   const passages = await read(PASSAGES_FILE, jsonDecoder(z.array(z.string())));
   const vectors = await read(VECTORS_FILE, VectorIndex.decode);
   const postings = await read(POSTINGS_FILE, Bm25Index.decode);
@@ -157,6 +206,19 @@ async function readIndexFolder(folder: string): Promise<IndexContent> {
   requireSize(STARTS_FILE, starts.length - 1, settings.passages, ofPassages);
   requireSize(VECTORS_FILE, vectors.size, sentences.size, `sentences, but ${SENTENCES_FILE}`);
   return { passages, vectors, words: new PassageWords({ passages: postings, sentences, starts }) };
+}
+
+/** @throws ModelFolderError if another encoder than that of the index would read the questions */
+async function requireEncoder(folder: string, hash: string): Promise<void> {
+  const file = join(folder, ENCODER_FOLDER);
+  const found = await encoderHash(folder).catch((cause: unknown) => {
+    throw new ModelFolderError(file, "it can't be read; give a folder that save() wrote", { cause });
+  });
+  if (found === hash) return;
+  throw new ModelFolderError(
+    file,
+    'it is not the encoder that gave the vectors of the index; index the passages again',
+  );
 }
 
 function jsonDecoder<Value>(schema: z.ZodType<Value>) {

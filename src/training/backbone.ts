@@ -217,7 +217,8 @@ async function readBytes(directory: string, name: string): Promise<Uint8Array | 
   }
 }
 
-async function readJson(directory: string, name: string): Promise<unknown> {
+/** @returns undefined if there is no such file. @throws ModelFolderError */
+export async function readJson(directory: string, name: string): Promise<unknown> {
   const bytes = await readBytes(directory, name);
   if (bytes === undefined) return undefined;
   try {

@@ -1,5 +1,12 @@
 export { type Backbone, readBackbone } from './backbone.js';
-export { type BackboneSource, backboneLoader, type LoaderOf, loadBackbone } from './backbone-files.js';
+export {
+  type BackboneSource,
+  backboneLoader,
+  ENCODER_FILES,
+  type LoaderOf,
+  loadBackbone,
+  moduleFiles,
+} from './backbone-files.js';
 export { checkpointMark } from './checkpoint-mark.js';
 export { type CopiedWeights, convertFolder, writeSentenceEncoder } from './convert-folder.js';
 export { frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
