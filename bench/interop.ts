@@ -8,16 +8,18 @@ import { longProbe, probes, type SmallModelName, smallModel } from '../test/supp
 import { architectureModels, graphResults, type TextResult } from './interop/architecture-models.js';
 import { compareBlends } from './interop/blend-reader.js';
 import { type Loading, type PythonAnswer, runInPython } from './interop/python-peer.js';
+import { compareCheckpoints } from './interop/checkpoints.js';
 import { compareRandomEncoders } from './interop/random-encoders.js';
 import { machine } from './report.js';
 
 /**
  * Compares Orchard with Python's libraries. First, small random encoders of every architecture, which transformers writes:
- * hidden states, logits and the gradients of a training step (`encoders`). Then folders, loaded unchanged in transformers
+ * hidden states, logits and the gradients of a training step (`encoders`), and whole checkpoints with heads, asked by its
+ * pipelines (`checkpoints`). Then folders, loaded unchanged in transformers
  * and sentence-transformers, which should give the same tokens, logits and vectors: one of each architecture with each head
  * (`architectures`), and one small trained model of each kind (`models`). Then whole answers of the catalogue's classifiers,
  * blended, against examples/python/read_model.py (`blends`).
- * Usage: `npm run bench -- interop [--python python3] [--only encoders|architectures|models|blends]`; Python needs `pip install torch
+ * Usage: `npm run bench -- interop [--python python3] [--only encoders|checkpoints|architectures|models|blends]`; Python needs `pip install torch
  * transformers sentence-transformers onnxruntime`.
  */
 
@@ -83,7 +85,7 @@ function compare(load: Loading, ours: readonly TextResult[], theirs: PythonAnswe
 }
 
 /** What is compared, all by default; `--only` picks one. */
-const parts = ['encoders', 'architectures', 'models', 'blends'] as const;
+const parts = ['encoders', 'checkpoints', 'architectures', 'models', 'blends'] as const;
 const isAsked = (part: (typeof parts)[number]) => options.only === undefined || options.only === part;
 
 interface Folder {
@@ -113,6 +115,14 @@ if (isAsked('encoders')) {
   else {
     console.table(encoders);
     if (Object.values(encoders).some(({ equal }) => !equal)) process.exitCode = 1;
+  }
+}
+if (isAsked('checkpoints')) {
+  const checkpoints = await compareCheckpoints(join(folder, 'checkpoints'), options.python);
+  if (typeof checkpoints === 'string') console.log(`no checkpoints compared: ${checkpoints}`);
+  else {
+    console.table(checkpoints);
+    if (Object.values(checkpoints).some(({ equal }) => !equal)) process.exitCode = 1;
   }
 }
 const texts = [...probes, longProbe];

@@ -81,13 +81,13 @@ def encoders(size):
 ONLY_SMALL = {"deberta-v3-own-keys", "modernbert-biases"}
 
 
-def random_model(model_type, fields, seed):
+def random_model(model_type, fields, seed, auto="AutoModel"):
     import torch
-    from transformers import AutoConfig, AutoModel
+    import transformers
 
     torch.manual_seed(seed)
-    config = AutoConfig.for_model(model_type, **fields)
-    model = AutoModel.from_config(config, attn_implementation="eager").eval()
+    config = transformers.AutoConfig.for_model(model_type, **fields)
+    model = getattr(transformers, auto).from_config(config, attn_implementation="eager").eval()
     with torch.no_grad():
         for parameter in model.parameters():
             # Large enough that every path of the encoder matters; what starts as 1 or 0 becomes something else.
@@ -181,4 +181,5 @@ def main():
             sys.exit(1)
 
 
-main()
+if __name__ == "__main__":
+    main()

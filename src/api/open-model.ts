@@ -33,6 +33,8 @@ import {
   toResult,
 } from '../inference/index.js';
 import {
+  type Aggregation,
+  aggregations,
   CARD_FILE,
   CONFIG_FILE,
   copyInto,
@@ -45,7 +47,7 @@ import {
   readModelReport,
   writeFolder,
 } from '../models/index.js';
-import { type CopiedWeights, convertFolder } from '../training/index.js';
+import { askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
 import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model } from './model.js';
@@ -185,6 +187,12 @@ export class OpenModel implements Model {
 
 /** Options of {@link loadModel}. */
 export interface LoadModelOptions extends ServiceOptions {
+  /**
+   * Of a checkpoint that labels tokens: how the labels become entities, as `aggregation_strategy` of transformers' pipeline.
+   * `simple` joins tokens; `first` joins whole words, each with the label of its first token. Default: `first` if the
+   * tokenizer marks the tokens that continue a word, as WordPiece does with `##`, and `simple` otherwise.
+   */
+  readonly aggregation?: Aggregation;
   /** Loads models that are not folders. Default: the catalogue and, for `owner/name`, the Hugging Face Hub. */
   readonly modelLoader?: ModelLoader;
   /** Stops the loading. */
@@ -192,6 +200,7 @@ export interface LoadModelOptions extends ServiceOptions {
 }
 
 const nameSchema = z.string().min(1, 'the name is empty; give a folder, or the name of a model');
+const aggregationSchema = z.enum(aggregations).optional();
 const loaderSchema = implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()');
 
 /**
@@ -210,9 +219,11 @@ export function loadModel(model: string, options: LoadModelOptions = {}): Result
 
 async function open(model: string, options: LoadModelOptions): Promise<Model> {
   const name = validate(nameSchema, model, ['model']);
-  const { modelLoader, signal, ...service } = options;
+  const { modelLoader, aggregation, signal, ...service } = options;
   const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
-  return OpenModel.open(await findModel(name, { modelLoader: loader, signal }), { service, signal });
+  const reading = { aggregation: validate(aggregationSchema, aggregation, ['aggregation']) };
+  const placed = await askableFolder(await findModel(name, { modelLoader: loader, signal }), reading);
+  return OpenModel.open(placed, { service, signal });
 }
 
 /** Options of {@link exportModel}. */

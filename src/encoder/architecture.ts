@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { ModelFolderError } from '../contract/index.js';
 import type { Graph, Tensor } from '../graph/index.js';
-import type { Encoder, EncoderHead, EncoderTraits } from './encoder.js';
+import type { Encoder, EncoderHead, EncoderTraits, Pooling } from './encoder.js';
 import { EncoderBuilder, type EncoderInputs, NO_DROPOUT } from './encoder-builder.js';
 import { linearParameters, type ParameterSpec } from './parameter.js';
 
@@ -21,7 +21,10 @@ export interface ArchitectureDefinition<Config extends { readonly model_type: st
   parameters(config: Config): readonly ParameterSpec[];
   /** Uses `builder.dropout`. @returns [tokens*batch, width], token by token; for `first`, [batch, width]. */
   states(builder: EncoderBuilder, config: Config, inputs: EncoderInputs, states: 'all' | 'first'): Tensor;
-  readonly textHead: HeadDefinition<Config>;
+  readonly textHead: HeadDefinition<Config> & {
+    /** Which state it reads. Default: that of the first token. */
+    pooling?(config: Config): Pooling;
+  };
   readonly tokenHead: HeadDefinition<Config>;
 }
 
@@ -82,7 +85,7 @@ function encoderOf<Config extends { readonly model_type: string }>(
     config: { ...config },
     prefix,
     className: `${stem}Model`,
-    textHead: head('SequenceClassification', textHead),
+    textHead: { ...head('SequenceClassification', textHead), pooling: textHead.pooling?.(config) ?? 'first' },
     tokenHead: head('TokenClassification', tokenHead),
     parameters: (before) => parameters.map((each) => ({ ...each, name: before + each.name })),
     states(graph, inputs, { prefix: before, dropout = NO_DROPOUT, states = 'all' }) {

@@ -40,8 +40,11 @@ export interface Encoder extends EncoderTraits {
   readonly prefix: string;
   /** Its class in transformers without a head: `BertModel`. */
   readonly className: string;
-  /** Over the first token's state, as in `BertForSequenceClassification`. */
-  readonly textHead: EncoderHead;
+  /** Over one state per text, as in `BertForSequenceClassification`. */
+  readonly textHead: EncoderHead & {
+    /** The state that transformers' class reads. Only ModernBERT's may read the mean. */
+    readonly pooling: Pooling;
+  };
   /** Over every token's state, as in `BertForTokenClassification`. */
   readonly tokenHead: EncoderHead;
   parameters(prefix: string): readonly ParameterSpec[];

@@ -1,5 +1,6 @@
 export {
   type Encoder,
+  type EncoderHead,
   type EncoderTraits,
   type JsonObject,
   type Pooling,

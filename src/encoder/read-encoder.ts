@@ -9,6 +9,7 @@ import { distilbert } from './architectures/distilbert.js';
 import { modernBert } from './architectures/modernbert.js';
 import { mpnet } from './architectures/mpnet.js';
 import type { Encoder, JsonObject } from './encoder.js';
+import type { ParameterSpec } from './parameter.js';
 
 const jsonSchema = z.record(z.string(), z.unknown());
 
@@ -83,11 +84,16 @@ export function bareName({ prefix }: Pick<Encoder, 'prefix'>, name: string): str
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
-/** Reads names with and without the prefix. @throws ModelFolderError if a tensor is missing or has another shape. */
+/**
+ * Reads names with and without the prefix.
+ * @param head parameters of a head that the checkpoint must have. Default: inner layers of heads are read if it has them.
+ * @throws ModelFolderError if a tensor is missing or has another shape.
+ */
 export function checkpointWeights(
   encoder: Encoder,
   tensors: ReadonlyMap<string, NamedTensor>,
   file: string,
+  head: readonly ParameterSpec[] = [],
 ): CheckpointWeights {
   const weights = new Map<string, Float32Array>();
   for (const { name, shape } of encoder.parameters('')) {
@@ -97,6 +103,10 @@ export function checkpointWeights(
     const bare = bareName(encoder, name);
     const found = findTensor(tensors, encoder.prefix, bare);
     if (found !== undefined && found.shape.join() === shape.join()) weights.set(bare, found.values);
+  }
+  for (const { name, shape } of head) {
+    const bare = bareName(encoder, name);
+    weights.set(bare, requiredTensor(tensors, encoder.prefix, bare, shape, file));
   }
   return weights;
 }

@@ -1,6 +1,7 @@
 import { type FamilyName, familyNameOf, ModelFolderError, type ModelType } from '../contract/index.js';
 import type { ModelFolderConfig } from '../models/index.js';
 import { entityTypes } from './entities/bio-tags.js';
+import { typesOfTokens } from './entities/token-decoding.js';
 import type { Family, TypeFacts } from './family.js';
 
 const papaya: Family = {
@@ -30,10 +31,14 @@ export const grapefruit: Family = {
   longTexts: 'windows',
   backboneEnding: 'entities',
   marksCapitals: true,
-  classNames: ({ orchard }) => ({ noun: 'entity type', names: entityTypes(orchard.labels) }),
+  classNames: ({ orchard: { labels, aggregation } }) => ({
+    noun: 'entity type',
+    names: aggregation === undefined ? entityTypes(labels) : typesOfTokens(labels),
+  }),
   rows: async () => (await import('./entities/rows.js')).sequenceRows,
   training: async () => (await import('./entities/training.js')).grapefruitTraining,
-  decoder: async (config, files) => (await import('./entities/decoder.js')).grapefruitDecoder(config, files),
+  decoder: async (config, files, tokenizer) =>
+    (await import('./entities/decoder.js')).grapefruitDecoder(config, files, tokenizer),
 };
 
 export const dragonfruit: Family = {

@@ -4,7 +4,7 @@ import type { Encoder, EncoderInputs } from '../encoder/index.js';
 import type { RowHead, TrainingHead, Weights } from '../engine/index.js';
 import type { Graph, GraphExecutor, Tensor } from '../graph/index.js';
 import type { BlendWeights, Evidence, ModelEvaluation, ModelFolderConfig, NamedTensor } from '../models/index.js';
-import type { TextOutputs } from '../text/index.js';
+import type { TextOutputs, Tokenizer } from '../text/index.js';
 import type { Explainer, ModelResult } from './explanation.js';
 import type { CheckedRowSets, Dataset, RowSets } from './row-sets.js';
 
@@ -29,8 +29,11 @@ export interface Family {
   /** How its rows are read, checked and written, loaded on first use: a program that only predicts doesn't need it. */
   rows(): Promise<FamilyRows>;
   training(): Promise<FamilyTraining>;
-  /** @throws ModelFolderError for a file that is missing or doesn't fit */
-  decoder(config: ModelFolderConfig, files: ModelFiles): Promise<Decoder>;
+  /**
+   * @param tokenizer of the folder, which only models that label tokens need.
+   * @throws ModelFolderError for a file that is missing or doesn't fit
+   */
+  decoder(config: ModelFolderConfig, files: ModelFiles, tokenizer?: Tokenizer): Promise<Decoder>;
 }
 
 export interface FamilyRows<Made extends Dataset = Dataset> {

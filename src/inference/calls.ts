@@ -13,6 +13,7 @@ import {
 } from '../contract/index.js';
 import type { Explanation, JudgedResult } from '../families/index.js';
 import type { ModelLoader } from '../models/index.js';
+import { askableFolder } from '../training/index.js';
 import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
 
 /** Options of one call of a Predictor or Medley. */
@@ -205,7 +206,8 @@ export class PretrainedModels {
     const closing = this.#closing.signal;
     const stop = signal === undefined ? closing : AbortSignal.any([closing, signal]);
     try {
-      const { directory } = await this.#loader.load(name, { signal: stop });
+      const found = await this.#loader.load(name, { signal: stop });
+      const { directory } = await askableFolder({ name, directory: found.directory });
       this.#directories.set(name, directory);
       return directory;
     } catch (thrown) {

@@ -158,7 +158,7 @@ export class TextModel {
     const family = familyOfModel(config, join(directory, CONFIG_FILE));
     const tokenizer = tokenizers.load(folder.tokenizerKey, folder.tokenizer, folder.tokenizerConfig);
     checkReading(directory, config, tokenizer);
-    const decode = await family.decoder(config, files);
+    const decode = await family.decoder(config, files, tokenizer);
     // A device computes in float32: it would leave 8-bit products to the CPU.
     const open = (on: ExecutionProvider) =>
       on === 'cpu' ? loadGraph(onnxPath, 1) : loadGraph(join(directory, ONNX_FILE), 1, on);

@@ -5,6 +5,8 @@ import { readWithin } from '../system/index.js';
 /** Hugging Face's names. */
 export const CONFIG_FILE = 'config.json';
 export const WEIGHTS_FILE = 'model.safetensors';
+/** Which file has which tensor, where the weights are in several files. */
+export const SHARDS_FILE = 'model.safetensors.index.json';
 export const TOKENIZER_FILE = 'tokenizer.json';
 export const TOKENIZER_CONFIG_FILE = 'tokenizer_config.json';
 /** Where transformers.js and Optimum look for it. */

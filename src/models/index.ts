@@ -4,16 +4,20 @@ export {
   catalogueModels,
   type FoundModel,
   findModel,
+  pulledModels,
 } from './catalogue-models.js';
 export {
   CARD_FILE,
   CONFIG_FILE,
   EVALUATION_FILE,
   EXPERT_FILE,
+  MAX_CONFIG_BYTES,
   ONNX_FILE,
   QUANTIZED_ONNX_FILE,
   readFolderFile,
+  readJsonText,
   SENTENCE_FILE,
+  SHARDS_FILE,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   TRAINING_FILE,
@@ -22,6 +26,8 @@ export {
 export { type HubOptions, hubModels } from './hub-models.js';
 export { listedMistakes, MAX_MISTAKE_CHARACTERS, MAX_MISTAKES } from './mistakes.js';
 export {
+  type Aggregation,
+  aggregations,
   type BlendWeights,
   type Evidence,
   type ModelFolderConfig,
@@ -45,6 +51,7 @@ export {
 } from './model-folder.js';
 export {
   folderModels,
+  isDirectory,
   type LoadedModel,
   type LoadOptions,
   type ModelLoader,

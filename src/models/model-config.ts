@@ -88,6 +88,10 @@ export interface SentenceConfig {
   readonly similarity: (typeof SIMILARITIES)[number];
 }
 
+/** How labels of tokens become entities. */
+export const aggregations = ['simple', 'first'] as const;
+export type Aggregation = (typeof aggregations)[number];
+
 interface OrchardConfig {
   /** The version of the folder's layout. */
   readonly format: 1;
@@ -100,6 +104,13 @@ interface OrchardConfig {
   readonly labels: string[];
   /** `none`: outputs for every token. */
   readonly pooling: 'first' | 'mean' | 'none';
+  /**
+   * Of a model that labels tokens: how they become entities, as in transformers' pipeline. `simple` joins tokens, `first`
+   * joins words, each with the label of its first token. Absent: words are labelled (docs/entities.md).
+   */
+  readonly aggregation?: Aggregation;
+  /** What tokens that continue a word begin with: `##`. Absent: a token begins a word if a space precedes it. */
+  readonly continuing_prefix?: string;
   /** How models that label words split a text. */
   readonly words?: 'whitespace' | 'punctuation' | 'marks' | 'characters';
   /** `capitals`: token type 1 marks each token with a capital letter. Absent: all token types are 0. */
@@ -178,6 +189,8 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
   },
   {
     backbone: name,
+    aggregation: oneOf(...aggregations),
+    continuing_prefix: name,
     words: oneOf('whitespace', 'punctuation', 'marks', 'characters'),
     token_types: oneOf('capitals'),
     window_overlap: whole(0),

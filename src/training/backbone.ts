@@ -1,20 +1,30 @@
-import { realpath } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { ModelFolderError } from '../contract/index.js';
-import { type CheckpointWeights, checkpointWeights, type Encoder, readEncoder } from '../encoder/index.js';
+import {
+  type CheckpointWeights,
+  checkpointWeights,
+  type Encoder,
+  type EncoderHead,
+  readEncoder,
+} from '../encoder/index.js';
 import { readStoredWeight, restoredWeights, type StoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
   decodeWeights,
+  type NamedTensor,
   QUANTIZED_ONNX_FILE,
   readFolderFile,
+  SHARDS_FILE,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   WEIGHTS_FILE,
 } from '../models/index.js';
+import { isInnerName } from '../system/index.js';
 import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../text/index.js';
 import { type BackboneSource, VOCABULARY_FILE } from './backbone-files.js';
+import { isCheckpoint } from './checkpoint.js';
 
 /** Weights by name that are read, or computed, each time that they are asked for, so that none stays in memory. */
 export class LazyWeights implements ReadonlyMap<string, Float32Array> {
@@ -69,6 +79,22 @@ export interface Backbone {
   readonly lowercase: boolean;
   /** Most tokens that it reads at once. */
   readonly maxTokens: number;
+  /** Of a fine-tuned checkpoint of transformers; its layers are among the weights. */
+  readonly head?: CheckpointHead;
+}
+
+/** What a checkpoint of transformers answers with. */
+export interface CheckpointHead {
+  /** Whether texts have labels, as in `BertForSequenceClassification`, or tokens, as in `BertForTokenClassification`. */
+  readonly per: 'text' | 'token';
+  /** By id. */
+  readonly labels: readonly string[];
+  /** Its problem_type. */
+  readonly problem: 'single_label_classification' | 'multi_label_classification' | 'regression' | undefined;
+}
+
+export function encoderHeadOf({ textHead, tokenHead }: Encoder, { per }: Pick<CheckpointHead, 'per'>): EncoderHead {
+  return per === 'text' ? textHead : tokenHead;
 }
 
 /** A tokenizer, and the content of its files. */
@@ -85,35 +111,121 @@ export async function readBackbone(source: BackboneSource): Promise<Backbone> {
   const { directory } = source;
   const json = await readJson(directory, CONFIG_FILE);
   if (json === undefined) throw missing(source, CONFIG_FILE);
-  const tokenizer = await readTokenizer(source);
   const encoder = readEncoder(json, join(directory, CONFIG_FILE));
+  const tokenizer = await readTokenizer(source);
   checkVocabulary(encoder, tokenizer, source);
+  const head = headOf(json, encoder);
   return {
     source,
     encoder,
-    ...(await readWeights(source, encoder)),
+    ...(await readWeights(source, encoder, head)),
     tokenizer,
     lowercase: ignoresCase(tokenizer.tokenizer),
     maxTokens: maxTokensOf(encoder, tokenizer),
+    ...(head && { head }),
   };
 }
 
-/** From the safetensors, or, in a model folder of ours without them, from the graph with 8-bit weights. */
-async function readWeights(source: BackboneSource, encoder: Encoder): Promise<Pick<Backbone, 'weights' | 'stored'>> {
+const headSchema = z.object({
+  architectures: z.array(z.string()).min(1),
+  id2label: z.record(z.string(), z.string()).optional(),
+  num_labels: z.int().positive().optional(),
+  problem_type: z
+    .enum(['single_label_classification', 'multi_label_classification', 'regression'])
+    .nullable()
+    .optional(),
+});
+
+/** transformers writes neither the names nor the number of two labels without names. */
+const UNNAMED_LABELS = 2;
+
+/** @returns undefined for an encoder without a head of transformers, and for a model folder of ours. */
+function headOf(json: unknown, { textHead, tokenHead }: Encoder): CheckpointHead | undefined {
+  const parsed = headSchema.safeParse(json);
+  if (!parsed.success || !isCheckpoint(json)) return undefined;
+  const { architectures, id2label, num_labels = UNNAMED_LABELS, problem_type: problem } = parsed.data;
+  const [name] = architectures;
+  const per = name === textHead.className ? 'text' : name === tokenHead.className ? 'token' : undefined;
+  if (per === undefined) return undefined;
+  const count = id2label === undefined ? num_labels : Object.keys(id2label).length;
+  const labels = Array.from({ length: count }, (_, id) => id2label?.[id] ?? `LABEL_${id}`);
+  return { per, labels, problem: problem ?? undefined };
+}
+
+/**
+ * From the safetensors, in one file or several, or, in a model folder of ours without them, from the graph with 8-bit
+ * weights.
+ */
+async function readWeights(
+  source: BackboneSource,
+  encoder: Encoder,
+  head: CheckpointHead | undefined,
+): Promise<Pick<Backbone, 'weights' | 'stored'>> {
   const { directory } = source;
   const file = join(directory, WEIGHTS_FILE);
+  const specs = head && encoderHeadOf(encoder, head).parameters(head.labels.length);
+  const weightsIn = (tensors: ReadonlyMap<string, NamedTensor>, from: string) => {
+    const weights = checkpointWeights(encoder, tensors, from, specs);
+    requireFinite(weights, from);
+    return weights;
+  };
   const bytes = await readBytes(directory, WEIGHTS_FILE);
   if (bytes !== undefined) {
-    const weights = checkpointWeights(encoder, decodeWeights(bytes, file, { inPlace: true }), file);
-    return storedWhereTheyLie(weights, bytes, file);
+    return storedWhereTheyLie(weightsIn(decodeWeights(bytes, file, { inPlace: true }), file), bytes, file);
   }
+  const shards = await readShards(directory);
+  if (shards !== undefined) return { weights: weightsIn(shards, join(directory, SHARDS_FILE)) };
   const graph = await readBytes(directory, QUANTIZED_ONNX_FILE);
-  if (graph === undefined) throw missing(source, WEIGHTS_FILE);
+  if (graph === undefined) throw await withoutWeights(source);
   const path = join(directory, QUANTIZED_ONNX_FILE);
   const restored = await restoredWeights(graph).catch((cause: unknown) => {
     throw new ModelFolderError(path, `${reasonOf(cause)}, and there is no ${WEIGHTS_FILE}`, { cause });
   });
-  return { weights: checkpointWeights(encoder, restored, path) };
+  return { weights: weightsIn(restored, path) };
+}
+
+const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) });
+
+/** All tensors of weights in several files. @returns undefined if there is no index of such files. */
+async function readShards(directory: string): Promise<ReadonlyMap<string, NamedTensor> | undefined> {
+  const json = await readJson(directory, SHARDS_FILE);
+  if (json === undefined) return undefined;
+  const tensors = new Map<string, NamedTensor>();
+  for (const name of shardsOf(json, join(directory, SHARDS_FILE))) {
+    const bytes = await readFolderFile(directory, name);
+    requireNoPointer(bytes, join(directory, name));
+    for (const [tensor, values] of decodeWeights(bytes, join(directory, name), { inPlace: true })) {
+      tensors.set(tensor, values);
+    }
+  }
+  return tensors;
+}
+
+/** The files that the index of a checkpoint in several files names. @throws ModelFolderError */
+export function shardsOf(json: unknown, file: string): string[] {
+  const parsed = indexSchema.safeParse(json);
+  const names = parsed.success ? [...new Set(Object.values(parsed.data.weight_map))] : [];
+  if (names.length > 0 && names.every(isInnerName)) return names;
+  throw new ModelFolderError(file, 'it is no index of safetensors files: weight_map must name a file for each tensor');
+}
+
+/** A weight that isn't finite makes every answer NaN. @throws ModelFolderError */
+function requireFinite(weights: CheckpointWeights, file: string): void {
+  for (const [name, values] of weights) {
+    let at = 0;
+    while (at < values.length && Number.isFinite(values[at])) at += 1;
+    if (at === values.length) continue;
+    const reason = `tensor ${name} has ${values[at]} at position ${at}: its training diverged, or the file is damaged`;
+    throw new ModelFolderError(file, `${reason}; download it again, or use an earlier checkpoint`);
+  }
+}
+
+async function withoutWeights(source: BackboneSource): Promise<ModelFolderError> {
+  const names = await readdir(source.directory).catch(() => []);
+  const pickle = names.find((name) => /^pytorch_model.*\.bin$/u.test(name));
+  if (pickle === undefined) return missing(source, WEIGHTS_FILE);
+  const reason = 'a pickle, which can run code when it is read; Orchard reads safetensors only';
+  return new ModelFolderError(join(source.directory, pickle), `${reason}; ${CONVERTS}`);
 }
 
 /**
@@ -209,12 +321,25 @@ function ignoresCase(tokenizer: Tokenizer): boolean {
 /** @returns undefined if there is no such file. */
 async function readBytes(directory: string, name: string): Promise<Uint8Array | undefined> {
   try {
-    return await readFolderFile(directory, name);
+    const bytes = await readFolderFile(directory, name);
+    requireNoPointer(bytes, join(directory, name));
+    return bytes;
   } catch (thrown) {
     const cause = thrown instanceof ModelFolderError ? thrown.cause : undefined;
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
     throw thrown;
   }
+}
+
+/** https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md */
+const POINTER = 'version https://git-lfs.github.com/spec/';
+
+/** @throws ModelFolderError */
+function requireNoPointer(bytes: Uint8Array, file: string): void {
+  if (Buffer.from(bytes.subarray(0, POINTER.length)).toString('latin1') !== POINTER) return;
+  const reason =
+    'a Git LFS pointer of a few bytes in place of the file; run `git lfs install && git lfs pull` in its folder';
+  throw new ModelFolderError(file, `${reason}, or load the model by its name, owner/name`);
 }
 
 /** @returns undefined if there is no such file. @throws ModelFolderError */
@@ -232,8 +357,11 @@ function missing({ name, directory }: BackboneSource, file: string): ModelFolder
   return new ModelFolderError(join(directory, file), `the backbone ${name} lacks it${adviceOn(file)}`);
 }
 
+const CONVERTS =
+  "AutoModelForSequenceClassification.from_pretrained('…').save_pretrained('…') of Python's transformers, or the class that config.json names, writes model.safetensors";
+
 function adviceOn(file: string): string {
-  if (file === WEIGHTS_FILE) return '; weights in other formats are not read';
+  if (file === WEIGHTS_FILE) return `; weights in other formats, such as pytorch_model.bin, are not read: ${CONVERTS}`;
   if (!file.includes(TOKENIZER_FILE)) return '';
   const written = "AutoTokenizer.from_pretrained('…').save_pretrained('…') of Python's transformers writes one";
   return `; tokenizers in other formats are not read: ${written}`;

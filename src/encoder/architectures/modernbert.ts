@@ -42,10 +42,7 @@ const schema = z.object({
   local_rope_theta: z.number().positive().nullable().optional(),
   layer_types: z.array(kindField).optional(),
   rope_parameters: z.object({ full_attention: ropeField, sliding_attention: ropeField }).optional(),
-  classifier_pooling: z
-    .enum(['cls', 'mean'])
-    .default('cls')
-    .transform(() => 'cls' as const),
+  classifier_pooling: z.enum(['cls', 'mean']).default('cls'),
   classifier_dropout: field.probability.default(0),
   classifier_bias: z.boolean().default(false),
   classifier_activation: field.activation.default('gelu'),
@@ -124,7 +121,12 @@ export const modernBert = architecture<ModernBertConfig>({
     );
     return builder.layerNorm(last, FINAL_NORM, config.norm_eps);
   },
-  textHead: { classifier: 'classifier', inner: headParameters, transform: head },
+  textHead: {
+    classifier: 'classifier',
+    pooling: ({ classifier_pooling }) => (classifier_pooling === 'mean' ? 'mean' : 'first'),
+    inner: headParameters,
+    transform: head,
+  },
   tokenHead: { classifier: 'classifier', inner: headParameters, transform: head },
 });
 

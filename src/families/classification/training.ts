@@ -130,7 +130,7 @@ const CLASSIFIER = 'classifier';
 
 interface ClassifierShape {
   readonly outputs: number;
-  /** `first`: the first token through the encoder's own head, as transformers has it. `mean`: a linear layer alone. */
+  /** `first`: through the encoder's own head, as transformers has it. `mean`: a linear layer over the mean alone. */
   readonly pooling: Pooling;
 }
 
@@ -162,8 +162,9 @@ function classifierLogits(
   dropout?: Dropout,
 ): Tensor {
   const drop = dropout ?? NO_DROPOUT;
-  const read = pooled(graph, encoder, inputs, pooling, dropout);
-  if (pooling === 'first') return encoder.textHead.logits(graph, read, outputs, drop);
+  const { textHead } = encoder;
+  const read = pooled(graph, encoder, inputs, pooling === 'first' ? textHead.pooling : 'mean', dropout);
+  if (pooling === 'first') return textHead.logits(graph, read, outputs, drop);
   const weight = graph.parameter(`${CLASSIFIER}.weight`, [outputs, encoder.width]);
   const bias = graph.parameter(`${CLASSIFIER}.bias`, [outputs]);
   return graph.gemm(drop(read, encoder.headDropout), weight, { transposeB: true }, bias);

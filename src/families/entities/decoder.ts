@@ -2,17 +2,25 @@ import { type InferenceResult, ModelFolderError } from '../../contract/index.js'
 import { CrfExpert } from '../../lexical/index.js';
 import { CONFIG_FILE, EXPERT_FILE, type ModelFolderConfig } from '../../models/index.js';
 import { runToEnd } from '../../system/index.js';
-import type { TextOutputs } from '../../text/index.js';
+import type { TextOutputs, Tokenizer } from '../../text/index.js';
 import { type Explainer, logOdds, shareByWords, type WordSpan, weighedWords } from '../explanation.js';
 import type { Decoder, ModelFiles } from '../family.js';
 import { splitWords, type Word, type WordSplitting } from '../words.js';
 import { entityResult, SequenceDecoder, tagEvidence } from './bio-decoding.js';
 import { bioConstraints } from './bio-tags.js';
+import { tokenDecoder } from './token-decoding.js';
 import { wordOutputs } from './word-pieces.js';
 
-/** The entities of the tags that are most probable to both experts. @throws ModelFolderError */
-export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFiles): Decoder {
-  const { labels: tags, words: splitting = 'whitespace', blend, lowercase } = orchard;
+/**
+ * The entities of the tags that are most probable to both experts; in a folder with `aggregation`, those of the tokens' own
+ * labels. @throws ModelFolderError
+ */
+export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFiles, tokenizer?: Tokenizer): Decoder {
+  const { labels: tags, words: splitting = 'whitespace', blend, lowercase, aggregation } = orchard;
+  if (aggregation !== undefined && tokenizer !== undefined) {
+    const { continuing_prefix: continuingPrefix } = orchard;
+    return tokenDecoder({ labels: tags, aggregation, continuingPrefix, tokenizer });
+  }
   const file = files.get(EXPERT_FILE);
   if (file === undefined || blend === undefined) {
     throw new ModelFolderError(CONFIG_FILE, 'the orchard section names no lexical expert, or has no blend');

@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as z from 'zod';
+import {
+  type CheckpointDifference,
+  compareCheckpoint,
+  type PipelineAnswers,
+  pipelineAnswersSchema,
+} from '../../test/support/checkpoint-oracle.js';
+
+const SCRIPT = fileURLToPath(new URL('checkpoints.py', import.meta.url));
+/** Largest difference between scores, or logits, that count as equal. */
+const TOLERANCE = 1e-5;
+
+const answerSchema = z.union([pipelineAnswersSchema, z.strictObject({ failure: z.string() })]);
+
+export interface CheckpointRow {
+  readonly class: string;
+  readonly compared: number;
+  readonly 'largest difference': string;
+  readonly others: string;
+  readonly equal: boolean;
+}
+
+/**
+ * Has Python write small random checkpoints of every architecture with both heads, and compares our answers to what
+ * transformers' pipelines give.
+ * @param folder where they are written.
+ * @returns a row for each by its name, or the reason as text if Python writes none.
+ */
+export async function compareCheckpoints(
+  folder: string,
+  python: string,
+): Promise<Record<string, CheckpointRow> | string> {
+  await mkdir(folder, { recursive: true });
+  const written = runPython(python, ['write', folder]);
+  if ('failure' in written) return written.failure;
+  const rows: Record<string, CheckpointRow> = {};
+  const paths = written.lines.map((name) => join(folder, name));
+  const asked = askPython(python, paths);
+  if (typeof asked === 'string') return asked;
+  for (const [at, name] of written.lines.entries()) {
+    const theirs = asked[at] ?? { failure: 'Python stopped before' };
+    rows[name] = await rowOf(paths[at] ?? '', theirs);
+  }
+  return rows;
+}
+
+async function rowOf(path: string, theirs: z.infer<typeof answerSchema>): Promise<CheckpointRow> {
+  if ('failure' in theirs) return unequal(theirs.failure);
+  const found = await compareCheckpoint(path, theirs).catch((thrown: unknown) => String(thrown));
+  return typeof found === 'string' ? unequal(found) : shown(theirs, found);
+}
+
+function unequal(reason: string): CheckpointRow {
+  return { class: '', compared: 0, 'largest difference': '', others: reason, equal: false };
+}
+
+function shown(theirs: PipelineAnswers, { scores, compared, others }: CheckpointDifference): CheckpointRow {
+  return {
+    class: theirs.class,
+    compared,
+    'largest difference': scores.toExponential(1),
+    others: others.length === 0 ? 'none' : `${others.length}: ${others[0]}`,
+    equal: others.length === 0 && compared > 0 && scores <= TOLERANCE,
+  };
+}
+
+/** What transformers answers of each folder. */
+function askPython(python: string, folders: readonly string[]): z.infer<typeof answerSchema>[] | string {
+  const asked = runPython(python, ['ask', ...folders]);
+  if ('failure' in asked) return asked.failure;
+  return asked.lines.map((line) => answerSchema.parse(JSON.parse(line)));
+}
+
+function runPython(
+  python: string,
+  args: readonly string[],
+): { readonly lines: readonly string[] } | { readonly failure: string } {
+  const { stdout, stderr, error, status } = spawnSync(python, [SCRIPT, ...args], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 30,
+  });
+  if (error) return { failure: `${python} does not start` };
+  if (status !== 0) return { failure: stderr.trim().slice(-300) };
+  return { lines: stdout.trim().split('\n') };
+}
