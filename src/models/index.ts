@@ -32,6 +32,7 @@ export {
   type Evidence,
   type ModelFolderConfig,
   modelFolderConfig,
+  type PairConfig,
   POOLING_MODES,
   type PoolingMode,
   readConfig,

@@ -92,6 +92,13 @@ export interface SentenceConfig {
 export const aggregations = ['simple', 'first'] as const;
 export type Aggregation = (typeof aggregations)[number];
 
+export interface PairConfig {
+  /** What is applied to the output. */
+  readonly activation: SentenceActivation;
+  /** Put before the first text. */
+  readonly prompt: string;
+}
+
 interface OrchardConfig {
   /** The version of the folder's layout. */
   readonly format: 1;
@@ -125,8 +132,8 @@ interface OrchardConfig {
   readonly parts?: 'pair' | 'prompt';
   /** Of an encoder of sentences. */
   readonly sentence?: SentenceConfig;
-  /** Of a cross-encoder, which reads pairs of texts and gives one number: what is applied to its output. */
-  readonly pairs?: { readonly activation: SentenceActivation };
+  /** Of a cross-encoder, which reads pairs of texts and gives one number. */
+  readonly pairs?: PairConfig;
   /** Other files that inference needs. */
   readonly files: readonly string[];
   /** `blend` was fitted to its outputs. Default: float32. */
@@ -196,7 +203,7 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
     window_overlap: whole(0),
     parts: oneOf('pair', 'prompt'),
     sentence: sentenceShape,
-    pairs: fields({ activation: oneOf(...SENTENCE_ACTIVATIONS) }, {}, 'refused'),
+    pairs: fields({ activation: oneOf(...SENTENCE_ACTIVATIONS), prompt: text }, {}, 'refused'),
     graph: oneOf(ONNX_FILE, QUANTIZED_ONNX_FILE),
     blend: fields({ encoder: weight, expert: weight, bias: listOf(bias) }, {}, 'refused'),
     evidence: fields({ rows: whole(1), coverage: number(0, 1), none_below: number(0, 1) }, {}, 'refused'),

@@ -18,6 +18,7 @@ import {
   CONFIG_FILE,
   type FoundModel,
   findModel,
+  type ModelFolderConfig,
   type ModelLoader,
   readConfig,
   type SentenceConfig,
@@ -80,14 +81,19 @@ export function embed(
     const checked = validate(textsSchema, texts, ['texts']);
     const { model, modelLoader, device, prompt, signal } = validate(optionsSchema, options ?? {});
     const placed = await findEncoder(model, { modelLoader, signal });
-    const { ino, mtimeMs } = await stat(placed.directory); // these change when another model replaces the folder
-    const key = `${device} ${placed.directory} ${ino} ${mtimeMs}`;
+    const key = await encoderKey(placed, device);
     const open = () => SentenceEncoder.ofModel(placed, { service: { device } });
     const vectors = await encoders.use(key, open, (encoder) => encoder.vectors(checked, { prompt, signal }));
     requireDifferent(checked, vectors, model);
     return vectors;
   };
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'encoding texts'));
+}
+
+/** Changes when another model replaces the folder. */
+export async function encoderKey({ directory }: FoundModel, device: Device): Promise<string> {
+  const { ino, mtimeMs } = await stat(directory);
+  return `${device} ${directory} ${ino} ${mtimeMs}`;
 }
 
 /** @throws NotFoundError that lists what exists, ModelDownloadError, StorageError, AbortedError */
@@ -179,62 +185,114 @@ const encoders = new OpenEncoders<SentenceEncoder>(2);
 
 export type EncoderOptions = Pick<OpenOptions, 'service' | 'signal'>;
 
-/** Turns texts into vectors, in worker threads. */
-export class SentenceEncoder {
+type OrchardConfig = ModelFolderConfig['orchard'];
+
+/** A folder that {@link writeSentenceEncoder} or {@link writePairEncoder} has written, and the threads that run it. */
+export class RunningEncoder {
   readonly name: string;
-  /** A folder that {@link ofFolder} opens. */
   readonly directory: string;
-  readonly settings: SentenceConfig;
+  readonly config: OrchardConfig;
   readonly #service: InferenceService;
   readonly #temporary: TemporaryDirectory | undefined;
 
   private constructor(
-    { name, directory }: FoundModel,
-    settings: SentenceConfig,
+    directory: string,
+    config: OrchardConfig,
     service: InferenceService,
     temporary?: TemporaryDirectory,
   ) {
-    this.name = name;
+    this.name = config.backbone ?? CONFIG_FILE;
     this.directory = directory;
-    this.settings = settings;
+    this.config = config;
     this.#service = service;
     this.#temporary = temporary;
   }
 
-  /** The encoder of a backbone or of a trained model. @throws ModelFolderError, StorageError, AbortedError */
-  static async ofModel(model: FoundModel, options: EncoderOptions): Promise<SentenceEncoder> {
+  /** @throws ModelFolderError, StorageError, AbortedError, and what `write` throws */
+  static async written(
+    model: FoundModel,
+    write: (model: FoundModel, directory: string) => Promise<void>,
+    options: EncoderOptions,
+  ): Promise<RunningEncoder> {
     const temporary = new TemporaryDirectory();
     try {
-      const placed = { name: model.name, directory: join(await temporary.path(), 'encoder') };
-      await writeSentenceEncoder(model, placed.directory);
-      const { settings } = await readEncoderFolder(placed.directory);
-      return new SentenceEncoder(placed, settings, await serviceFor(placed, options), temporary);
+      const directory = join(await temporary.path(), 'encoder');
+      await write(model, directory);
+      return await RunningEncoder.open(directory, options, temporary);
     } catch (thrown) {
       await temporary.remove();
       throw thrown;
     }
   }
 
-  /** @param directory a copy of an encoder's {@link directory}. @throws ModelFolderError, AbortedError */
-  static async ofFolder(directory: string, options: EncoderOptions): Promise<SentenceEncoder> {
-    const { name, settings } = await readEncoderFolder(directory);
-    const placed = { name, directory };
-    return new SentenceEncoder(placed, settings, await serviceFor(placed, options));
+  /** @param temporary removed when the encoder is closed. @throws ModelFolderError, AbortedError */
+  static async open(
+    directory: string,
+    options: EncoderOptions,
+    temporary?: TemporaryDirectory,
+  ): Promise<RunningEncoder> {
+    const { orchard } = await readConfig(directory);
+    const service = await serviceFor({ name: orchard.backbone ?? CONFIG_FILE, directory }, options);
+    return new RunningEncoder(directory, orchard, service, temporary);
   }
 
-  /** The vectors of texts, in their order. @throws ValidationError for an unknown prompt, AbortedError, ClosedError, OverloadedError */
-  async vectors(texts: readonly string[], { prompt, signal }: VectorOptions = {}): Promise<Float32Array[]> {
-    const before = promptText(this.settings, prompt);
-    const join = this.settings.include_prompt
-      ? (text: string) => before + text
-      : (text: string) => joinParts(before, text);
-    const results = await askAll(this.#service, this, texts.map(join), { signal });
-    return results.map(({ scores }) => Float32Array.from(scores));
+  /** The numbers of each text, in their order. @throws AbortedError, ClosedError, OverloadedError */
+  async numbers(texts: Iterable<string>, signal: AbortSignal | undefined): Promise<(readonly number[])[]> {
+    const results = await askAll(this.#service, this, texts, { signal });
+    return results.map(({ scores }) => scores);
   }
 
   async close(): Promise<void> {
     await this.#service.close();
     await this.#temporary?.remove();
+  }
+}
+
+/** Turns texts into vectors, in worker threads. */
+export class SentenceEncoder {
+  readonly settings: SentenceConfig;
+  readonly #running: RunningEncoder;
+
+  private constructor(running: RunningEncoder) {
+    const { sentence } = running.config;
+    if (sentence === undefined) {
+      const file = join(running.directory, CONFIG_FILE);
+      throw new ModelFolderError(file, 'orchard.sentence is missing; index the passages again');
+    }
+    this.settings = sentence;
+    this.#running = running;
+  }
+
+  /** The encoder of a backbone or of a trained model. @throws ModelFolderError, StorageError, AbortedError */
+  static async ofModel(model: FoundModel, options: EncoderOptions): Promise<SentenceEncoder> {
+    return new SentenceEncoder(await RunningEncoder.written(model, writeSentenceEncoder, options));
+  }
+
+  /** @param directory a copy of an encoder's {@link directory}. @throws ModelFolderError, AbortedError */
+  static async ofFolder(directory: string, options: EncoderOptions): Promise<SentenceEncoder> {
+    return new SentenceEncoder(await RunningEncoder.open(directory, options));
+  }
+
+  get name(): string {
+    return this.#running.name;
+  }
+
+  /** A folder that {@link ofFolder} opens. */
+  get directory(): string {
+    return this.#running.directory;
+  }
+
+  /** The vectors of texts, in their order. @throws ValidationError for an unknown prompt, AbortedError, ClosedError, OverloadedError */
+  async vectors(texts: readonly string[], { prompt, signal }: VectorOptions = {}): Promise<Float32Array[]> {
+    const before = promptText(this.settings, prompt);
+    const { include_prompt } = this.settings;
+    const asked = texts.map((text) => (include_prompt ? before + text : joinParts(before, text)));
+    const vectors = await this.#running.numbers(asked, signal);
+    return vectors.map((vector) => Float32Array.from(vector));
+  }
+
+  close(): Promise<void> {
+    return this.#running.close();
   }
 }
 
@@ -261,13 +319,4 @@ function promptText({ prompts, default_prompt }: SentenceConfig, prompt: Prompt 
   const known = names.length === 0 ? 'the model has no prompts' : `its prompts are ${names.join(', ')}`;
   const msg = `${JSON.stringify(asked)} is no prompt of the model: ${known}; give { text: ${JSON.stringify(asked)} } for a prompt of your own`;
   throw new ValidationError([{ loc: ['prompt'], msg, type: 'unknown_prompt' }]);
-}
-
-/** @throws ModelFolderError */
-async function readEncoderFolder(
-  directory: string,
-): Promise<{ readonly name: string; readonly settings: SentenceConfig }> {
-  const { orchard } = await readConfig(directory);
-  if (orchard.sentence !== undefined) return { name: orchard.backbone ?? CONFIG_FILE, settings: orchard.sentence };
-  throw new ModelFolderError(join(directory, CONFIG_FILE), 'orchard.sentence is missing; index the passages again');
 }

@@ -23,6 +23,7 @@ import { copyInto, decodeSafetensors, encodeSafetensors, type SentenceConfig, wr
 import { contentHash, filesIn, withPauses } from '../system/index.js';
 import { type EncoderOptions, SentenceEncoder } from './embed.js';
 import { bestSentences, PassageSentences, PassageWords, rankPassages } from './relevance.js';
+import { CrossEncoder } from './score-pairs.js';
 import type { FoundPassage, SearchCallOptions, SearchIndex } from './search.js';
 
 const callSchema = z.strictObject({
@@ -31,29 +32,41 @@ const callSchema = z.strictObject({
   signal: z.instanceof(AbortSignal).optional(),
 });
 
-/** Indexes passages. Closes the encoder on failure. @throws AbortedError, and any error of the encoder */
+/** The encoder of the vectors, and what orders the passages that were found anew. */
+interface Encoders {
+  readonly encoder: SentenceEncoder;
+  readonly reranker: { readonly encoder: CrossEncoder; readonly depth: number } | undefined;
+}
+
+/** Indexes passages. @throws AbortedError, and any error of the encoder */
 export async function createIndex(
   passages: readonly string[],
-  encoder: SentenceEncoder,
+  encoders: Encoders,
   { stem, signal }: { readonly stem: boolean; readonly signal: AbortSignal | undefined },
 ): Promise<SearchIndex> {
-  try {
-    const sentences = await withPauses(PassageSentences.dividing(passages), signal);
-    const words = await withPauses(PassageWords.indexing(passages, sentences, stem), signal);
-    const { stored } = similarityOf(encoder);
-    const found = await encoder.vectors(sentences.texts, { prompt: 'document', signal });
-    const vectors = VectorIndex.fromRows(found.map(stored));
-    return new OpenSearchIndex({ passages, words, vectors }, encoder);
-  } catch (thrown) {
-    await encoder.close();
-    throw thrown;
-  }
+  const { encoder } = encoders;
+  const { stored } = similarityOf(encoder);
+  const sentences = await withPauses(PassageSentences.dividing(passages), signal);
+  const words = await withPauses(PassageWords.indexing(passages, sentences, stem), signal);
+  const found = await encoder.vectors(sentences.texts, { prompt: 'document', signal });
+  const vectors = VectorIndex.fromRows(found.map(stored));
+  return new OpenSearchIndex({ passages, words, vectors }, encoders);
 }
 
 /** Opens the index in a folder. @throws ModelFolderError, AbortedError */
 export async function openIndex(folder: string, options: EncoderOptions): Promise<SearchIndex> {
-  const content = await readIndexFolder(folder);
-  return new OpenSearchIndex(content, await SentenceEncoder.ofFolder(join(folder, ENCODER_FOLDER), options));
+  const { rerank_depth: depth, ...content } = await readIndexFolder(folder);
+  const encoder = await SentenceEncoder.ofFolder(join(folder, ENCODER_FOLDER), options);
+  try {
+    const reranker =
+      depth === undefined
+        ? undefined
+        : { encoder: await CrossEncoder.ofFolder(join(folder, RERANKER_FOLDER), options), depth };
+    return new OpenSearchIndex(content, { encoder, reranker });
+  } catch (thrown) {
+    await encoder.close();
+    throw thrown;
+  }
 }
 
 interface IndexContent {
@@ -64,12 +77,12 @@ interface IndexContent {
 
 class OpenSearchIndex implements SearchIndex {
   readonly #content: IndexContent;
-  readonly #encoder: SentenceEncoder;
+  readonly #encoders: Encoders;
   #closing: Promise<void> | undefined;
 
-  constructor(content: IndexContent, encoder: SentenceEncoder) {
+  constructor(content: IndexContent, encoders: Encoders) {
     this.#content = content;
-    this.#encoder = encoder;
+    this.#encoders = encoders;
   }
 
   get size(): number {
@@ -77,36 +90,46 @@ class OpenSearchIndex implements SearchIndex {
   }
 
   get model(): string {
-    return this.#encoder.name;
+    return this.#encoders.encoder.name;
   }
 
   search(query: string, options: SearchCallOptions = {}): ResultAsync<readonly FoundPassage[], OrchardError> {
     return this.#call('searching passages', async () => {
       const text = validate(querySchema, query, ['query']);
       const { k, minScore, signal } = validate(callSchema, options);
-      const { passages, words, vectors } = this.#content;
-      const [vector = new Float32Array()] = await this.#encoder.vectors([text], { prompt: 'query', signal });
-      const { asked, score } = similarityOf(this.#encoder);
-      const ofSentences = vectors.scores(asked(vector)).map((product) => score(product, vector));
-      const cosines = bestSentences(ofSentences, words.starts);
-      const ranked = rankPassages({ ...words.sharedWith(text), cosines }, k);
-      return ranked
-        .filter(({ score }) => score >= minScore)
-        .map(({ id, score }) => ({ passage: passages[id] ?? '', index: id, score }));
+      const { reranker } = this.#encoders;
+      const found = await this.#ranked(text, reranker === undefined ? k : Math.max(k, reranker.depth), signal);
+      const ranked = reranker === undefined ? found : await reranked(text, found, reranker.encoder, signal);
+      return ranked.slice(0, k).filter(({ score }) => score >= minScore);
     });
+  }
+
+  /** By words and by meaning. */
+  async #ranked(text: string, k: number, signal: AbortSignal | undefined): Promise<FoundPassage[]> {
+    const { passages, words, vectors } = this.#content;
+    const { encoder } = this.#encoders;
+    const [vector = new Float32Array()] = await encoder.vectors([text], { prompt: 'query', signal });
+    const { asked, score } = similarityOf(encoder);
+    const ofSentences = vectors.scores(asked(vector)).map((product) => score(product, vector));
+    const cosines = bestSentences(ofSentences, words.starts);
+    const ranked = rankPassages({ ...words.sharedWith(text), cosines }, k);
+    return ranked.map(({ id, score }) => ({ passage: passages[id] ?? '', index: id, score }));
   }
 
   save(folder: string): ResultAsync<void, OrchardError> {
     return this.#call(`saving an index to ${folder}`, () =>
       writeFolder(folder, SEARCH_FOLDER, async (made) => {
-        await copyInto(this.#encoder.directory, join(made, ENCODER_FOLDER));
-        await writeIndexFolder(made, this.#content, this.model);
+        const { encoder, reranker } = this.#encoders;
+        await copyInto(encoder.directory, join(made, ENCODER_FOLDER));
+        if (reranker) await copyInto(reranker.encoder.directory, join(made, RERANKER_FOLDER));
+        await writeIndexFolder(made, this.#content, this.#encoders);
       }),
     );
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#encoder.close();
+    const { encoder, reranker } = this.#encoders;
+    this.#closing ??= Promise.all([encoder.close(), reranker?.encoder.close()]).then(() => undefined);
     return this.#closing;
   }
 
@@ -118,6 +141,18 @@ class OpenSearchIndex implements SearchIndex {
     if (this.#closing) return errAsync(new ClosedError('index'));
     return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
   }
+}
+
+/** Passages by what a cross-encoder says of them; equally good ones stay in their order. */
+async function reranked(
+  question: string,
+  found: readonly FoundPassage[],
+  reranker: CrossEncoder,
+  signal: AbortSignal | undefined,
+): Promise<FoundPassage[]> {
+  const passages = found.map(({ passage }) => passage);
+  const scores = await reranker.probabilities(question, passages, signal);
+  return found.map((each, at) => ({ ...each, score: scores[at] ?? 0 })).sort((a, b) => b.score - a.score);
 }
 
 /** How vectors are compared by dot products, which an index computes. */
@@ -152,6 +187,7 @@ export function similarityOf({ name, settings }: Pick<SentenceEncoder, 'name' | 
 
 const SEARCH_FOLDER = { marker: 'search.json', noun: 'search.json of an index' };
 const ENCODER_FOLDER = 'encoder';
+const RERANKER_FOLDER = 'reranker';
 const SENTENCES_FILE = 'sentences.safetensors';
 const STARTS_FILE = 'sentence-starts.safetensors';
 const FORMAT = 4;
@@ -161,16 +197,22 @@ const settingsSchema = z.strictObject({
   model: z.string(),
   /** The content of the encoder that gave the vectors. */
   encoder: z.string(),
+  /** Absent: no cross-encoder. */
+  rerank_depth: z.int().min(1).optional(),
 });
+type Settings = z.infer<typeof settingsSchema>;
 
 const encoderHash = async (folder: string) => contentHash(await filesIn(join(folder, ENCODER_FOLDER)));
 
 async function writeIndexFolder(
   folder: string,
   { passages, words, vectors }: IndexContent,
-  model: string,
+  { encoder, reranker }: Encoders,
 ): Promise<void> {
-  const settings = { format: FORMAT, passages: passages.length, model, encoder: await encoderHash(folder) };
+  const settings = {
+    ...{ format: FORMAT, passages: passages.length, model: encoder.name, encoder: await encoderHash(folder) },
+    ...(reranker && { rerank_depth: reranker.depth }),
+  };
   await writeFile(join(folder, PASSAGES_FILE), encodePassages(passages));
   await writeFile(join(folder, VECTORS_FILE), vectors.encode());
   await writeFile(join(folder, POSTINGS_FILE), words.passages.encode());
@@ -180,7 +222,7 @@ async function writeIndexFolder(
 }
 
 /** @throws ModelFolderError */
-async function readIndexFolder(folder: string): Promise<IndexContent> {
+async function readIndexFolder(folder: string): Promise<IndexContent & Pick<Settings, 'rerank_depth'>> {
   const read = async <Value>(name: string, decode: (bytes: Buffer, file: string) => Value) => {
     const file = join(folder, name);
     const bytes = await readFile(file).catch((cause: unknown) => {
@@ -205,7 +247,8 @@ async function readIndexFolder(folder: string): Promise<IndexContent> {
   requireSize(POSTINGS_FILE, postings.size, settings.passages, ofPassages);
   requireSize(STARTS_FILE, starts.length - 1, settings.passages, ofPassages);
   requireSize(VECTORS_FILE, vectors.size, sentences.size, `sentences, but ${SENTENCES_FILE}`);
-  return { passages, vectors, words: new PassageWords({ passages: postings, sentences, starts }) };
+  const words = new PassageWords({ passages: postings, sentences, starts });
+  return { passages, vectors, words, rerank_depth: settings.rerank_depth };
 }
 
 /** @throws ModelFolderError if another encoder than that of the index would read the questions */

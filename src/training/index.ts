@@ -9,7 +9,7 @@ export {
 } from './backbone-files.js';
 export { askableFolder, type CheckpointReading, isCheckpoint } from './checkpoint.js';
 export { checkpointMark } from './checkpoint-mark.js';
-export { type CopiedWeights, convertFolder, writeSentenceEncoder } from './convert-folder.js';
+export { type CopiedWeights, convertFolder, writePairEncoder, writeSentenceEncoder } from './convert-folder.js';
 export { frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
 export {
   type AdapterTuning,

@@ -53,8 +53,8 @@ export async function readSentenceFolder(directory: string): Promise<SentenceFol
   if (modules === undefined) return undefined;
   const file = join(directory, MODULES_FILE);
   const [first, second, ...others] = modules;
-  if (first?.type !== 'Transformer') throw refused(file, first, 'the first module must be Transformer');
-  if (second?.type !== 'Pooling') throw refused(file, second, 'the second module must be Pooling');
+  if (first?.type !== 'Transformer') throw refusedModule(file, first, 'the first module must be Transformer');
+  if (second?.type !== 'Pooling') throw refusedModule(file, second, 'the second module must be Pooling');
   const { prompts, modelType } = await readSettings(directory);
   if (modelType !== undefined && modelType !== 'SentenceTransformer') {
     throw new ModelFolderError(join(directory, SETTINGS_FILE), `a ${modelType} gives no vectors of texts`);
@@ -65,8 +65,8 @@ export async function readSentenceFolder(directory: string): Promise<SentenceFol
   return { path: first.path, reading, ...pooling, layers, weights, prompts };
 }
 
-function refused(file: string, module: SentenceModule | undefined, reason: string): ModelFolderError {
-  return new ModelFolderError(file, `its module ${module?.fullType ?? 'is missing, and'} can't be run here: ${reason}`);
+export function refusedModule(file: string, module: SentenceModule | undefined, reason: string): ModelFolderError {
+  return new ModelFolderError(file, `its module ${module?.fullType ?? 'is missing and'} can't be run here: ${reason}`);
 }
 
 const settingsShape = fields(
@@ -240,7 +240,7 @@ async function readLayers(directory: string, modules: readonly SentenceModule[])
       const name = dense.activation_function ?? 'torch.nn.modules.activation.Tanh';
       layers.push({ type, activation: activationOf(name, file, 'activation_function'), ...(residual && { residual }) });
     } else {
-      throw refused(
+      throw refusedModule(
         join(directory, MODULES_FILE),
         module,
         'use Transformer, Pooling, Dense, LayerNorm, Normalize or Dropout',

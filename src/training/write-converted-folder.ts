@@ -1,31 +1,23 @@
 import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import * as z from 'zod';
 import { ModelFolderError } from '../contract/index.js';
-import { exportedInputs, pooledStates, readEncoder, tokenStates } from '../encoder/index.js';
-import { familyOfModel, pooledByGraph } from '../families/index.js';
-import { Graph, onnxPieces, restoredWeights } from '../graph/index.js';
+import { readEncoder } from '../encoder/index.js';
+import { familyOfModel } from '../families/index.js';
+import { onnxPieces, restoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
   decodeWeights,
-  encodeSafetensors,
   type ModelFolderConfig,
   type NamedTensor,
   ONNX_FILE,
   QUANTIZED_ONNX_FILE,
   readConfig,
   readFolderFile,
-  SENTENCE_FILE,
-  type SentenceConfig,
   safetensorsPieces,
   WEIGHTS_FILE,
-  writeModelFolder,
 } from '../models/index.js';
-import { type Backbone, readBackbone } from './backbone.js';
-import { type BackboneSource, MODULES_FILE } from './backbone-files.js';
 import type { CopiedWeights } from './convert-folder.js';
 import { configForOthers, inferenceGraph } from './export-model.js';
-import { readSentenceFolder } from './sentence-folder.js';
 
 /** Copies of a model folder with other weights: in float32 for other libraries, or in 8 bits alone, which take least space. */
 
@@ -105,95 +97,3 @@ async function storedWeights(directory: string): Promise<ReadonlyMap<string, Nam
 }
 
 const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
-
-/** Without modules.json, texts are read up to this many tokens, as passages are by models that rank them (docs/retrieval.md). */
-const MAX_TOKENS = 256;
-
-/** What a folder without modules.json gives: the mean, of unit length. */
-const plainSentence = { pooling: ['mean'], include_prompt: true, layers: [{ type: 'Normalize' }] } as const;
-
-export async function exportSentenceEncoder(source: BackboneSource, directory: string): Promise<void> {
-  const defined = await readSentenceFolder(source.directory);
-  const backbone = await readBackbone({ ...source, directory: join(source.directory, defined?.path ?? '') });
-  const { encoder, weights } = backbone;
-  if (defined?.width !== undefined && defined.width !== encoder.width) {
-    const reason = `its Pooling is for ${defined.width} numbers per token, but the encoder gives ${encoder.width}`;
-    throw new ModelFolderError(join(source.directory, MODULES_FILE), reason);
-  }
-  const sentence: SentenceConfig =
-    defined === undefined
-      ? { ...plainSentence, width: encoder.width, prompts: {}, similarity: 'cosine' }
-      : {
-          ...{ width: encoder.width, pooling: defined.pooling, include_prompt: defined.includePrompt },
-          ...{ layers: defined.layers, ...defined.prompts },
-        };
-  const graph = new Graph();
-  const pooling = pooledByGraph(sentence);
-  const inputs = exportedInputs(graph);
-  if (pooling === undefined) graph.output('last_hidden_state', tokenStates(graph, encoder, inputs));
-  else {
-    const options = { prefix: '', pooling, differentiable: false } as const;
-    graph.output('sentence_vector', pooledStates(graph, encoder, inputs, options));
-  }
-  const limit = defined?.reading.maxTokens;
-  const usual = defined === undefined ? Math.min(MAX_TOKENS, backbone.maxTokens) : backbone.maxTokens;
-  await writeEncoderFolder(directory, {
-    backbone,
-    onnx: onnxPieces(graph, weights),
-    maxTokens: limit === undefined ? usual : Math.min(limit, encoder.maxTokens),
-    lowercase: defined?.reading.lowercase ?? false,
-    orchard: { sentence, pooling: pooling ?? 'mean', ...(!sentence.include_prompt && { parts: 'prompt' }) },
-    files: new Map(defined === undefined ? [] : [[SENTENCE_FILE, encodeSafetensors(defined.weights)]]),
-  });
-}
-
-interface EncoderFolder {
-  readonly backbone: Backbone;
-  readonly onnx: Iterable<Uint8Array>;
-  readonly maxTokens: number;
-  /** Whether the tokenizer first folds texts to lower case. */
-  readonly lowercase: boolean;
-  readonly orchard: Pick<ModelFolderConfig['orchard'], 'pooling' | 'parts' | 'sentence' | 'pairs'>;
-  readonly files: ReadonlyMap<string, Uint8Array>;
-}
-
-async function writeEncoderFolder(directory: string, folder: EncoderFolder): Promise<void> {
-  const { backbone, onnx, maxTokens, files } = folder;
-  const { encoder, tokenizer, source, lowercase } = backbone;
-  const config: ModelFolderConfig = {
-    ...encoder.config,
-    architectures: [encoder.className],
-    id2label: {},
-    label2id: {},
-    orchard: {
-      ...{
-        format: 1,
-        family: 'Dragonfruit',
-        type: 'question-answering',
-        size: 'mini',
-        backbone: source.name,
-        labels: [],
-      },
-      ...folder.orchard,
-      lowercase: lowercase || folder.lowercase,
-      max_tokens: maxTokens,
-      files: [...files.keys()],
-    },
-  };
-  await writeModelFolder(directory, {
-    config,
-    tokenizer: folder.lowercase && !lowercase ? withLowercase(tokenizer.json) : tokenizer.json,
-    tokenizerConfig: { ...tokenizer.config, model_max_length: maxTokens },
-    onnx,
-    files,
-  });
-}
-
-const tokenizerJsonSchema = z.looseObject({ normalizer: z.record(z.string(), z.unknown()).nullish() });
-
-/** The content of a tokenizer.json that first folds texts to lower case, as sentence-transformers' `do_lower_case`. */
-function withLowercase(json: unknown): unknown {
-  const { normalizer, ...others } = tokenizerJsonSchema.parse(json);
-  const normalizers = [{ type: 'Lowercase' }, ...(normalizer ? [normalizer] : [])];
-  return { ...others, normalizer: { type: 'Sequence', normalizers } };
-}

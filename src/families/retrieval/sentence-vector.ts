@@ -2,7 +2,7 @@ import { ModelFolderError } from '../../contract/index.js';
 import {
   CONFIG_FILE,
   decodeSafetensors,
-  type ModelFolderConfig,
+  type PairConfig,
   type PoolingMode,
   SENTENCE_FILE,
   type SentenceActivation,
@@ -39,7 +39,7 @@ export function pooledByGraph({ pooling, include_prompt }: SentenceConfig): 'fir
 }
 
 /** The score of a pair of texts. */
-export function pairDecoder({ activation }: NonNullable<ModelFolderConfig['orchard']['pairs']>): Decoder {
+export function pairDecoder({ activation }: PairConfig): Decoder {
   return (_text, [window]) => ({ labels: [], scores: Array.from(activate(activation, window?.outputs ?? [])) });
 }
 
