@@ -70,6 +70,15 @@ CROSS_ENCODERS = {
 }
 
 
+# Of a tiny size only those that compute something of their own.
+ONLY_SMALL = {"bert-mean", "electra-several", "modernbert-short", "bert-without-prompt-max", "bert-without-prompt-weightedmean",
+              "mpnet", "albert"}
+
+
+def rounded(vectors):
+    return [[round(number, 8) for number in vector] for vector in vectors.tolist()]
+
+
 def base_of(folder, base, size, seed, auto, fields=None):
     model_type, given = encoders(size)[base]
     tokenizer = tokenizer_for(model_type, size["vocabulary"])
@@ -152,9 +161,9 @@ def write_sentences(folder, name, size, seed, base, pooling, modules, settings):
     shutil.rmtree(plain)
     loaded = SentenceTransformer(path, device="cpu")
     asked = [{}, {"prompt": "a text: "}, *({"prompt_name": name} for name in settings.get("prompts") or ())]
-    answers = [{**prompt, "vectors": loaded.encode(TEXTS, **prompt).tolist()} for prompt in asked]
+    answers = [{**prompt, "vectors": rounded(loaded.encode(TEXTS, **prompt))} for prompt in asked]
     vectors = loaded.encode(TEXTS)
-    return path, {"texts": TEXTS, "answers": answers, "similarities": loaded.similarity(vectors[:1], vectors)[0].tolist()}
+    return path, {"texts": TEXTS, "answers": answers, "similarities": rounded(loaded.similarity(vectors[:1], vectors))[0]}
 
 
 def write_cross_encoder(folder, name, size, seed, base, activation=None, length=None, **fields):
@@ -164,7 +173,7 @@ def write_cross_encoder(folder, name, size, seed, base, activation=None, length=
     fields = {**fields, "num_labels": 1, **({"sentence_transformers": {"activation_fn": activation}} if activation else {})}
     base_of(path, base, size, seed, "AutoModelForSequenceClassification", fields)
     if length is not None:
-        CrossEncoder(path, device="cpu", max_length=length).save_pretrained(path)
+        CrossEncoder(path, device="cpu", max_length=length).save_pretrained(path, create_model_card=False)
     loaded = CrossEncoder(path, device="cpu")
     return path, {"pairs": PAIRS, "scores": loaded.predict(PAIRS).tolist()}
 
@@ -188,10 +197,16 @@ def main():
     parser.add_argument("--size", choices=SIZES, default="small")
     options = parser.parse_args()
     size = {**SIZES[options.size], "vocabulary": 320, "positions": 80}
+    if options.size == "tiny":
+        size["layers"] = 1
+    left_out = ONLY_SMALL if options.size == "tiny" else set()
     for at, (name, folder) in enumerate(sentence_folders().items()):
-        finish(*write_sentences(options.folder, name, size, 300 + 10 * at, *folder))
+        if name not in left_out:
+            finish(*write_sentences(options.folder, name, size, 300 + 10 * at, *folder))
     for at, (name, fields) in enumerate(CROSS_ENCODERS.items()):
-        finish(*write_cross_encoder(options.folder, name, size, 900 + 10 * at, name.replace("-identity", ""), **fields))
+        if name not in left_out:
+            base = name.replace("-identity", "")
+            finish(*write_cross_encoder(options.folder, name, size, 900 + 10 * at, base, **fields))
 
 
 if __name__ == "__main__":
