@@ -38,7 +38,6 @@ import {
   CARD_FILE,
   CONFIG_FILE,
   copyInto,
-  type FoundModel,
   findModel,
   type ModelFolderConfig,
   type ModelLoader,
@@ -47,14 +46,14 @@ import {
   readModelReport,
   writeFolder,
 } from '../models/index.js';
-import { askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
+import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
 import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model } from './model.js';
 
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
-interface OpenParts extends FoundModel, Pick<OpenOptions, 'onClose'> {
+interface OpenParts extends AskableModel, Pick<OpenOptions, 'onClose'> {
   readonly config: ModelFolderConfig;
   readonly family: Family;
   readonly service: InferenceService;
@@ -71,10 +70,11 @@ export class OpenModel implements Model {
   readonly labels: readonly string[];
   readonly #reading: AnswerReading;
   readonly #service: InferenceService;
+  readonly #checkpoint: string | undefined;
   readonly #onClose: OpenOptions['onClose'];
   #closing: Promise<void> | undefined;
 
-  private constructor({ name, directory, config, family, service, onClose }: OpenParts) {
+  private constructor({ name, directory, checkpoint, config, family, service, onClose }: OpenParts) {
     this.name = name;
     this.directory = directory;
     this.type = config.orchard.type;
@@ -85,11 +85,12 @@ export class OpenModel implements Model {
     const isMultilabel = config.problem_type === 'multi_label_classification' && !isBinary;
     this.#reading = { view: family.answerView, isMultilabel };
     this.#service = service;
+    this.#checkpoint = checkpoint;
     this.#onClose = onClose;
   }
 
   /** @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
-  static async open(placed: FoundModel, options: OpenOptions): Promise<OpenModel> {
+  static async open(placed: AskableModel, options: OpenOptions): Promise<OpenModel> {
     const config = await readConfig(placed.directory);
     const family = familyOfModel(config, join(placed.directory, CONFIG_FILE));
     const service = await serviceFor(placed, options);
@@ -129,7 +130,11 @@ export class OpenModel implements Model {
 
   save(folder: string): ResultAsync<void, OrchardError> {
     return this.#call(`saving ${this.name}`, () =>
-      writeFolder(folder, MODEL_FOLDER, (made) => copyInto(this.directory, made)),
+      writeFolder(folder, MODEL_FOLDER, (made) =>
+        this.#checkpoint === undefined
+          ? copyInto(this.directory, made)
+          : convertFolder(this.#checkpoint, made, 'float32'),
+      ),
     );
   }
 

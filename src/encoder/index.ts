@@ -31,6 +31,7 @@ export {
   checkpointWeights,
   encoderTypes,
   type Geometry,
+  headWeights,
   newBert,
   newEncoder,
   readEncoder,

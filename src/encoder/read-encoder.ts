@@ -84,16 +84,11 @@ export function bareName({ prefix }: Pick<Encoder, 'prefix'>, name: string): str
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
-/**
- * Reads names with and without the prefix.
- * @param head parameters of a head that the checkpoint must have. Default: inner layers of heads are read if it has them.
- * @throws ModelFolderError if a tensor is missing or has another shape.
- */
+/** Reads names with and without the prefix. @throws ModelFolderError if a tensor is missing or has another shape. */
 export function checkpointWeights(
   encoder: Encoder,
   tensors: ReadonlyMap<string, NamedTensor>,
   file: string,
-  head: readonly ParameterSpec[] = [],
 ): CheckpointWeights {
   const weights = new Map<string, Float32Array>();
   for (const { name, shape } of encoder.parameters('')) {
@@ -104,11 +99,22 @@ export function checkpointWeights(
     const found = findTensor(tensors, encoder.prefix, bare);
     if (found !== undefined && found.shape.join() === shape.join()) weights.set(bare, found.values);
   }
-  for (const { name, shape } of head) {
-    const bare = bareName(encoder, name);
-    weights.set(bare, requiredTensor(tensors, encoder.prefix, bare, shape, file));
-  }
   return weights;
+}
+
+/** The layers of a head, by names without the prefix. @throws ModelFolderError as {@link checkpointWeights} */
+export function headWeights(
+  encoder: Encoder,
+  head: readonly ParameterSpec[],
+  tensors: ReadonlyMap<string, NamedTensor>,
+  file: string,
+): CheckpointWeights {
+  return new Map(
+    head.map(({ name, shape }) => {
+      const bare = bareName(encoder, name);
+      return [bare, requiredTensor(tensors, encoder.prefix, bare, shape, file)];
+    }),
+  );
 }
 
 function requiredTensor(

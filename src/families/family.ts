@@ -52,7 +52,8 @@ export interface FamilyRows<Made extends Dataset = Dataset> {
 
 /** How a family's datasets become tasks, and the trained encoders model folders. */
 export interface FamilyTraining<Made extends Dataset = Dataset> {
-  task(dataset: Made): TrainingTask;
+  /** @param head of the checkpoint that training starts from. It is continued if its labels are those of the dataset. */
+  task(dataset: Made, head?: CheckpointHead): TrainingTask;
   /** Adds the operations from token ids to this model's outputs to a graph for inference. */
   exportedOutputs(graph: Graph, encoder: Encoder, inputs: EncoderInputs, config: ModelFolderConfig): ExportedOutput;
   /** The class of transformers that loads the folder, where that isn't the encoder's own for the pooling. */
@@ -61,6 +62,16 @@ export interface FamilyTraining<Made extends Dataset = Dataset> {
   companions?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, Uint8Array>;
   /** Further tensors of model.safetensors, for other libraries, by name. */
   companionTensors?(encoder: Encoder, config: ModelFolderConfig): ReadonlyMap<string, NamedTensor>;
+}
+
+/** What a checkpoint of transformers answers with. */
+export interface CheckpointHead {
+  /** Whether texts have labels, as in `BertForSequenceClassification`, or tokens, as in `BertForTokenClassification`. */
+  readonly per: 'text' | 'token';
+  /** By id. */
+  readonly labels: readonly string[];
+  /** Its problem_type. */
+  readonly problem: 'single_label_classification' | 'multi_label_classification' | 'regression' | undefined;
 }
 
 /** What types of models differ in, within a family. */
@@ -130,6 +141,8 @@ export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   readonly examples?: { readonly train: number; readonly dev: number };
   readonly mainMetric: TypeFacts['mainMetric'];
   readonly head: Head;
+  /** Whether the head is that of the checkpoint, which training goes on with. Default false. */
+  readonly continuesHead?: boolean;
   /** A copy of the task with edited copies of training rows added; dev stays as it is. */
   augmented(options: AugmentOptions): TrainingTask<Head>;
   /** Measures the dev set. @param outputs of each dev text. @throws AbortedError soon after the signal fires. */

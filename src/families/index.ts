@@ -54,6 +54,7 @@ export type {
   Blend,
   CardFacts,
   CheckedLabels,
+  CheckpointHead,
   ClassNames,
   Decoder,
   DoubtfulLabels,

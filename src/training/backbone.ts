@@ -7,8 +7,10 @@ import {
   checkpointWeights,
   type Encoder,
   type EncoderHead,
+  headWeights,
   readEncoder,
 } from '../encoder/index.js';
+import type { CheckpointHead } from '../families/index.js';
 import { readStoredWeight, restoredWeights, type StoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
@@ -79,18 +81,22 @@ export interface Backbone {
   readonly lowercase: boolean;
   /** Most tokens that it reads at once. */
   readonly maxTokens: number;
-  /** Of a fine-tuned checkpoint of transformers; its layers are among the weights. */
-  readonly head?: CheckpointHead;
+  /** Of a fine-tuned checkpoint of transformers. */
+  readonly head?: CheckpointHead & {
+    /** Its layers, by name. Those before the last are among the encoder's weights, too. */
+    readonly weights: CheckpointWeights;
+  };
 }
 
-/** What a checkpoint of transformers answers with. */
-export interface CheckpointHead {
-  /** Whether texts have labels, as in `BertForSequenceClassification`, or tokens, as in `BertForTokenClassification`. */
-  readonly per: 'text' | 'token';
-  /** By id. */
-  readonly labels: readonly string[];
-  /** Its problem_type. */
-  readonly problem: 'single_label_classification' | 'multi_label_classification' | 'regression' | undefined;
+/** With the layers of its head in front of its own. */
+export function withHead(backbone: Backbone): Backbone {
+  const { weights, head } = backbone;
+  if (head === undefined) return backbone;
+  const read = [...weights.keys(), ...head.weights.keys()].map((name): [string, () => Float32Array] => [
+    name,
+    () => head.weights.get(name) ?? weights.get(name) ?? new Float32Array(),
+  ]);
+  return { ...backbone, weights: new LazyWeights(read) };
 }
 
 export function encoderHeadOf({ textHead, tokenHead }: Encoder, { per }: Pick<CheckpointHead, 'per'>): EncoderHead {
@@ -114,15 +120,14 @@ export async function readBackbone(source: BackboneSource): Promise<Backbone> {
   const encoder = readEncoder(json, join(directory, CONFIG_FILE));
   const tokenizer = await readTokenizer(source);
   checkVocabulary(encoder, tokenizer, source);
-  const head = headOf(json, encoder);
+  const weights = await readWeights(source, encoder, headOf(json, encoder));
   return {
     source,
     encoder,
-    ...(await readWeights(source, encoder, head)),
+    ...weights,
     tokenizer,
     lowercase: ignoresCase(tokenizer.tokenizer),
     maxTokens: maxTokensOf(encoder, tokenizer),
-    ...(head && { head }),
   };
 }
 
@@ -160,28 +165,30 @@ async function readWeights(
   source: BackboneSource,
   encoder: Encoder,
   head: CheckpointHead | undefined,
-): Promise<Pick<Backbone, 'weights' | 'stored'>> {
+): Promise<Pick<Backbone, 'weights' | 'stored' | 'head'>> {
   const { directory } = source;
   const file = join(directory, WEIGHTS_FILE);
-  const specs = head && encoderHeadOf(encoder, head).parameters(head.labels.length);
   const weightsIn = (tensors: ReadonlyMap<string, NamedTensor>, from: string) => {
-    const weights = checkpointWeights(encoder, tensors, from, specs);
-    requireFinite(weights, from);
-    return weights;
+    const weights = checkpointWeights(encoder, tensors, from);
+    const layers =
+      head && headWeights(encoder, encoderHeadOf(encoder, head).parameters(head.labels.length), tensors, from);
+    requireFinite([...weights, ...(layers ?? [])], from);
+    return { weights, ...(head && layers && { head: { ...head, weights: layers } }) };
   };
   const bytes = await readBytes(directory, WEIGHTS_FILE);
   if (bytes !== undefined) {
-    return storedWhereTheyLie(weightsIn(decodeWeights(bytes, file, { inPlace: true }), file), bytes, file);
+    const { weights, ...rest } = weightsIn(decodeWeights(bytes, file, { inPlace: true }), file);
+    return { ...(await storedWhereTheyLie(weights, bytes, file)), ...rest };
   }
   const shards = await readShards(directory);
-  if (shards !== undefined) return { weights: weightsIn(shards, join(directory, SHARDS_FILE)) };
+  if (shards !== undefined) return weightsIn(shards, join(directory, SHARDS_FILE));
   const graph = await readBytes(directory, QUANTIZED_ONNX_FILE);
   if (graph === undefined) throw await withoutWeights(source);
   const path = join(directory, QUANTIZED_ONNX_FILE);
   const restored = await restoredWeights(graph).catch((cause: unknown) => {
     throw new ModelFolderError(path, `${reasonOf(cause)}, and there is no ${WEIGHTS_FILE}`, { cause });
   });
-  return { weights: weightsIn(restored, path) };
+  return weightsIn(restored, path);
 }
 
 const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) });
@@ -210,7 +217,7 @@ export function shardsOf(json: unknown, file: string): string[] {
 }
 
 /** A weight that isn't finite makes every answer NaN. @throws ModelFolderError */
-function requireFinite(weights: CheckpointWeights, file: string): void {
+function requireFinite(weights: Iterable<readonly [string, Float32Array]>, file: string): void {
   for (const [name, values] of weights) {
     let at = 0;
     while (at < values.length && Number.isFinite(values[at])) at += 1;

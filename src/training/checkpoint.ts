@@ -24,6 +24,11 @@ export interface CheckpointReading {
   readonly aggregation?: Aggregation | undefined;
 }
 
+export interface AskableModel extends FoundModel {
+  /** The folder that it was converted from. */
+  readonly checkpoint?: string;
+}
+
 /** Changes with what {@link askableFolder} writes. */
 const CONVERSION = 1;
 /** Which files a conversion reads. */
@@ -35,13 +40,13 @@ const READ =
  *   checkpoint's own labels.
  * @throws ModelFolderError for a checkpoint that can't be asked, which says why
  */
-export async function askableFolder(found: FoundModel, reading: CheckpointReading = {}): Promise<FoundModel> {
+export async function askableFolder(found: FoundModel, reading: CheckpointReading = {}): Promise<AskableModel> {
   const { directory } = found;
   const { json } = await readJsonText(directory, CONFIG_FILE, MAX_CONFIG_BYTES);
   if (!isCheckpoint(json)) return found;
   const converted = join(await conversions(), await keyOf(directory, reading));
   if (!(await isDirectory(converted))) await convert(found, reading, converted);
-  return { ...found, directory: converted };
+  return { name: found.name, directory: converted, checkpoint: found.directory };
 }
 
 /** Whether a config.json is none of a model folder. What it is then decides whether it can be converted. */

@@ -7,7 +7,7 @@ export {
   loadBackbone,
   moduleFiles,
 } from './backbone-files.js';
-export { askableFolder, type CheckpointReading, isCheckpoint } from './checkpoint.js';
+export { type AskableModel, askableFolder } from './checkpoint.js';
 export { checkpointMark } from './checkpoint-mark.js';
 export { type CopiedWeights, convertFolder, writePairEncoder, writeSentenceEncoder } from './convert-folder.js';
 export { frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';

@@ -43,7 +43,7 @@ import {
   tokenizerConfig,
   wordPieceSteps,
 } from '../text/index.js';
-import { type Backbone, type LoadedTokenizer, readBackbone } from './backbone.js';
+import { type Backbone, type LoadedTokenizer, readBackbone, withHead } from './backbone.js';
 import type { BackboneSource } from './backbone-files.js';
 import { labelWarnings } from './check-labels.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
@@ -88,11 +88,14 @@ export async function runTraining(
   const progress = new ProgressReporter(onEvent);
   const family = families[spec.model_config.family];
   const { task: taskOf } = await family.training();
-  const plain = taskOf(await readRows(spec, family, work, signal, progress));
+  const dataset = await readRows(spec, family, work, signal, progress);
 
   progress.entered('prepare');
   const startsPretrained = spec.training_config.use_pretrained !== false;
-  const backbone = spec.backbone && startsPretrained ? await readBackbone(spec.backbone) : undefined;
+  const read = spec.backbone && startsPretrained ? await readBackbone(spec.backbone) : undefined;
+  const plain = taskOf(dataset, read?.head);
+  const { continuesHead = false } = plain;
+  const backbone = read && continuesHead ? withHead(read) : read;
   const frozen = frozenBackbone(spec.id, spec.tuning, plain.head, backbone);
   const fewRows = fewRowsTaskOf(plain, spec, backbone);
   if (fewRows === undefined && plain.fewRows?.trainRows === 0)
@@ -109,7 +112,7 @@ export async function runTraining(
   const estimate = estimateMemory(plain, spec, hyperparameters, backbone?.encoder, frozen);
   requireMemory(spec.id, estimate, spec.memoryLimit);
   const { lowercase, language, balanced } = hyperparameters;
-  const task = hyperparameters.augment ? plain.augmented({ seed: spec.seed, lowercase }) : plain;
+  const task = hyperparameters.augment ? { ...plain.augmented({ seed: spec.seed, lowercase }), continuesHead } : plain;
   const rows = await tokenize(task, family, hyperparameters, backbone, signal);
   const known = backbone && (await withPauses(knownTexts(task.train, backbone.tokenizer.tokenizer), signal));
   const unfamiliar = known && unfamiliarTexts(known, backbone.source.name);

@@ -249,11 +249,14 @@ class TrainingLoop {
     this.#bestWeights = await this.#learning.engine.store.copyWeights();
   }
 
-  /** Fits the layer that ends the head, if one does, to what a pretrained encoder says of the texts already. */
+  /**
+   * Fits the layer that ends the head, if one does, to what a pretrained encoder says of the texts already. A checkpoint's
+   * own head stays.
+   */
   async #fitHead(): Promise<void> {
     const { task, pretrained, frozenBackbone: plan, hyperparameters } = this.#input;
     const head = trainedHead(task.head, plan);
-    if (pretrained === undefined || head.kind !== 'rows') return;
+    if (pretrained === undefined || head.kind !== 'rows' || task.continuesHead) return;
     const end = head.linearEnd?.(this.#input.encoder);
     if (end === undefined) return;
     const { parameterFeeds: parameters, store } = this.#learning.engine;

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { ModelFolderError, type ModelType } from '../contract/index.js';
 import { bareName } from '../encoder/index.js';
-import { familyOfType } from '../families/index.js';
+import { type CheckpointHead, familyOfType } from '../families/index.js';
 import { onnxPieces } from '../graph/index.js';
 import { CONFIG_FILE, type ModelFolderConfig, type NamedTensor, writeModelFolder } from '../models/index.js';
-import { type Backbone, type CheckpointHead, encoderHeadOf, LazyWeights, readBackbone } from './backbone.js';
+import { type Backbone, encoderHeadOf, LazyWeights, readBackbone, withHead } from './backbone.js';
 import type { BackboneSource } from './backbone-files.js';
 import type { CheckpointReading } from './checkpoint.js';
 import { inferenceGraph } from './export-model.js';
@@ -22,7 +22,7 @@ export async function writeCheckpoint(
   { files, ...reading }: WriteOptions,
 ): Promise<void> {
   const backbone = await readBackbone(source);
-  const { encoder, weights, tokenizer } = backbone;
+  const { encoder, weights, tokenizer } = withHead(backbone);
   const config = configOf(backbone, reading);
   const family = familyOfType(config.orchard.type);
   const graph = await inferenceGraph(family, encoder, config);

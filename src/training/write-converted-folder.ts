@@ -1,5 +1,5 @@
 import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { ModelFolderError } from '../contract/index.js';
 import { readEncoder } from '../encoder/index.js';
 import { familyOfModel } from '../families/index.js';
@@ -7,17 +7,21 @@ import { onnxPieces, restoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
   decodeWeights,
+  MAX_CONFIG_BYTES,
   type ModelFolderConfig,
   type NamedTensor,
   ONNX_FILE,
   QUANTIZED_ONNX_FILE,
   readConfig,
   readFolderFile,
+  readJsonText,
   safetensorsPieces,
   WEIGHTS_FILE,
 } from '../models/index.js';
+import { isCheckpoint } from './checkpoint.js';
 import type { CopiedWeights } from './convert-folder.js';
 import { configForOthers, inferenceGraph } from './export-model.js';
+import { writeCheckpoint } from './write-checkpoint.js';
 
 /** Copies of a model folder with other weights: in float32 for other libraries, or in 8 bits alone, which take least space. */
 
@@ -31,6 +35,8 @@ type Content = string | Uint8Array | Iterable<Uint8Array>;
  * @throws ModelFolderError for a model that lacks what the copy needs; nothing was written then.
  */
 export async function writeConvertedFolder(directory: string, output: string, weights: CopiedWeights): Promise<void> {
+  const { json: given } = await readJsonText(directory, CONFIG_FILE, MAX_CONFIG_BYTES);
+  if (isCheckpoint(given)) return writeCheckpoint({ name: basename(directory), directory }, output, { files: 'all' });
   const config = await readConfig(directory);
   const files = await { float32: floatFiles, int8: integerFiles }[weights](directory, config);
   await cp(directory, output, { recursive: true, dereference: true, filter: isKept(directory) });

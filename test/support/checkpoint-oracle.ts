@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Answer, loadModel } from '../../src/api/index.js';
 import { unwrap } from '../../src/contract/index.js';
-import type { Aggregation } from '../../src/models/index.js';
+import { type Aggregation, aggregations } from '../../src/models/index.js';
 
 /** What bench/interop/checkpoints.py says of a checkpoint, and how far our answers are from it. */
 
@@ -12,7 +12,8 @@ export const pipelineAnswersSchema = z.strictObject({
   class: z.string(),
   writtenBy: z.string(),
   texts: z.array(z.string()),
-  logits: z.array(z.array(z.number())),
+  /** Text by text; not recorded. */
+  logits: z.array(z.array(z.number())).optional(),
   labels: z.array(z.array(z.strictObject({ label: z.string(), score: z.number() }))).optional(),
   simple: z.array(z.array(entitySchema)).optional(),
   first: z.array(z.array(entitySchema)).optional(),
@@ -28,25 +29,26 @@ export interface CheckpointDifference {
   readonly others: readonly string[];
 }
 
-/** Asks a checkpoint each text. */
-export async function compareCheckpoint(folder: string, theirs: PipelineAnswers): Promise<CheckpointDifference> {
+/** Asks a checkpoint each text. @param strategies how labels of tokens become entities. */
+export async function compareCheckpoint(
+  folder: string,
+  theirs: PipelineAnswers,
+  strategies: readonly Aggregation[] = aggregations,
+): Promise<CheckpointDifference> {
   if (theirs.labels !== undefined) {
     const answers = await answersOf(folder, theirs.texts);
     return differenceOf(answers.map(labelScores), theirs.labels.map(pairs));
   }
-  const [simple, first] = await Promise.all([
-    compareEntities(folder, theirs, 'simple'),
-    compareEntities(folder, theirs, 'first'),
-  ]);
+  const found = await Promise.all(strategies.map((strategy) => compareEntities(folder, theirs, strategy)));
   return {
-    scores: Math.max(simple.scores, first.scores),
-    compared: simple.compared + first.compared,
-    others: [...simple.others, ...first.others],
+    scores: Math.max(...found.map(({ scores }) => scores)),
+    compared: found.reduce((sum, { compared }) => sum + compared, 0),
+    others: found.flatMap(({ others }) => others),
   };
 }
 
 async function answersOf(folder: string, texts: readonly string[], aggregation?: Aggregation): Promise<Answer[]> {
-  await using model = await unwrap(loadModel(folder, { threads: 1, ...(aggregation && { aggregation }) }));
+  await using model = await unwrap(loadModel(folder, { isolation: 'inline', ...(aggregation && { aggregation }) }));
   return [...(await unwrap(model.predict(texts)))];
 }
 

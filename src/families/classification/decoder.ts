@@ -18,9 +18,10 @@ import { classificationKind, type Link, linkOf } from './classification-dataset.
 import { classificationResult, trustIn } from './probabilities.js';
 
 /** Both experts' logits, blended, as a result; the encoder's alone in a folder without a lexical expert. */
-export function papayaDecoder({ orchard }: ModelFolderConfig, files: ModelFiles): Decoder {
+export function papayaDecoder({ orchard, problem_type }: ModelFolderConfig, files: ModelFiles): Decoder {
   const { labels, blend, evidence, graph = ONNX_FILE } = orchard;
-  const link = linkOf(classificationKind(orchard.type));
+  // Two labels may have two outputs, as transformers has them.
+  const link = problem_type === 'single_label_classification' ? 'softmax' : linkOf(classificationKind(orchard.type));
   const file = files.get(EXPERT_FILE);
   const expert = file && LinearExpert.decode(file.bytes, file.file);
   if (expert) requireOutputs(file.file, expert.outputs, labels.length);

@@ -16,6 +16,7 @@ import { mapSteps, Random, type Steps, withPauses } from '../../system/index.js'
 import type { TextOutputs } from '../../text/index.js';
 import { crossEntropy } from '../cross-entropy.js';
 import type {
+  CheckpointHead,
   ExpertOptions,
   FamilyTraining,
   FewRowsOptions,
@@ -508,9 +509,35 @@ function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): Ta
   };
 }
 
+/**
+ * The rows for the head of a checkpoint, whose outputs are in the order of its labels. One that has a softmax over two labels
+ * keeps both outputs.
+ * @returns undefined if its labels are others, or mean something else.
+ */
+function continuedDataset(dataset: ClassificationDataset, head: CheckpointHead): ClassificationDataset | undefined {
+  const { kind, labels, train, dev } = dataset;
+  const isMultilabel = head.problem === 'multi_label_classification' || head.labels.length === 1;
+  if (head.per !== 'text' || head.problem === 'regression' || isMultilabel !== (kind === 'multilabel'))
+    return undefined;
+  const places = labels.map((label) => head.labels.indexOf(label));
+  if (labels.length !== head.labels.length || places.includes(-1)) return undefined;
+  const moved = (row: LabelledText): LabelledText => ({ ...row, labelIds: row.labelIds.map((id) => places[id] ?? 0) });
+  return {
+    ...dataset,
+    kind: isMultilabel ? 'multilabel' : 'multiclass',
+    labels: head.labels,
+    train: train.map(moved),
+    dev: dev.map(moved),
+  };
+}
+
 export const papayaTraining: FamilyTraining<ClassificationDataset> = {
   // For the measurement, see docs/decisions.md.
-  task: (dataset) => classificationTask(dataset, 'mean'),
+  task(dataset, head) {
+    const continued = head && continuedDataset(dataset, head);
+    if (continued === undefined) return classificationTask(dataset, 'mean');
+    return { ...classificationTask(continued, 'first'), continuesHead: true };
+  },
   exportedOutputs: (graph, encoder, inputs, { id2label, orchard }) => ({
     name: 'logits',
     tensor: classifierLogits(graph, encoder, inputs, {

@@ -9,6 +9,7 @@ import { crossEntropy, fillTargets } from '../cross-entropy.js';
 import type {
   AugmentOptions,
   Blend,
+  CheckpointHead,
   ExpertOptions,
   FamilyTraining,
   FinishedTask,
@@ -19,7 +20,16 @@ import type {
 } from '../family.js';
 import { guessSplitting } from '../words.js';
 import { foldWords, logProbabilities, SequenceDecoder, tagEvidence } from './bio-decoding.js';
-import { beginTag, bioConstraints, type EntitySpan, insideTag, spansOf } from './bio-tags.js';
+import {
+  beginTag,
+  bioConstraints,
+  type EntitySpan,
+  entityTypes,
+  insideTag,
+  OUTSIDE,
+  parseTag,
+  spansOf,
+} from './bio-tags.js';
 import { fitOutsideBias, fitTagWeights, type TagBlendRows, type TagShares, type TagWeights } from './calibration.js';
 import { entityScores, sequenceEvaluation } from './evaluation.js';
 import type { SequenceDataset, TaggedSentence } from './sequence-dataset.js';
@@ -337,8 +347,25 @@ function describe({ tags, train }: SequenceDataset): TaskDescription {
   };
 }
 
+/** The sentences for the head of a checkpoint: its tags are BIO, for the same types. @returns undefined if they aren't. */
+function continuedDataset(dataset: SequenceDataset, { per, labels }: CheckpointHead): SequenceDataset | undefined {
+  const { tags, train, dev } = dataset;
+  const types = (some: readonly string[]) => [...entityTypes(some)].sort().join(' ');
+  const areBio = labels.every((label) => label === OUTSIDE || parseTag(label) !== undefined);
+  const places = tags.map((tag) => labels.indexOf(tag));
+  if (per !== 'token' || !areBio || places.includes(-1) || types(tags) !== types(labels)) return undefined;
+  const moved = ({ words, tags: ids }: TaggedSentence): TaggedSentence => ({
+    words,
+    tags: ids.map((id) => places[id] ?? 0),
+  });
+  return { ...dataset, tags: labels, train: train.map(moved), dev: dev.map(moved) };
+}
+
 export const grapefruitTraining: FamilyTraining<SequenceDataset> = {
-  task: sequenceTask,
+  task(dataset, head) {
+    const continued = head && continuedDataset(dataset, head);
+    return continued === undefined ? sequenceTask(dataset) : { ...sequenceTask(continued), continuesHead: true };
+  },
   exportedOutputs: (graph, encoder, inputs, { orchard }) => ({
     name: 'logits',
     tensor: graph.transpose(tokenLogits(graph, encoder, inputs, orchard.labels.length), [1, 0, 2]),

@@ -1,0 +1,151 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { exportModel, loadModel, train } from '../../src/api/index.js';
+import type { Rows } from '../../src/datasets/index.js';
+import { encoderTypes } from '../../src/encoder/index.js';
+import { decodeWeights } from '../../src/models/index.js';
+import { compareCheckpoint, pipelineAnswersSchema } from '../support/checkpoint-oracle.js';
+import { errorOf, resultOf } from '../support/outcomes.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/**
+ * Fine-tuned checkpoints of every architecture, with both heads, against what transformers' pipelines answered. Written by
+ * `python3 bench/interop/checkpoints.py record test/api/recorded-checkpoints`.
+ */
+
+const recorded = fileURLToPath(new URL('recorded-checkpoints', import.meta.url));
+const names = readdirSync(recorded);
+
+const kept = mkdtempSync(join(tmpdir(), 'orchard-test-'));
+process.env.ORCHARD_MODELS_DIRECTORY = kept;
+afterAll(() => rmSync(kept, { recursive: true, force: true }));
+
+const jsonOf = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
+
+describe.each(names)('the checkpoint %s', (name) => {
+  const folder = join(recorded, name);
+  const theirs = pipelineAnswersSchema.parse(jsonOf(join(folder, 'expected.json')));
+
+  it(`gives the answers of ${theirs.writtenBy}`, async () => {
+    const { scores, compared, others } = await compareCheckpoint(folder, theirs);
+    expect(others).toEqual([]);
+    expect(compared).toBeGreaterThan(5);
+    expect(scores).toBeLessThan(1e-5);
+  });
+});
+
+it.each(['text', 'tokens'])('there is a recording of every model_type that labels %s', (head) => {
+  const recordings = names.filter((name) => name.endsWith(`-${head}`));
+  const types = recordings.map((name) => Object(jsonOf(join(recorded, name, 'config.json'))).model_type);
+  expect([...new Set(types)].sort()).toEqual(encoderTypes().sort());
+});
+
+/** A copy of a recording, with some fields of its config.json changed. */
+function copyOf(name: string, fields: object = {}): string {
+  const folder = join(temporaryDirectory(), 'copy');
+  cpSync(join(recorded, name), folder, { recursive: true });
+  const config = { ...Object(jsonOf(join(folder, 'config.json'))), ...fields };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+  return folder;
+}
+
+const answerTo = async (folder: string, text = 'the plot was fun') => {
+  await using model = await resultOf(loadModel(folder, { isolation: 'inline' }));
+  return resultOf(model.predict(text));
+};
+
+describe('a converted checkpoint', () => {
+  it('is kept, and converted again when the checkpoint changes', async () => {
+    const folder = copyOf('bert-text');
+    const before = readdirSync(join(kept, '0.1.0', 'checkpoints')).length;
+    await answerTo(folder);
+    await answerTo(folder);
+    expect(readdirSync(join(kept, '0.1.0', 'checkpoints')).length).toBe(before + 1);
+    cpSync(join(recorded, 'bert-multilabel'), folder, { recursive: true });
+    const { label } = Object(await answerTo(folder));
+    const expected = Object(await answerTo(join(recorded, 'bert-multilabel')));
+    expect(label).toBe(expected.label);
+    expect(readdirSync(join(kept, '0.1.0', 'checkpoints')).length).toBe(before + 2);
+  });
+});
+
+/** Rows that a text's words decide. */
+const verdicts = { negative: 'unbelievable', neutral: 'the plot', positive: 'funny' };
+const labelled = Array.from({ length: 30 }, (_, at) => {
+  const [label, words] = Object.entries(verdicts)[at % 3] ?? ['', ''];
+  return { text: `${words} ${'again '.repeat(at % 4)}`.trim(), label };
+});
+
+const sentences = Array.from({ length: 20 }, (_, at) => ({
+  tokens: ['Ada', 'Lovelace', 'wrote', 'to', at % 2 === 0 ? 'London' : 'Tokyo'],
+  tags: ['B-PER', 'I-PER', 'O', 'O', 'B-LOC'],
+}));
+
+/** Trains on a recording for one step so small that the answers stay those of the checkpoint. */
+const continued = (base: string, rows: Rows) =>
+  resultOf(
+    train({
+      ...{ rows, base: join(recorded, base), epochs: 1, learningRate: 1e-9, output: join(temporaryDirectory(), 'model') },
+      ...{ tuning: { quantize: false }, isolation: 'inline' },
+    }),
+  );
+
+describe('training from a checkpoint', () => {
+  it.each(['bert-text', 'roberta-text', 'deberta-v3-text', 'modernbert-text'])(
+    'goes on with the head of %s where the labels are the same',
+    async (name) => {
+      await using model = await continued(name, labelled);
+      expect(model.training.method).toBe('fine-tuning');
+      const config = Object(jsonOf(join(model.directory, 'config.json')));
+      const before = Object(jsonOf(join(recorded, name, 'config.json')));
+      expect([config.architectures, config.id2label]).toEqual([before.architectures, before.id2label]);
+      const weights = weightsOf(model.directory);
+      for (const [tensor, values] of weightsOf(join(recorded, name))) {
+        expect(weights.get(tensor), tensor).toBeDefined();
+        expect(largestDifference(values, weights.get(tensor) ?? [])).toBeLessThan(1e-6);
+      }
+    },
+  );
+
+  it('goes on with the head of a tagger', async () => {
+    await using model = await continued('bert-tokens', sentences);
+    const config = Object(jsonOf(join(model.directory, 'config.json')));
+    expect(config.architectures).toEqual(['BertForTokenClassification']);
+    const own = weightsOf(join(recorded, 'bert-tokens')).get('classifier.weight') ?? [];
+    expect(largestDifference(own, weightsOf(model.directory).get('classifier.weight') ?? [])).toBeLessThan(1e-6);
+  });
+
+  it('starts a head of its own where they are others', async () => {
+    const others = labelled.map(({ text, label }) => ({ text, label: `is ${label}` }));
+    await using model = await continued('bert-text', others);
+    const config = Object(jsonOf(join(model.directory, 'config.json')));
+    expect(config.orchard.pooling).toBe('mean');
+    expect(model.labels).toContain('is positive');
+  });
+});
+
+describe('the export of a checkpoint', () => {
+  it.each(['electra-text', 'distilbert-bfloat16', 'mpnet-shards'])('is %s as the class that it was', async (name) => {
+    const output = join(temporaryDirectory(), 'exported');
+    await resultOf(exportModel(join(recorded, name), output));
+    const theirs = pipelineAnswersSchema.parse(jsonOf(join(recorded, name, 'expected.json')));
+    const { scores, others } = await compareCheckpoint(output, theirs, ['first']);
+    expect(others).toEqual([]);
+    expect(scores).toBeLessThan(1e-5);
+    expect(Object(jsonOf(join(output, 'config.json'))).architectures).toEqual([theirs.class]);
+    expect(weightsOf(output).size).toBeGreaterThan(10);
+  });
+});
+
+function weightsOf(folder: string): Map<string, Float32Array> {
+  const file = join(folder, 'model.safetensors');
+  return new Map([...decodeWeights(readFileSync(file), file)].map(([name, { values }]) => [name, values]));
+}
+
+function largestDifference(one: ArrayLike<number>, other: ArrayLike<number>): number {
+  if (one.length !== other.length) return Number.POSITIVE_INFINITY;
+  return Math.max(...Array.from(one, (value, at) => Math.abs(value - (other[at] ?? Number.NaN))));
+}
