@@ -13,7 +13,7 @@ import {
   type SentenceConfig,
   writeModelFolder,
 } from '../models/index.js';
-import { type Backbone, LazyWeights, readBackbone, readJson } from './backbone.js';
+import { type Backbone, LazyWeights, readBackbone, readJson, withHead } from './backbone.js';
 import { type BackboneSource, MODULES_FILE, SETTINGS_FILE, transformerModules } from './backbone-files.js';
 import {
   activationOf,
@@ -75,7 +75,7 @@ const PAIR_TASK = 'sequence-classification';
 export async function exportPairEncoder(source: BackboneSource, directory: string): Promise<void> {
   const { path, reading, activation, prompt } = await readPairFolder(source.directory);
   const backbone = await readBackbone({ ...source, directory: join(source.directory, path) });
-  const { encoder, head, weights } = backbone;
+  const { encoder, head, weights } = withHead(backbone);
   if (head?.per !== 'text' || head.labels.length !== 1) throw notOneNumber(backbone);
   const { textHead, prefix } = encoder;
   const graph = new Graph();

@@ -88,7 +88,13 @@ const sentences = Array.from({ length: 20 }, (_, at) => ({
 const continued = (base: string, rows: Rows) =>
   resultOf(
     train({
-      ...{ rows, base: join(recorded, base), epochs: 1, learningRate: 1e-9, output: join(temporaryDirectory(), 'model') },
+      ...{
+        rows,
+        base: join(recorded, base),
+        epochs: 1,
+        learningRate: 1e-9,
+        output: join(temporaryDirectory(), 'model'),
+      },
       ...{ tuning: { quantize: false }, isolation: 'inline' },
     }),
   );
