@@ -123,6 +123,19 @@ def compact(path):
 NOT_RECORDED = ("electra-small", "deberta-v2", "modernbert-first", "bert-float16")
 
 
+def tells_apart(model, tokenizer):
+    """Whether a random head doesn't give all texts, or nearly all tokens, one label."""
+    import torch
+
+    if model.config.num_labels == 1:
+        return True
+    with torch.no_grad():
+        logits = [model(**tokenizer(text, return_tensors="pt")).logits[0] for text in TEXTS]
+    best = torch.cat([each.reshape(-1, model.config.num_labels) for each in logits]).argmax(-1)
+    counts = torch.bincount(best, minlength=model.config.num_labels)
+    return counts.max() <= 0.8 * counts.sum()
+
+
 def write(folder, size, records=False):
     import torch
 
@@ -135,7 +148,9 @@ def write(folder, size, records=False):
         fields = {**fields, "pad_token_id": tokenizer.pad_token_id, "vocab_size": len(tokenizer)}
         if model_type == "albert":
             fields["classifier_dropout_prob"] = 0.1
-        model = random_model(model_type, fields, 100 + at, auto)
+        seeds = range(100 + at, 10_000, 100)
+        models = (random_model(model_type, fields, seed, auto) for seed in seeds)
+        model = next(model for model in models if tells_apart(model, tokenizer))
         options = dict(saved)
         if "dtype" in options:
             model = model.to(getattr(torch, options.pop("dtype")))

@@ -1,14 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
+import { exportModel, train } from '../../src/api/index.js';
+import { unwrap } from '../../src/contract/index.js';
+import type { Rows } from '../../src/datasets/index.js';
 import {
   type CheckpointDifference,
   compareCheckpoint,
   type PipelineAnswers,
   pipelineAnswersSchema,
 } from '../../test/support/checkpoint-oracle.js';
+import { graphResults } from './architecture-models.js';
 
 const SCRIPT = fileURLToPath(new URL('checkpoints.py', import.meta.url));
 /** Largest difference between scores, or logits, that count as equal. */
@@ -26,7 +30,7 @@ export interface CheckpointRow {
 
 /**
  * Has Python write small random checkpoints of every architecture with both heads, and compares our answers to what
- * transformers' pipelines give.
+ * transformers' pipelines give. Then trains on from each with its head, and compares the logits of what is exported.
  * @param folder where they are written.
  * @returns a row for each by its name, or the reason as text if Python writes none.
  */
@@ -37,6 +41,8 @@ export async function compareCheckpoints(
   await mkdir(folder, { recursive: true });
   const written = runPython(python, ['write', folder]);
   if ('failure' in written) return written.failure;
+  // Converted checkpoints are kept here, too.
+  process.env.ORCHARD_MODELS_DIRECTORY = join(folder, 'models');
   const rows: Record<string, CheckpointRow> = {};
   const paths = written.lines.map((name) => join(folder, name));
   const asked = askPython(python, paths);
@@ -45,7 +51,47 @@ export async function compareCheckpoints(
     const theirs = asked[at] ?? { failure: 'Python stopped before' };
     rows[name] = await rowOf(paths[at] ?? '', theirs);
   }
+  const trained: string[] = [];
+  for (const [at, name] of written.lines.entries()) {
+    if (/-(?:text|tokens)$/u.test(name))
+      trained.push(await trainFurther(paths[at] ?? '', join(folder, `${name}-trained`)));
+  }
+  const ofTrained = askPython(python, trained);
+  if (typeof ofTrained === 'string') return ofTrained;
+  for (const [at, path] of trained.entries()) {
+    const theirs = ofTrained[at] ?? { failure: 'Python stopped before' };
+    rows[basename(path)] = 'failure' in theirs ? unequal(theirs.failure) : await logitsRow(path, theirs);
+  }
   return rows;
+}
+
+const verdicts = ['negative', 'neutral', 'positive'] as const;
+const labelled = Array.from({ length: 24 }, (_, at) => {
+  const label = verdicts[at % verdicts.length] ?? 'neutral';
+  return { text: `the plot twist of day ${at} was ${label}`, label };
+});
+const sentences = Array.from({ length: 24 }, (_, at) => ({
+  tokens: ['Ada', 'Lovelace', 'wrote', 'to', at % 2 === 0 ? 'London' : 'Tokyo', `on day ${at}`],
+  tags: ['B-PER', 'I-PER', 'O', 'O', 'B-LOC', 'O'],
+}));
+
+/** Trains on from a checkpoint with its head, and exports the result. @returns the folder of the export */
+async function trainFurther(base: string, output: string): Promise<string> {
+  const rows: Rows = base.endsWith('-tokens') ? sentences : labelled;
+  const options = { rows, base, output: `${output}-model`, epochs: 2, learningRate: 1e-3 };
+  await using model = await unwrap(train({ ...options, isolation: 'inline', tuning: { quantize: false } }));
+  return unwrap(exportModel(model.directory, output));
+}
+
+/** Logits of each text, by our graph and by transformers. Those above 1 are compared by their ratio. */
+async function logitsRow(path: string, theirs: PipelineAnswers): Promise<CheckpointRow> {
+  const ours = (await graphResults(path, theirs.texts)).flatMap(({ outputs }) => outputs);
+  const expected = (theirs.logits ?? []).flat();
+  const differences = expected.map(
+    (logit, at) => Math.abs(logit - (ours[at] ?? Number.NaN)) / Math.max(1, Math.abs(logit)),
+  );
+  const others = ours.length === expected.length ? [] : [`${ours.length} logits, not ${expected.length}`];
+  return shown(theirs, { scores: Math.max(...differences), compared: expected.length, others });
 }
 
 async function rowOf(path: string, theirs: z.infer<typeof answerSchema>): Promise<CheckpointRow> {

@@ -209,7 +209,8 @@ const aggregationSchema = z.enum(aggregations).optional();
 const loaderSchema = implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()');
 
 /**
- * Opens a model: a folder that `train`, `save` or the Trainer wrote, or a pretrained model by its name. Fails with a
+ * Opens a model: a folder that `train`, `save` or the Trainer wrote, a pretrained model by its name, or a fine-tuned checkpoint
+ * of transformers (`…ForSequenceClassification`, `…ForTokenClassification`), which is converted on first use. Fails with a
  * ValidationError, a NotFoundError that lists what exists, a ModelFolderError, a ModelDownloadError, a MemoryLimitError or
  * an AbortedError.
  * @param model the path of a folder, or a name.
@@ -251,7 +252,8 @@ const exportSchema = z.lazy(() =>
 
 /**
  * Copies a model folder for use elsewhere.
- * @param folder the folder of a model that this library trained, or of a model of the catalogue.
+ * @param folder the folder of a model that this library trained, of a model of the catalogue, or of a checkpoint of
+ *   transformers, which becomes a model folder of the same class.
  * @param output a folder that is missing or empty, or holds a model, which is replaced.
  * @returns the path of the copy. Fails with a ValidationError if `output` holds other files, a ModelFolderError if `folder` is
  *   not a model or lacks what the copy needs, or a StorageError.

@@ -101,7 +101,10 @@ export const seedOption = option('--seed <number>', 'random seed (default: 0)', 
 
 export const modelParameters = {
   model: {
-    ...argument('<model>', 'a model folder, a pretrained model, or owner/name from the Hugging Face cache'),
+    ...argument(
+      '<model>',
+      'a model folder, a checkpoint of transformers, a pretrained model, or owner/name on the Hub',
+    ),
     suggestions: pretrainedModelNames,
   },
   device: deviceOption,

@@ -27,6 +27,7 @@ import {
   replaceFile,
 } from '../system/index.js';
 import { type Checksum, downloadLocks, fetchChecked } from './checked-download.js';
+import { CONFIG_FILE, SHARDS_FILE, WEIGHTS_FILE } from './folder-files.js';
 import { checkRevision, type LoadedModel, type LoadOptions, type ModelLoader, parseModelName } from './model-loader.js';
 
 /** Options of {@link hubModels}. Their defaults follow the environment variables and defaults of huggingface_hub. */
@@ -57,7 +58,8 @@ export interface HubOptions {
 
 /**
  * Loads models from the Hugging Face Hub: `owner/name`, or `owner/name@revision` for a branch, tag or commit. Each file is
- * downloaded once, with resumed transfers, checked by size and hash, and kept in the cache of huggingface_hub.
+ * downloaded once, with resumed transfers, checked by size and hash, and kept in the cache of huggingface_hub. Of a checkpoint
+ * with safetensors, weights in other formats are left out unless `files` names them.
  * @throws ValidationError for an option outside its range
  */
 export function hubModels(options: HubOptions = {}): ModelLoader {
@@ -95,20 +97,45 @@ async function downloadedModel(
 ): Promise<LoadedModel> {
   const repository = await describeRepository(model, revision, settings, signal);
   const { commit } = repository;
-  const wanted = repository.files.filter(({ path }) => files === undefined || files.includes(path));
   const cache = new HubCache(settings.cacheDirectory, model);
   await cache.prepare();
-  const report = progressReports(model, wanted, onProgress);
-  for (const file of wanted) {
+  const fetched = (file: HubFile, onBytes: (bytes: number) => void) => {
     const path = file.path.split('/').map(encodeURIComponent).join('/');
     const url = new URL(`${settings.endpoint}/${model}/resolve/${commit}/${path}`);
     const request = { model, revision, file: file.path, url, signal };
-    await fetchBlob({ file, cache, request, settings, onBytes: (bytes) => report(file, bytes) });
-  }
+    return fetchBlob({ file, cache, request, settings, onBytes });
+  };
+  const isWanted = files ? (path: string) => files.includes(path) : await usualFiles(repository, cache, fetched);
+  const wanted = repository.files.filter(({ path }) => isWanted(path));
+  const report = progressReports(model, wanted, onProgress);
+  for (const file of wanted) await fetched(file, (bytes) => report(file, bytes));
   // Only now, so that a snapshot is never incomplete.
   for (const { path, checksum } of wanted) await cache.addToSnapshot(commit, path, checksum.value);
   await cache.rememberRevision(revision, commit);
   return { directory: cache.snapshot(commit), revision: commit };
+}
+
+/** Weights in formats that are read by other libraries alone. */
+const OTHER_WEIGHTS =
+  /^(?:pytorch_model.*\.bin(?:\.index\.json)?|.*\.(?:h5|msgpack|ot|gguf|pt|pth|ckpt|mlmodel)|(?:onnx|openvino|coreml)\/.*)$/u;
+
+/**
+ * All files, but of a checkpoint with safetensors no other weights: a popular one has them in ten formats. The folders of
+ * Orchard's models, which config.json tells, have an ONNX graph that is needed.
+ */
+async function usualFiles(
+  { files }: HubRepository,
+  cache: HubCache,
+  fetched: (file: HubFile, onBytes: () => void) => Promise<void>,
+): Promise<(path: string) => boolean> {
+  const config = files.find(({ path }) => path === CONFIG_FILE);
+  const names = files.map(({ path }) => path);
+  const isCheckpoint = names.some((path) => path === WEIGHTS_FILE || path === SHARDS_FILE);
+  if (config === undefined || !isCheckpoint || !names.some((path) => OTHER_WEIGHTS.test(path))) return () => true;
+  await fetched(config, () => undefined);
+  const json = parsedJson((await readTextIfPresent(cache.blob(config.checksum.value))) ?? '');
+  const isOwn = typeof json === 'object' && json !== null && 'orchard' in json;
+  return (path) => isOwn || !OTHER_WEIGHTS.test(path);
 }
 
 /** Bytes that are downloaded again are not counted again. */

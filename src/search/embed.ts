@@ -25,7 +25,7 @@ import {
 } from '../models/index.js';
 import { TemporaryDirectory } from '../system/index.js';
 import { joinParts } from '../text/index.js';
-import { ENCODER_FILES, moduleFiles, writeSentenceEncoder } from '../training/index.js';
+import { ENCODER_FILES, namedFiles, writeSentenceEncoder } from '../training/index.js';
 
 /** `embed`: the vectors of texts, from an encoder that stays open between calls. */
 
@@ -103,7 +103,7 @@ export async function findEncoder(
 ): Promise<FoundModel> {
   const find = (files: readonly string[]) => findModel(model, { modelLoader, backbones: true, files, signal });
   const found = await find(ENCODER_FILES);
-  const inner = await moduleFiles(found.directory);
+  const inner = await namedFiles(found.directory);
   return inner.length === 0 ? found : find([...ENCODER_FILES, ...inner]);
 }
 

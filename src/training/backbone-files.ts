@@ -12,15 +12,17 @@ import {
   CONFIG_FILE,
   catalogueBackbones,
   hubModels,
+  MAX_CONFIG_BYTES,
   type ModelLoader,
   type ModelProgress,
   QUANTIZED_ONNX_FILE,
-  readFolderFile,
+  readJsonText,
+  SHARDS_FILE,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   WEIGHTS_FILE,
 } from '../models/index.js';
-import { fields, isInnerName, listOf, requireShape, text } from '../system/index.js';
+import { fields, isInnerName, listOf, recordOf, requireShape, shaped, text } from '../system/index.js';
 import { trainingLanguage } from './hyperparameters.js';
 
 /** Finds the files of a backbone; backbone.ts reads them, which needs tokenizers and architectures. */
@@ -36,7 +38,7 @@ export const SETTINGS_FILE = 'config_sentence_transformers.json';
 export const TRANSFORMER_FILE = 'sentence_bert_config.json';
 
 const BACKBONE_FILES = [
-  ...[CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, VOCABULARY_FILE],
+  ...[CONFIG_FILE, WEIGHTS_FILE, SHARDS_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, VOCABULARY_FILE],
   // A folder in a cache must not lose its modules: its vectors would be others.
   ...[MODULES_FILE, SETTINGS_FILE, TRANSFORMER_FILE],
 ];
@@ -60,32 +62,25 @@ export async function transformerModules(directory: string): Promise<readonly Se
   const names: string[] = await readdir(directory).catch(() => []);
   if (!names.includes(MODULES_FILE)) return undefined;
   const file = join(directory, MODULES_FILE);
-  return requireShape(modulesShape, parsed(await readFolderFile(directory, MODULES_FILE), file), file).map(
-    ({ type, path }) => {
-      if (path !== '' && !isInnerName(path))
-        throw new ModelFolderError(file, `path ${path}: expected a folder inside this one`);
-      const isKnown = type.startsWith('sentence_transformers.');
-      return { type: isKnown ? type.split('.').at(-1) : undefined, fullType: type, path };
-    },
-  );
+  const { json } = await readJsonText(directory, MODULES_FILE, MAX_CONFIG_BYTES);
+  return requireShape(modulesShape, json, file).map(({ type, path }) => {
+    if (path !== '' && !isInnerName(path)) {
+      throw new ModelFolderError(file, `path ${path}: expected a folder inside this one`);
+    }
+    const isKnown = type.startsWith('sentence_transformers.');
+    return { type: isKnown ? type.split('.').at(-1) : undefined, fullType: type, path };
+  });
 }
 
-function parsed(bytes: Uint8Array, file: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8'));
-  } catch (cause) {
-    throw new ModelFolderError(file, 'it is not JSON', { cause });
-  }
-}
-
-/** The files of the modules in folders of their own. @throws ModelFolderError */
-export async function moduleFiles(directory: string): Promise<readonly string[]> {
+/** Files that those of {@link ENCODER_FILES} in a folder name: of modules in folders of their own, and of weights in several. */
+export async function namedFiles(directory: string): Promise<readonly string[]> {
   const modules = (await transformerModules(directory)) ?? [];
-  return modules.flatMap(({ path, type }) => {
+  const ofModules = modules.flatMap(({ path, type }) => {
     if (path === '') return [];
     const names = type === 'Transformer' ? BACKBONE_FILES : [CONFIG_FILE, WEIGHTS_FILE];
     return names.map((name) => `${path}/${name}`);
   });
+  return [...ofModules, ...(await shardsIn(directory))];
 }
 
 /** Which backbone, and where its files lie. */
@@ -137,10 +132,26 @@ export async function loadBackbone(
     const load = loader.load(asked, { files: BACKBONE_FILES, signal, onProgress });
     const loaded = await load.catch(name === null ? absent : refuse);
     if (loaded === undefined) continue;
+    const shards = await shardsIn(loaded.directory);
+    if (shards.length > 0) await loader.load(asked, { files: shards, signal, onProgress });
     const { directory, revision } = loaded;
     return { name: asked, directory, ...(revision !== undefined && { revision }) };
   }
   return undefined;
+}
+
+/** The files that the index of a checkpoint names. What is wrong with it is said when it is read. */
+async function shardsIn(directory: string): Promise<string[]> {
+  const index = await readJsonText(directory, SHARDS_FILE, MAX_CONFIG_BYTES).catch(() => undefined);
+  return index === undefined ? [] : shardNames(index.json);
+}
+
+const indexShape = fields({ weight_map: recordOf(text) }, {});
+
+/** The files of weights in several files, by the index of their tensors; none if it is no such index. */
+export function shardNames(index: unknown): string[] {
+  const names = Object.values(shaped(indexShape, index)?.weight_map ?? {});
+  return [...new Set(names)].filter(isInnerName);
 }
 
 function usualNames({ model_config, training_config }: AskedModel): string[] {

@@ -23,9 +23,8 @@ import {
   TOKENIZER_FILE,
   WEIGHTS_FILE,
 } from '../models/index.js';
-import { isInnerName } from '../system/index.js';
 import { loadTokenizer, type Tokenizer, vocabularyTokenizer } from '../text/index.js';
-import { type BackboneSource, VOCABULARY_FILE } from './backbone-files.js';
+import { type BackboneSource, shardNames, VOCABULARY_FILE } from './backbone-files.js';
 import { isCheckpoint } from './checkpoint.js';
 
 /** Weights by name that are read, or computed, each time that they are asked for, so that none stays in memory. */
@@ -191,29 +190,24 @@ async function readWeights(
   return weightsIn(restored, path);
 }
 
-const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) });
-
 /** All tensors of weights in several files. @returns undefined if there is no index of such files. */
 async function readShards(directory: string): Promise<ReadonlyMap<string, NamedTensor> | undefined> {
   const json = await readJson(directory, SHARDS_FILE);
   if (json === undefined) return undefined;
+  const names = shardNames(json);
+  if (names.length === 0) throw new ModelFolderError(join(directory, SHARDS_FILE), 'weight_map names no files');
   const tensors = new Map<string, NamedTensor>();
-  for (const name of shardsOf(json, join(directory, SHARDS_FILE))) {
-    const bytes = await readFolderFile(directory, name);
-    requireNoPointer(bytes, join(directory, name));
+  for (const name of names) {
+    const bytes = await readBytes(directory, name);
+    if (bytes === undefined) {
+      const reason = `it is one of ${names.length} files with weights that ${SHARDS_FILE} names, and missing`;
+      throw new ModelFolderError(join(directory, name), `${reason}; download all of them`);
+    }
     for (const [tensor, values] of decodeWeights(bytes, join(directory, name), { inPlace: true })) {
       tensors.set(tensor, values);
     }
   }
   return tensors;
-}
-
-/** The files that the index of a checkpoint in several files names. @throws ModelFolderError */
-export function shardsOf(json: unknown, file: string): string[] {
-  const parsed = indexSchema.safeParse(json);
-  const names = parsed.success ? [...new Set(Object.values(parsed.data.weight_map))] : [];
-  if (names.length > 0 && names.every(isInnerName)) return names;
-  throw new ModelFolderError(file, 'it is no index of safetensors files: weight_map must name a file for each tensor');
 }
 
 /** A weight that isn't finite makes every answer NaN. @throws ModelFolderError */
@@ -368,7 +362,7 @@ const CONVERTS =
   "AutoModelForSequenceClassification.from_pretrained('…').save_pretrained('…') of Python's transformers, or the class that config.json names, writes model.safetensors";
 
 function adviceOn(file: string): string {
-  if (file === WEIGHTS_FILE) return `; weights in other formats, such as pytorch_model.bin, are not read: ${CONVERTS}`;
+  if (file === WEIGHTS_FILE) return `; weights in other formats are not read: ${CONVERTS}`;
   if (!file.includes(TOKENIZER_FILE)) return '';
   const written = "AutoTokenizer.from_pretrained('…').save_pretrained('…') of Python's transformers writes one";
   return `; tokenizers in other formats are not read: ${written}`;

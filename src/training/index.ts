@@ -5,7 +5,7 @@ export {
   ENCODER_FILES,
   type LoaderOf,
   loadBackbone,
-  moduleFiles,
+  namedFiles,
 } from './backbone-files.js';
 export { type AskableModel, askableFolder } from './checkpoint.js';
 export { checkpointMark } from './checkpoint-mark.js';

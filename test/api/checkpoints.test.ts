@@ -72,6 +72,71 @@ describe('a converted checkpoint', () => {
   });
 });
 
+const POINTER = 'version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 17692\n';
+
+/** Changes or, by null, deletes a file. */
+const withFile = (folder: string, name: string, content: string | Uint8Array | null) => {
+  if (content === null) rmSync(join(folder, name));
+  else writeFileSync(join(folder, name), content);
+  return folder;
+};
+
+function withNaN(name: string): Uint8Array {
+  const bytes = readFileSync(join(recorded, name, 'model.safetensors'));
+  bytes.writeFloatLE(Number.NaN, bytes.length - 4);
+  return bytes;
+}
+
+const weightsFile = 'model.safetensors';
+
+describe('a checkpoint that cannot be asked', () => {
+  it.each<[string, () => string, string[]]>([
+    ['a regression', () => copyOf('bert-text', { problem_type: 'regression' }), ['regression', 'gives a number']],
+    [
+      'an architecture that is not computed',
+      () => copyOf('bert-text', { model_type: 'gpt2', architectures: ['GPT2ForSequenceClassification'] }),
+      ['config.json', 'model_type "gpt2"', 'roberta'],
+    ],
+    ['an encoder alone', () => copyOf('bert-text', { architectures: ['BertModel'] }), ['no labels', 'train', 'embed']],
+    [
+      'a Git LFS pointer',
+      () => withFile(copyOf('bert-text'), weightsFile, POINTER),
+      [weightsFile, 'Git LFS pointer', 'git lfs pull'],
+    ],
+    [
+      'a tokenizer that is a Git LFS pointer',
+      () => withFile(copyOf('bert-text'), 'tokenizer.json', POINTER),
+      ['tokenizer.json', 'Git LFS pointer'],
+    ],
+    ['weights with NaN', () => withFile(copyOf('bert-text'), weightsFile, withNaN('bert-text')), ['NaN', 'diverged']],
+    [
+      'a missing tokenizer',
+      () => withFile(copyOf('bert-text'), 'tokenizer.json', null),
+      ['tokenizer.json', 'lacks it', 'AutoTokenizer'],
+    ],
+    [
+      'a pickle',
+      () => withFile(withFile(copyOf('bert-text'), weightsFile, null), 'pytorch_model.bin', 'x'),
+      ['pytorch_model.bin', 'pickle', 'save_pretrained'],
+    ],
+    ['no weights', () => withFile(copyOf('bert-text'), weightsFile, null), [weightsFile, 'save_pretrained']],
+    [
+      'labels that the head has no outputs for',
+      () => copyOf('bert-text', { id2label: { 0: 'a', 1: 'b' } }),
+      ['tensor classifier.weight is [3, 8]', '[2, 8]'],
+    ],
+    [
+      'a missing shard',
+      () => withFile(copyOf('mpnet-shards'), 'model-00002-of-00002.safetensors', null),
+      ['model-00002-of-00002.safetensors', 'one of 2 files', 'missing'],
+    ],
+  ])('is refused by name: %s', async (_, folder, told) => {
+    const { code, message } = await errorOf(loadModel(folder()));
+    expect(code).toBe('model_folder');
+    for (const part of told) expect(message).toContain(part);
+  });
+});
+
 /** Rows that a text's words decide. */
 const verdicts = { negative: 'unbelievable', neutral: 'the plot', positive: 'funny' };
 const labelled = Array.from({ length: 30 }, (_, at) => {

@@ -23,7 +23,8 @@ weights, its fp32 weights are restored from them. int8 writes only the 8-bit gra
   async run({ settings: { model, output: target, precision = 'fp32' }, output }) {
     const { exportModel } = await import('../../api/index.js');
     const { filesIn, TemporaryDirectory } = await import('../../system/index.js');
-    const directory = await directoryOf(model);
+    const { findModel } = await import('../../models/index.js');
+    const { directory } = await findModel(model);
     const path = resolve(target);
     const isZip = extname(path) === ZIP_ENDING;
     if (isZip && (await stat(path).catch(() => undefined)))
@@ -50,11 +51,3 @@ weights, its fp32 weights are restored from them. int8 writes only the 8-bit gra
     }
   },
 });
-
-/** The folder of a model: the path itself, otherwise that of a pretrained model. @throws NotFoundError */
-async function directoryOf(model: string): Promise<string> {
-  const entry = await stat(model).catch(() => undefined);
-  if (entry?.isDirectory()) return model;
-  const { catalogueModels } = await import('../../models/index.js');
-  return (await catalogueModels().load(model)).directory;
-}
