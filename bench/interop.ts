@@ -10,16 +10,17 @@ import { compareBlends } from './interop/blend-reader.js';
 import { compareCheckpoints } from './interop/checkpoints.js';
 import { type Loading, type PythonAnswer, runInPython } from './interop/python-peer.js';
 import { compareRandomEncoders } from './interop/random-encoders.js';
+import { compareSentenceFolders } from './interop/sentences.js';
 import { machine } from './report.js';
 
 /**
  * Compares Orchard with Python's libraries. First, small random encoders of every architecture, which transformers writes:
  * hidden states, logits and the gradients of a training step (`encoders`), and whole checkpoints with heads, asked by its
- * pipelines (`checkpoints`). Then folders, loaded unchanged in transformers
+ * pipelines (`checkpoints`), and folders of sentence-transformers and its cross-encoders (`sentence`). Then folders, loaded unchanged in transformers
  * and sentence-transformers, which should give the same tokens, logits and vectors: one of each architecture with each head
  * (`architectures`), and one small trained model of each kind (`models`). Then whole answers of the catalogue's classifiers,
  * blended, against examples/python/read_model.py (`blends`).
- * Usage: `npm run bench -- interop [--python python3] [--only encoders|checkpoints|architectures|models|blends]`; Python needs `pip install torch
+ * Usage: `npm run bench -- interop [--python python3] [--only encoders|checkpoints|sentence|architectures|models|blends]`; Python needs `pip install torch
  * transformers sentence-transformers onnxruntime`.
  */
 
@@ -85,7 +86,7 @@ function compare(load: Loading, ours: readonly TextResult[], theirs: PythonAnswe
 }
 
 /** What is compared, all by default; `--only` picks one. */
-const parts = ['encoders', 'checkpoints', 'architectures', 'models', 'blends'] as const;
+const parts = ['encoders', 'checkpoints', 'sentence', 'architectures', 'models', 'blends'] as const;
 const isAsked = (part: (typeof parts)[number]) => options.only === undefined || options.only === part;
 
 interface Folder {
@@ -123,6 +124,14 @@ if (isAsked('checkpoints')) {
   else {
     console.table(checkpoints);
     if (Object.values(checkpoints).some(({ equal }) => !equal)) process.exitCode = 1;
+  }
+}
+if (isAsked('sentence')) {
+  const sentences = await compareSentenceFolders(join(folder, 'sentence'), options.python);
+  if (typeof sentences === 'string') console.log(`no folders of sentence-transformers compared: ${sentences}`);
+  else {
+    console.table(sentences);
+    if (Object.values(sentences).some(({ equal }) => !equal)) process.exitCode = 1;
   }
 }
 const texts = [...probes, longProbe];

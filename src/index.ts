@@ -286,9 +286,12 @@ export {
   type FoundPassage,
   type OpenSearchOptions,
   openSearch,
+  type Prompt,
+  type ScorePairsOptions,
   type SearchCallOptions,
   type SearchIndex,
   type SearchOptions,
+  scorePairs,
   search,
 } from './search/index.js';
 export {

@@ -219,4 +219,5 @@ def main():
             print(json.dumps({"failure": f"{type(error).__name__}: {error}"[:500]}), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -121,7 +121,7 @@ async function mostCentral(
   try {
     const vectors = await encoder.vectors(
       texts.map(({ text }) => text),
-      signal,
+      { signal },
     );
     const uncertainties = texts.map(({ uncertainty }) => uncertainty);
     const chosen = await withPauses(centralTexts(vectors, uncertainties, count, random), signal);

@@ -81,4 +81,11 @@ export function pooledStates(
   return graph.reduceSum(graph.multiply(byToken, weights), [0]);
 }
 
+/** The states of a bare encoder, [batch, tokens, width]. */
+export function tokenStates(graph: Graph, encoder: Encoder, inputs: EncoderInputs): Tensor {
+  const states = encoder.states(graph, inputs, { prefix: '' });
+  const byToken = graph.reshape(states, ['tokens', 'batch', encoder.width]);
+  return graph.transpose(byToken, [1, 0, 2]);
+}
+
 export type JsonObject = Readonly<Record<string, unknown>>;

@@ -5,6 +5,7 @@ export {
   type JsonObject,
   type Pooling,
   pooledStates,
+  tokenStates,
 } from './encoder.js';
 export {
   type Dropout,

@@ -3,8 +3,15 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { isOrchardError, NotFoundError, type UsageTerms } from '../contract/index.js';
 import { MODELS_VERSION, readManifest, resolvedFrom, startingPoints } from '../system/index.js';
-import { neededFromHub } from './hub-models.js';
-import { folderModels, isDirectory, listed, type ModelLoader, parseModelName } from './model-loader.js';
+import { hubModels, neededFromHub } from './hub-models.js';
+import {
+  folderModels,
+  isDirectory,
+  type LoadOptions,
+  listed,
+  type ModelLoader,
+  parseModelName,
+} from './model-loader.js';
 
 const CATALOGUE_PACKAGE = 'orchard-nlp-models';
 /** Pretrained models, and encoders that training can start from. */
@@ -204,6 +211,8 @@ interface PlaceOptions {
   readonly modelLoader?: ModelLoader | undefined;
   /** Look for a backbone if there is no such model. Default false. */
   readonly backbones?: boolean;
+  /** As in {@link LoadOptions}. Default: all files. */
+  readonly files?: readonly string[];
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -214,21 +223,24 @@ export async function findModel(model: string, options: PlaceOptions = {}): Prom
   if (isPath(model)) {
     throw new NotFoundError('pretrained model', model, `there is no folder ${directory}`);
   }
-  const { modelLoader, signal } = options;
-  if (modelLoader !== undefined) return { name: model, ...(await modelLoader.load(model, { signal })) };
-  if (model.includes('/')) return { name: model, ...(await neededFromHub(model, signal)) };
-  const found = catalogueModels().load(model, { signal });
-  const { directory: catalogued } = await (options.backbones
-    ? found.catch((thrown: unknown) => backboneOr(model, thrown, signal))
+  const { modelLoader, backbones = false, ...loading } = options;
+  if (modelLoader !== undefined) return { name: model, ...(await modelLoader.load(model, loading)) };
+  if (model.includes('/')) {
+    const load = loading.files === undefined ? neededFromHub : hubModels().load;
+    return { name: model, ...(await load(model, loading)) };
+  }
+  const found = catalogueModels().load(model, loading);
+  const { directory: catalogued } = await (backbones
+    ? found.catch((thrown: unknown) => backboneOr(model, thrown, loading))
     : found);
   return { name: model, directory: catalogued };
 }
 
 /** @throws the catalogue's error if there is none */
-async function backboneOr(name: string, thrown: unknown, signal: AbortSignal | undefined) {
+async function backboneOr(name: string, thrown: unknown, loading: LoadOptions) {
   if (!isNotFound(thrown)) throw thrown;
   return catalogueBackbones()
-    .load(name, { signal })
+    .load(name, loading)
     .catch((second: unknown) => {
       throw isNotFound(second) ? thrown : second;
     });

@@ -15,6 +15,8 @@ export const ONNX_FILE = 'onnx/model.onnx';
 export const QUANTIZED_ONNX_FILE = 'onnx/model_quantized.onnx';
 /** Its outputs are blended with the encoder's. */
 export const EXPERT_FILE = 'lexical.safetensors';
+/** Weights of a sentence encoder's layers after pooling. */
+export const SENTENCE_FILE = 'sentence.safetensors';
 export const TRAINING_FILE = 'training.json';
 /** Figures of the finished model on its dev rows. */
 export const EVALUATION_FILE = 'evaluation.json';

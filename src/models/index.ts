@@ -16,6 +16,7 @@ export {
   QUANTIZED_ONNX_FILE,
   readFolderFile,
   readJsonText,
+  SENTENCE_FILE,
   SHARDS_FILE,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
@@ -31,7 +32,15 @@ export {
   type Evidence,
   type ModelFolderConfig,
   modelFolderConfig,
+  type PairConfig,
+  POOLING_MODES,
+  type PoolingMode,
   readConfig,
+  SENTENCE_ACTIVATIONS,
+  type SentenceActivation,
+  type SentenceConfig,
+  type SentenceLayer,
+  SIMILARITIES,
 } from './model-config.js';
 export {
   copyInto,

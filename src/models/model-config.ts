@@ -55,9 +55,49 @@ export interface Evidence {
   readonly none_below: number;
 }
 
+/** How sentence-transformers pools token states. Several are concatenated. */
+export const POOLING_MODES = ['cls', 'max', 'mean', 'mean_sqrt_len_tokens', 'weightedmean', 'lasttoken'] as const;
+export type PoolingMode = (typeof POOLING_MODES)[number];
+
+export const SENTENCE_ACTIVATIONS = ['Identity', 'Tanh', 'ReLU', 'Sigmoid', 'SiLU'] as const;
+export type SentenceActivation = (typeof SENTENCE_ACTIVATIONS)[number];
+
+/** A module of sentence-transformers after Pooling. Layer n has its weights in {@link SENTENCE_FILE} as `n.weight` etc. */
+export interface SentenceLayer {
+  readonly type: 'Dense' | 'LayerNorm' | 'Normalize';
+  /** Of a Dense layer. */
+  readonly activation?: SentenceActivation;
+  /** Whether a Dense layer's input is added to its output. */
+  readonly residual?: boolean;
+}
+
+export const SIMILARITIES = ['cosine', 'dot', 'euclidean', 'manhattan'] as const;
+
+/** How a sentence encoder makes a vector of a text's token states, as sentence-transformers defines it. */
+export interface SentenceConfig {
+  /** Of the token states. */
+  readonly width: number;
+  readonly pooling: readonly PoolingMode[];
+  /** Whether the tokens of a prompt are pooled, too. */
+  readonly include_prompt: boolean;
+  readonly layers: readonly SentenceLayer[];
+  /** Put before a text, by their names. */
+  readonly prompts: Readonly<Record<string, string>>;
+  readonly default_prompt?: string;
+  /** How search compares vectors. */
+  readonly similarity: (typeof SIMILARITIES)[number];
+}
+
 /** How labels of tokens become entities. */
 export const aggregations = ['simple', 'first'] as const;
 export type Aggregation = (typeof aggregations)[number];
+
+export interface PairConfig {
+  /** What is applied to the output. */
+  readonly activation: SentenceActivation;
+  /** Put before the first text. */
+  readonly prompt: string;
+}
 
 interface OrchardConfig {
   /** The version of the folder's layout. */
@@ -88,6 +128,12 @@ interface OrchardConfig {
   readonly max_tokens: number;
   /** Tokens that neighbouring windows share. The default depends on `pooling`. */
   readonly window_overlap?: number;
+  /** How joined texts are read. Absent: texts are single. */
+  readonly parts?: 'pair' | 'prompt';
+  /** Of an encoder of sentences. */
+  readonly sentence?: SentenceConfig;
+  /** Of a cross-encoder, which reads pairs of texts and gives one number. */
+  readonly pairs?: PairConfig;
   /** Other files that inference needs. */
   readonly files: readonly string[];
   /** `blend` was fitted to its outputs. Default: float32. */
@@ -117,6 +163,25 @@ const innerName: JsonShape<string> = (value, problem): value is string => {
   return false;
 };
 
+const sentenceShape: JsonShape<SentenceConfig> = fields(
+  {
+    width: whole(1),
+    pooling: listOf(oneOf(...POOLING_MODES)),
+    include_prompt: flag,
+    layers: listOf(
+      fields(
+        { type: oneOf('Dense', 'LayerNorm', 'Normalize') },
+        { activation: oneOf(...SENTENCE_ACTIVATIONS), residual: flag },
+        'refused',
+      ),
+    ),
+    prompts: recordOf(text),
+    similarity: oneOf(...SIMILARITIES),
+  },
+  { default_prompt: text },
+  'refused',
+);
+
 const orchardShape: JsonShape<OrchardConfig> = fields(
   {
     format: oneOf(1),
@@ -136,6 +201,9 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
     words: oneOf('whitespace', 'punctuation', 'marks', 'characters'),
     token_types: oneOf('capitals'),
     window_overlap: whole(0),
+    parts: oneOf('pair', 'prompt'),
+    sentence: sentenceShape,
+    pairs: fields({ activation: oneOf(...SENTENCE_ACTIVATIONS), prompt: text }, {}, 'refused'),
     graph: oneOf(ONNX_FILE, QUANTIZED_ONNX_FILE),
     blend: fields({ encoder: weight, expert: weight, bias: listOf(bias) }, {}, 'refused'),
     evidence: fields({ rows: whole(1), coverage: number(0, 1), none_below: number(0, 1) }, {}, 'refused'),

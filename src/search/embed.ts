@@ -6,6 +6,7 @@ import {
   DEVICES,
   type Device,
   implementation,
+  ModelFolderError,
   type OrchardError,
   querySchema,
   toOrchardError,
@@ -13,9 +14,18 @@ import {
   validate,
 } from '../contract/index.js';
 import { askAll, type InferenceService, type OpenOptions, serviceFor } from '../inference/index.js';
-import { CONFIG_FILE, type FoundModel, findModel, type ModelLoader, readConfig } from '../models/index.js';
+import {
+  CONFIG_FILE,
+  type FoundModel,
+  findModel,
+  type ModelFolderConfig,
+  type ModelLoader,
+  readConfig,
+  type SentenceConfig,
+} from '../models/index.js';
 import { TemporaryDirectory } from '../system/index.js';
-import { writeSentenceEncoder } from '../training/index.js';
+import { joinParts } from '../text/index.js';
+import { ENCODER_FILES, namedFiles, writeSentenceEncoder } from '../training/index.js';
 
 /** `embed`: the vectors of texts, from an encoder that stays open between calls. */
 
@@ -30,8 +40,16 @@ export interface EmbedOptions {
   readonly modelLoader?: ModelLoader | undefined;
   /** `cpu`, the name of a device, or `auto`. Default `cpu`. */
   readonly device?: Device | undefined;
+  /**
+   * The name of a prompt of the model, which is put before each text, or `{ text }`, a prompt of your own. `query` and
+   * `document` are no prompt for a model that has none of these names. Default: the model's `default_prompt_name`, or none.
+   */
+  readonly prompt?: Prompt | undefined;
   readonly signal?: AbortSignal | undefined;
 }
+
+/** What is put before a text: the name of one of the model's prompts, or a text. */
+export type Prompt = string | { readonly text: string };
 
 export const embedSchema = z.strictObject({
   model: z.string().min(1, 'the name is empty').default('english-mini'),
@@ -39,14 +57,21 @@ export const embedSchema = z.strictObject({
   device: z.enum(DEVICES).default('cpu'),
   signal: z.instanceof(AbortSignal).optional(),
 });
+const optionsSchema = embedSchema.extend({
+  prompt: z.union([z.string().min(1), z.strictObject({ text: z.string() })]).optional(),
+});
 const textsSchema = z.array(querySchema);
 
 /**
- * Turns texts into vectors of unit length, in the order of the texts. The dot product of two vectors is their cosine;
- * texts with similar meanings have similar vectors. Only the first 256 tokens of a text are read. The two encoders used
- * last stay open for the next call.
- * Fails with a ValidationError, also if the encoder knows no word of different texts, so that all their vectors are the same; a
- * NotFoundError that lists what exists, a ModelFolderError or an AbortedError.
+ * Turns texts into vectors, in the order of the texts. Texts with similar meanings have similar vectors.
+ *
+ * A folder of sentence-transformers gives the vectors that it defines: its `modules.json` is followed, with its poolings,
+ * Dense, LayerNorm and Normalize layers, prompts and `max_seq_length`. Of any other folder, a vector is the mean of the
+ * states of a text's first 256 tokens, of unit length, so that the dot product of two vectors is their cosine.
+ *
+ * The two encoders used last stay open for the next call.
+ * Fails with a ModelFolderError that names a module or setting which can't be computed here; a ValidationError, also if the encoder knows no word of different texts, so that all their vectors are the same; a
+ * NotFoundError that lists what exists, or an AbortedError.
  */
 export function embed(
   texts: readonly string[],
@@ -54,16 +79,32 @@ export function embed(
 ): ResultAsync<readonly Float32Array[], OrchardError> {
   const work = async () => {
     const checked = validate(textsSchema, texts, ['texts']);
-    const { model, modelLoader, device, signal } = validate(embedSchema, options ?? {});
-    const placed = await findModel(model, { modelLoader, backbones: true, signal });
-    const { ino, mtimeMs } = await stat(placed.directory); // these change when another model replaces the folder
-    const key = `${device} ${placed.directory} ${ino} ${mtimeMs}`;
+    const { model, modelLoader, device, prompt, signal } = validate(optionsSchema, options ?? {});
+    const placed = await findEncoder(model, { modelLoader, signal });
+    const key = await encoderKey(placed, device);
     const open = () => SentenceEncoder.ofModel(placed, { service: { device } });
-    const vectors = await encoders.use(key, open, (encoder) => encoder.vectors(checked, signal));
+    const vectors = await encoders.use(key, open, (encoder) => encoder.vectors(checked, { prompt, signal }));
     requireDifferent(checked, vectors, model);
     return vectors;
   };
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'encoding texts'));
+}
+
+/** Changes when another model replaces the folder. */
+export async function encoderKey({ directory }: FoundModel, device: Device): Promise<string> {
+  const { ino, mtimeMs } = await stat(directory);
+  return `${device} ${directory} ${ino} ${mtimeMs}`;
+}
+
+/** @throws NotFoundError that lists what exists, ModelDownloadError, StorageError, AbortedError */
+export async function findEncoder(
+  model: string,
+  { modelLoader, signal }: Pick<EmbedOptions, 'modelLoader' | 'signal'>,
+): Promise<FoundModel> {
+  const find = (files: readonly string[]) => findModel(model, { modelLoader, backbones: true, files, signal });
+  const found = await find(ENCODER_FILES);
+  const inner = await namedFiles(found.directory);
+  return inner.length === 0 ? found : find([...ENCODER_FILES, ...inner]);
 }
 
 /** @throws ValidationError if several different texts all have the same vector. @param model named in it */
@@ -144,49 +185,138 @@ const encoders = new OpenEncoders<SentenceEncoder>(2);
 
 export type EncoderOptions = Pick<OpenOptions, 'service' | 'signal'>;
 
-/** Turns texts into vectors of unit length, in worker threads. */
-export class SentenceEncoder {
+type OrchardConfig = ModelFolderConfig['orchard'];
+
+/** A folder that {@link writeSentenceEncoder} or {@link writePairEncoder} has written, and the threads that run it. */
+export class RunningEncoder {
   readonly name: string;
-  /** A folder that {@link ofFolder} opens. */
   readonly directory: string;
+  readonly config: OrchardConfig;
   readonly #service: InferenceService;
   readonly #temporary: TemporaryDirectory | undefined;
 
-  private constructor({ name, directory }: FoundModel, service: InferenceService, temporary?: TemporaryDirectory) {
-    this.name = name;
+  private constructor(
+    directory: string,
+    config: OrchardConfig,
+    service: InferenceService,
+    temporary?: TemporaryDirectory,
+  ) {
+    this.name = config.backbone ?? CONFIG_FILE;
     this.directory = directory;
+    this.config = config;
     this.#service = service;
     this.#temporary = temporary;
   }
 
-  /** The encoder of a backbone or of a trained model. @throws ModelFolderError, StorageError, AbortedError */
-  static async ofModel(model: FoundModel, options: EncoderOptions): Promise<SentenceEncoder> {
+  /** @throws ModelFolderError, StorageError, AbortedError, and what `write` throws */
+  static async written(
+    model: FoundModel,
+    write: (model: FoundModel, directory: string) => Promise<void>,
+    options: EncoderOptions,
+  ): Promise<RunningEncoder> {
     const temporary = new TemporaryDirectory();
     try {
-      const placed = { name: model.name, directory: join(await temporary.path(), 'encoder') };
-      await writeSentenceEncoder(model, placed.directory);
-      return new SentenceEncoder(placed, await serviceFor(placed, options), temporary);
+      const directory = join(await temporary.path(), 'encoder');
+      await write(model, directory);
+      return await RunningEncoder.open(directory, options, temporary);
     } catch (thrown) {
       await temporary.remove();
       throw thrown;
     }
   }
 
-  /** @param directory a copy of an encoder's {@link directory}. @throws ModelFolderError, AbortedError */
-  static async ofFolder(directory: string, options: EncoderOptions): Promise<SentenceEncoder> {
+  /** @param temporary removed when the encoder is closed. @throws ModelFolderError, AbortedError */
+  static async open(
+    directory: string,
+    options: EncoderOptions,
+    temporary?: TemporaryDirectory,
+  ): Promise<RunningEncoder> {
     const { orchard } = await readConfig(directory);
-    const placed = { name: orchard.backbone ?? CONFIG_FILE, directory };
-    return new SentenceEncoder(placed, await serviceFor(placed, options));
+    const service = await serviceFor({ name: orchard.backbone ?? CONFIG_FILE, directory }, options);
+    return new RunningEncoder(directory, orchard, service, temporary);
   }
 
-  /** The vectors of texts, in their order. @throws AbortedError, ClosedError, OverloadedError */
-  async vectors(texts: Iterable<string>, signal?: AbortSignal): Promise<Float32Array[]> {
+  /** The numbers of each text, in their order. @throws AbortedError, ClosedError, OverloadedError */
+  async numbers(texts: Iterable<string>, signal: AbortSignal | undefined): Promise<(readonly number[])[]> {
     const results = await askAll(this.#service, this, texts, { signal });
-    return results.map(({ scores }) => Float32Array.from(scores));
+    return results.map(({ scores }) => scores);
   }
 
   async close(): Promise<void> {
     await this.#service.close();
     await this.#temporary?.remove();
   }
+}
+
+/** Turns texts into vectors, in worker threads. */
+export class SentenceEncoder {
+  readonly settings: SentenceConfig;
+  readonly #running: RunningEncoder;
+
+  private constructor(running: RunningEncoder) {
+    const { sentence } = running.config;
+    if (sentence === undefined) {
+      const file = join(running.directory, CONFIG_FILE);
+      throw new ModelFolderError(file, 'orchard.sentence is missing; index the passages again');
+    }
+    this.settings = sentence;
+    this.#running = running;
+  }
+
+  /** The encoder of a backbone or of a trained model. @throws ModelFolderError, StorageError, AbortedError */
+  static async ofModel(model: FoundModel, options: EncoderOptions): Promise<SentenceEncoder> {
+    return new SentenceEncoder(await RunningEncoder.written(model, writeSentenceEncoder, options));
+  }
+
+  /** @param directory a copy of an encoder's {@link directory}. @throws ModelFolderError, AbortedError */
+  static async ofFolder(directory: string, options: EncoderOptions): Promise<SentenceEncoder> {
+    return new SentenceEncoder(await RunningEncoder.open(directory, options));
+  }
+
+  get name(): string {
+    return this.#running.name;
+  }
+
+  /** A folder that {@link ofFolder} opens. */
+  get directory(): string {
+    return this.#running.directory;
+  }
+
+  /** The vectors of texts, in their order. @throws ValidationError for an unknown prompt, AbortedError, ClosedError, OverloadedError */
+  async vectors(texts: readonly string[], { prompt, signal }: VectorOptions = {}): Promise<Float32Array[]> {
+    const before = promptText(this.settings, prompt);
+    const { include_prompt } = this.settings;
+    const asked = texts.map((text) => (include_prompt ? before + text : joinParts(before, text)));
+    const vectors = await this.#running.numbers(asked, signal);
+    return vectors.map((vector) => Float32Array.from(vector));
+  }
+
+  close(): Promise<void> {
+    return this.#running.close();
+  }
+}
+
+interface VectorOptions {
+  readonly prompt?: Prompt | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Names that mean no prompt where a model has none: sentence-transformers' `encode_query` and `encode_document`. */
+const USUAL_PROMPTS: Readonly<Record<string, readonly string[]>> = {
+  query: ['query'],
+  document: ['document', 'passage', 'corpus'],
+};
+
+/** @throws ValidationError that lists the model's prompts */
+function promptText({ prompts, default_prompt }: SentenceConfig, prompt: Prompt | undefined): string {
+  if (typeof prompt === 'object') return prompt.text;
+  const asked = prompt ?? default_prompt;
+  if (asked === undefined) return '';
+  const usual = USUAL_PROMPTS[asked] ?? [];
+  for (const name of [asked, ...usual]) if (Object.hasOwn(prompts, name)) return prompts[name] ?? '';
+  if (usual.length > 0) return '';
+  const names = Object.keys(prompts);
+  const known = names.length === 0 ? 'the model has no prompts' : `its prompts are ${names.join(', ')}`;
+  const msg = `${JSON.stringify(asked)} is no prompt of the model: ${known}; give { text: ${JSON.stringify(asked)} } for a prompt of your own`;
+  throw new ValidationError([{ loc: ['prompt'], msg, type: 'unknown_prompt' }]);
 }

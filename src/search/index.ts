@@ -1,4 +1,4 @@
-export { type EmbedOptions, embed, SentenceEncoder } from './embed.js';
+export { type EmbedOptions, embed, type Prompt, SentenceEncoder } from './embed.js';
 export {
   bestSentences,
   contentWords,
@@ -8,6 +8,7 @@ export {
   rankedPassages,
   rankPassages,
 } from './relevance.js';
+export { type ScorePairsOptions, scorePairs } from './score-pairs.js';
 export {
   type FoundPassage,
   type OpenSearchOptions,

@@ -124,7 +124,7 @@ export class PassageWords {
 }
 
 export interface Evidence extends SharedWords {
-  /** The cosine of the question and each passage's best sentence. [passages] */
+  /** The cosine of the question and each passage's best sentence, or the similarity that the encoder defines. [passages] */
   readonly cosines: Float32Array;
 }
 

@@ -2,14 +2,21 @@ import { resolve } from 'node:path';
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { DEVICES, type Device, type OrchardError, querySchema, toOrchardError, validate } from '../contract/index.js';
-import { findModel } from '../models/index.js';
 import { trainingLanguage } from '../training/index.js';
-import { type EmbedOptions, embedSchema, SentenceEncoder } from './embed.js';
+import { type EmbedOptions, embedSchema, findEncoder, SentenceEncoder } from './embed.js';
+import { CrossEncoder } from './score-pairs.js';
 
 /** Options of {@link search}. */
-export interface SearchOptions extends EmbedOptions {
+export interface SearchOptions extends Omit<EmbedOptions, 'prompt'> {
   /** An English name, or a code such as `en-GB`. English words are compared by their stems. Default `english`. */
   readonly language?: string | undefined;
+  /**
+   * A cross-encoder that reads the question together with each of the best passages and orders them anew: a folder, or
+   * `owner/name` on the Hugging Face Hub, such as `cross-encoder/ms-marco-MiniLM-L6-v2`. Default: none.
+   */
+  readonly rerank?: string | undefined;
+  /** Number of passages that the cross-encoder reads per question, 1 to 1,000, but at least `k`. Default 30. */
+  readonly rerankDepth?: number | undefined;
 }
 
 /** Options of {@link openSearch}. */
@@ -24,7 +31,10 @@ export interface FoundPassage {
   readonly passage: string;
   /** Its position among the given passages. */
   readonly index: number;
-  /** The probability that it answers the question, 0 to 1. If all are below one half, perhaps no passage answers it. */
+  /**
+   * The probability that it answers the question, 0 to 1. If all are below one half, perhaps no passage answers it. With
+   * `rerank`: the sigmoid of the cross-encoder's output.
+   */
   readonly score: number;
 }
 
@@ -67,6 +77,8 @@ const searchSchema = z.lazy(() =>
   embedSchema.extend({
     model: z.string().min(1, 'the name is empty').optional(),
     language: z.string().min(1).max(40).optional(),
+    rerank: z.string().min(1, 'the name is empty').optional(),
+    rerankDepth: z.int().min(1).max(1000).default(30),
   }),
 );
 const openSchema = z.lazy(() =>
@@ -80,7 +92,9 @@ const passagesSchema = z.lazy(() =>
 );
 /**
  * Makes passages searchable without training: by their words (BM25) and by their meaning (the vectors of their sentences,
- * from a backbone or any model). Reads a few hundred sentences per second.
+ * from a backbone or any model). A folder of sentence-transformers gives the vectors that it defines, with its prompts for
+ * questions (`query`) and passages (`document`, `passage` or `corpus`), and they are compared by its `similarity_fn_name`,
+ * which may be cosine, dot or euclidean. Reads a few hundred sentences per second.
  * Fails with a ValidationError that names the passage, a NotFoundError for `model`, a ModelFolderError or an AbortedError.
  */
 export function search(
@@ -88,15 +102,25 @@ export function search(
   options: SearchOptions = {},
 ): ResultAsync<SearchIndex, OrchardError> {
   const work = async () => {
-    const { model, language, modelLoader, device, signal } = validate(searchSchema, options ?? {});
+    const { model, language, modelLoader, device, rerank, rerankDepth, signal } = validate(searchSchema, options ?? {});
     const given = typeof passages === 'string' ? passages : [...passages];
     const texts = validate(passagesSchema, given, ['passages']);
     const languageName = trainingLanguage(language === undefined ? {} : { language });
     const name = model ?? `${languageName}-mini`;
-    const placed = await findModel(name, { modelLoader, backbones: true, signal });
-    const encoder = await SentenceEncoder.ofModel(placed, { service: { device }, signal });
+    const find = (name: string) => findEncoder(name, { modelLoader, signal });
+    const opening = { service: { device }, signal };
+    const [placed, reranking] = [await find(name), rerank === undefined ? undefined : await find(rerank)];
     const { createIndex } = await indexing();
-    return createIndex(texts, encoder, { stem: languageName === 'english', signal });
+    const encoder = await SentenceEncoder.ofModel(placed, opening);
+    let reranker: CrossEncoder | undefined;
+    try {
+      if (reranking) reranker = await CrossEncoder.ofModel(reranking, opening);
+      const parts = { encoder, reranker: reranker && { encoder: reranker, depth: rerankDepth } };
+      return await createIndex(texts, parts, { stem: languageName === 'english', signal });
+    } catch (thrown) {
+      await Promise.all([encoder.close(), reranker?.close()]);
+      throw thrown;
+    }
   };
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'indexing passages'));
 }

@@ -3,6 +3,7 @@ export { englishTokenizer } from './english-tokenizer.js';
 export { loadTokenizer } from './load-tokenizer.js';
 export {
   defaultWindowOverlap,
+  joinParts,
   outputsByText,
   type ReadingFields,
   type TextOutputs,

@@ -18,6 +18,20 @@ export interface ReadingFields {
   readonly token_types?: 'capitals';
   /** `none`: an output for every token; long texts are read in windows by default. */
   readonly pooling?: 'first' | 'mean' | 'none';
+  /** Present: texts come from {@link joinParts}, as pairs for the tokenizer's template, or as prompts and texts. */
+  readonly parts?: 'pair' | 'prompt';
+}
+
+/** Two texts as one, for models that read them apart. */
+export function joinParts(first: string, second: string): string {
+  return `${first.length} ${first}${second}`;
+}
+
+/** The reverse of {@link joinParts}. */
+function partsOf(text: string): readonly [first: string, second: string] {
+  const start = text.indexOf(' ') + 1;
+  const end = start + Number(text.slice(0, start));
+  return [text.slice(start, end), text.slice(end)];
 }
 
 /** Short windows share a quarter. */
@@ -33,14 +47,16 @@ export class TextReader {
   readonly #tokenizer: Tokenizer;
   readonly #overlap: number | undefined;
   readonly #marksCapitals: boolean;
+  readonly #parts: ReadingFields['parts'];
 
   /** @throws ModelFolderError if the model labels words and the tokenizer has no offsets */
-  constructor(tokenizer: Tokenizer, { max_tokens, window_overlap, token_types, pooling }: ReadingFields) {
+  constructor(tokenizer: Tokenizer, { max_tokens, window_overlap, token_types, pooling, parts }: ReadingFields) {
     if (pooling === 'none') requireOffsets(tokenizer);
     this.maxTokens = max_tokens;
     this.#tokenizer = tokenizer;
     this.#overlap = window_overlap ?? (pooling === 'none' ? defaultWindowOverlap(max_tokens) : undefined);
     this.#marksCapitals = token_types === 'capitals';
+    this.#parts = parts;
   }
 
   get specialTokens(): SpecialTokenIds {
@@ -73,8 +89,21 @@ export class TextReader {
   }
 
   #encode(text: string, options?: EncodeOptions): Encoding {
+    if (this.#parts !== undefined) {
+      const [first, second] = partsOf(text);
+      if (this.#parts === 'pair') return this.#tokenizer.encode(first, { ...options, pair: second });
+      const encoding = this.#tokenizer.encode(first + second, options);
+      return { ...encoding, promptTokens: this.#promptTokens(first) };
+    }
     const encoding = this.#tokenizer.encode(text, options);
     return this.#marksCapitals ? markCapitals(text, encoding) : encoding;
+  }
+
+  /** Without the special token at the end, as sentence-transformers counts. */
+  #promptTokens(prompt: string): number {
+    if (prompt === '') return 0;
+    const { ids, sequenceIds } = this.#tokenizer.encode(prompt, { maxLength: this.maxTokens });
+    return ids.length - (sequenceIds.at(-1) === -1 ? 1 : 0);
   }
 }
 

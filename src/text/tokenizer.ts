@@ -15,6 +15,8 @@ export interface Encoding {
   readonly offsets: Int32Array | null;
   /** Pieces that `maxLength` cut off, of both texts. */
   readonly truncated: number;
+  /** Tokens of the prompt and those before it, where texts are read with a prompt apart: {@link joinParts}. */
+  readonly promptTokens?: number;
 }
 
 export interface EncodeOptions {

@@ -1,4 +1,12 @@
-import { isOrchardError, type ModelConfig, NotFoundError, type TrainingConfig } from '../contract/index.js';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  isOrchardError,
+  type ModelConfig,
+  ModelFolderError,
+  NotFoundError,
+  type TrainingConfig,
+} from '../contract/index.js';
 import { familyOfType } from '../families/index.js';
 import {
   CONFIG_FILE,
@@ -7,13 +15,14 @@ import {
   MAX_CONFIG_BYTES,
   type ModelLoader,
   type ModelProgress,
+  QUANTIZED_ONNX_FILE,
   readJsonText,
   SHARDS_FILE,
   TOKENIZER_CONFIG_FILE,
   TOKENIZER_FILE,
   WEIGHTS_FILE,
 } from '../models/index.js';
-import { fields, isInnerName, recordOf, shaped, text } from '../system/index.js';
+import { fields, isInnerName, listOf, recordOf, requireShape, shaped, text } from '../system/index.js';
 import { trainingLanguage } from './hyperparameters.js';
 
 /** Finds the files of a backbone; backbone.ts reads them, which needs tokenizers and architectures. */
@@ -21,10 +30,58 @@ import { trainingLanguage } from './hyperparameters.js';
 /** The pieces of a tokenizer, one per line, in folders without a tokenizer.json. */
 export const VOCABULARY_FILE = 'vocab.txt';
 
+/** The modules of a sentence-transformers folder. */
+export const MODULES_FILE = 'modules.json';
+/** Prompts, and how vectors are compared. */
+export const SETTINGS_FILE = 'config_sentence_transformers.json';
+/** How the module Transformer reads texts. */
+export const TRANSFORMER_FILE = 'sentence_bert_config.json';
+
 const BACKBONE_FILES = [
-  ...[CONFIG_FILE, WEIGHTS_FILE, SHARDS_FILE],
-  ...[TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, VOCABULARY_FILE],
-] as const;
+  ...[CONFIG_FILE, WEIGHTS_FILE, SHARDS_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, VOCABULARY_FILE],
+  // A folder in a cache must not lose its modules: its vectors would be others.
+  ...[MODULES_FILE, SETTINGS_FILE, TRANSFORMER_FILE],
+];
+
+/** The files that give a folder's vectors or scores, where {@link MODULES_FILE} names no further folders. */
+export const ENCODER_FILES: readonly string[] = [...BACKBONE_FILES, QUANTIZED_ONNX_FILE];
+
+/** A module of a sentence-transformers folder. */
+export interface SentenceModule {
+  /** The last part of its class: `Pooling`; undefined for a class of another package. */
+  readonly type: string | undefined;
+  readonly fullType: string;
+  /** Its folder within the folder; empty for the folder itself. */
+  readonly path: string;
+}
+
+const modulesShape = listOf(fields({ type: text, path: text }, {}));
+
+/** @returns undefined if the folder has no {@link MODULES_FILE}. @throws ModelFolderError */
+export async function transformerModules(directory: string): Promise<readonly SentenceModule[] | undefined> {
+  const names: string[] = await readdir(directory).catch(() => []);
+  if (!names.includes(MODULES_FILE)) return undefined;
+  const file = join(directory, MODULES_FILE);
+  const { json } = await readJsonText(directory, MODULES_FILE, MAX_CONFIG_BYTES);
+  return requireShape(modulesShape, json, file).map(({ type, path }) => {
+    if (path !== '' && !isInnerName(path)) {
+      throw new ModelFolderError(file, `path ${path}: expected a folder inside this one`);
+    }
+    const isKnown = type.startsWith('sentence_transformers.');
+    return { type: isKnown ? type.split('.').at(-1) : undefined, fullType: type, path };
+  });
+}
+
+/** Files that those of {@link ENCODER_FILES} in a folder name: of modules in folders of their own, and of weights in several. */
+export async function namedFiles(directory: string): Promise<readonly string[]> {
+  const modules = (await transformerModules(directory)) ?? [];
+  const ofModules = modules.flatMap(({ path, type }) => {
+    if (path === '') return [];
+    const names = type === 'Transformer' ? BACKBONE_FILES : [CONFIG_FILE, WEIGHTS_FILE];
+    return names.map((name) => `${path}/${name}`);
+  });
+  return [...ofModules, ...(await shardsIn(directory))];
+}
 
 /** Which backbone, and where its files lie. */
 export interface BackboneSource {

@@ -343,7 +343,8 @@ function requireNoPointer(bytes: Uint8Array, file: string): void {
   throw new ModelFolderError(file, `${reason}, or load the model by its name, owner/name`);
 }
 
-async function readJson(directory: string, name: string): Promise<unknown> {
+/** @returns undefined if there is no such file. @throws ModelFolderError */
+export async function readJson(directory: string, name: string): Promise<unknown> {
   const bytes = await readBytes(directory, name);
   if (bytes === undefined) return undefined;
   try {

@@ -14,12 +14,18 @@ export async function convertFolder(directory: string, output: string, weights: 
 }
 
 /**
- * Writes a folder that answers every text with its vector: the mean of the token states of an encoder, of unit length. It
- * is loaded and run as models are.
+ * Writes a folder that answers every text with its vector: as modules.json defines it, or the mean of the token states of an
+ * encoder, of unit length. It is loaded and run as models are.
  * @param source a backbone, or a trained model's folder.
- * @throws ModelFolderError for a folder that has no encoder, StorageError
+ * @throws ModelFolderError for a folder that has no encoder or what can't be computed here, StorageError
  */
 export async function writeSentenceEncoder(source: BackboneSource, directory: string): Promise<void> {
-  const { exportSentenceEncoder } = await import('./write-converted-folder.js');
+  const { exportSentenceEncoder } = await import('./write-encoder.js');
   await exportSentenceEncoder(source, directory);
+}
+
+/** Writes a folder that answers every pair of texts with the number of a cross-encoder. @throws ModelFolderError, StorageError */
+export async function writePairEncoder(source: BackboneSource, directory: string): Promise<void> {
+  const { exportPairEncoder } = await import('./write-encoder.js');
+  await exportPairEncoder(source, directory);
 }

@@ -1,8 +1,15 @@
 export { type Backbone, readBackbone } from './backbone.js';
-export { type BackboneSource, backboneLoader, type LoaderOf, loadBackbone } from './backbone-files.js';
+export {
+  type BackboneSource,
+  backboneLoader,
+  ENCODER_FILES,
+  type LoaderOf,
+  loadBackbone,
+  namedFiles,
+} from './backbone-files.js';
 export { type AskableModel, askableFolder } from './checkpoint.js';
 export { checkpointMark } from './checkpoint-mark.js';
-export { type CopiedWeights, convertFolder, writeSentenceEncoder } from './convert-folder.js';
+export { type CopiedWeights, convertFolder, writePairEncoder, writeSentenceEncoder } from './convert-folder.js';
 export { frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';
 export {
   type AdapterTuning,

@@ -1,9 +1,9 @@
 import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { ModelFolderError } from '../contract/index.js';
-import { exportedInputs, pooledStates, readEncoder } from '../encoder/index.js';
+import { readEncoder } from '../encoder/index.js';
 import { familyOfModel } from '../families/index.js';
-import { Graph, onnxPieces, restoredWeights } from '../graph/index.js';
+import { onnxPieces, restoredWeights } from '../graph/index.js';
 import {
   CONFIG_FILE,
   decodeWeights,
@@ -17,10 +17,7 @@ import {
   readJsonText,
   safetensorsPieces,
   WEIGHTS_FILE,
-  writeModelFolder,
 } from '../models/index.js';
-import { readBackbone } from './backbone.js';
-import type { BackboneSource } from './backbone-files.js';
 import { isCheckpoint } from './checkpoint.js';
 import type { CopiedWeights } from './convert-folder.js';
 import { configForOthers, inferenceGraph } from './export-model.js';
@@ -106,39 +103,3 @@ async function storedWeights(directory: string): Promise<ReadonlyMap<string, Nam
 }
 
 const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
-
-/** Texts are read up to this many tokens, as passages are by models that rank them (docs/retrieval.md). */
-const MAX_TOKENS = 256;
-
-export async function exportSentenceEncoder(source: BackboneSource, directory: string): Promise<void> {
-  const { encoder, weights, tokenizer, lowercase, maxTokens } = await readBackbone(source);
-  const graph = new Graph();
-  const options = { prefix: '', pooling: 'mean', differentiable: false } as const;
-  graph.output('sentence_vector', pooledStates(graph, encoder, exportedInputs(graph), options));
-  const max_tokens = Math.min(MAX_TOKENS, maxTokens);
-  const config: ModelFolderConfig = {
-    ...encoder.config,
-    architectures: [encoder.className],
-    id2label: {},
-    label2id: {},
-    orchard: {
-      format: 1,
-      family: 'Dragonfruit',
-      type: 'question-answering',
-      size: 'mini',
-      backbone: source.name,
-      labels: [],
-      pooling: 'mean',
-      lowercase,
-      max_tokens,
-      files: [],
-    },
-  };
-  await writeModelFolder(directory, {
-    config,
-    tokenizer: tokenizer.json,
-    tokenizerConfig: { ...tokenizer.config, model_max_length: max_tokens },
-    onnx: onnxPieces(graph, weights),
-    files: new Map(),
-  });
-}

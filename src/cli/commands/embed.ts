@@ -9,20 +9,24 @@ export const embedCommand = command({
   name: 'embed',
   summary: 'print the embedding vector of each text',
   details:
-    'Prints one vector per line, with its numbers separated by tabs. Vectors have length 1, so their dot products are cosine similarities.',
+    'Prints one vector per line, with its numbers separated by tabs. Vectors have length 1, so that their dot products are cosine similarities, unless the model is a folder of sentence-transformers that defines others.',
   parameters: {
     texts: list('[texts...]', 'texts to embed'),
     ...textOptions,
     model: option('-m, --model <model>', 'folder or name of a model or backbone (default: english-mini)'),
+    prompt: option(
+      '--prompt <name>',
+      "the model's prompt to put before each text, such as query (default: the model's own)",
+    ),
     device: deviceOption,
   },
   async run({ settings, terminal, output }) {
     const { embed } = await import('../../search/index.js');
-    const { model, device } = settings;
+    const { model, prompt, device } = settings;
     const progress = new Progress(terminal, !output.isTerminal);
     using input = await openTexts(settings, { terminal, output, progress });
     for await (const batch of batchesOf(input.read())) {
-      for (const vector of await unwrap(embed(batch, { model, device }))) {
+      for (const vector of await unwrap(embed(batch, { model, prompt, device }))) {
         const each = await input.take();
         await output.result({ ...each, vector: [...vector] }, vector.join('\t'));
       }

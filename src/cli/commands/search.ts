@@ -17,6 +17,7 @@ const parameters = {
   textColumn: option('--text-column <name>', 'column or field with the passage (default: text)'),
   top: option('-k, --top <number>', 'number of passages to print per question (default: 3)', integer(1)),
   model: option('-m, --model <model>', 'folder or name of a model or backbone (default: chosen by --language)'),
+  rerank: option('--rerank <model>', 'cross-encoder that orders the best passages anew: a folder, or owner/name'),
   language: option('--language <language>', 'language of the passages, such as en or ja (default: en)'),
   save: option('--save <folder>', 'folder to save the index to'),
   device: deviceOption,
@@ -53,10 +54,10 @@ async function indexOf(
   { terminal, output, signal }: { terminal: Terminal; output: Output; signal: AbortSignal },
 ): Promise<SearchIndex> {
   const { openSearch, search } = await import('../../search/index.js');
-  const { passages: path, model, language, device } = settings;
+  const { passages: path, model, rerank, language, device } = settings;
   const entry = await stat(path).catch(() => undefined);
   if (entry?.isDirectory()) {
-    for (const [name, value] of Object.entries({ model, language }))
+    for (const [name, value] of Object.entries({ model, rerank, language }))
       if (value !== undefined) throw new UsageError(`--${name}: the saved index already has one; omit the option`);
     return unwrap(openSearch(path, { device, signal }));
   }
@@ -68,5 +69,5 @@ async function indexOf(
     if ('text' in each) passages.push(each.text);
     else output.warn(`${name} ${grouped(each.line)}: ${each.problem}`);
   }
-  return unwrap(search(passages, { model, device, language, signal }));
+  return unwrap(search(passages, { model, rerank, device, language, signal }));
 }

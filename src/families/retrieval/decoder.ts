@@ -22,17 +22,19 @@ import {
   type RetrievalExperts,
   VECTORS_FILE,
 } from './passages.js';
+import { pairDecoder, sentenceDecoder } from './sentence-vector.js';
 import { meanOfRows, unitVector, VectorIndex } from './vector-index.js';
 
 const PASSAGES = 10;
 
 /**
- * A folder without passages and without a blend is an encoder of texts: its results have no labels, and as scores the
- * elements of the text's vector, of unit length. @throws ModelFolderError
+ * An encoder of sentences and a cross-encoder have no passages: their results have no labels, and the elements of the
+ * text's vector or the pair's number as scores. @throws ModelFolderError
  */
 export function dragonfruitDecoder(config: ModelFolderConfig, files: ModelFiles): Decoder {
-  const { blend, files: listed } = config.orchard;
-  if (blend === undefined && listed.length === 0) return vectorResult;
+  const { blend, sentence, pairs } = config.orchard;
+  if (pairs !== undefined) return pairDecoder(pairs);
+  if (sentence !== undefined) return sentenceDecoder(sentence, files);
   if (blend === undefined) throw new ModelFolderError(CONFIG_FILE, 'the orchard section has no blend');
   const weights = { vector: blend.encoder, bm25: blend.expert };
   const { passages, vectors, bm25 } = openPassages(files);
@@ -51,16 +53,6 @@ export function dragonfruitDecoder(config: ModelFolderConfig, files: ModelFiles)
   };
   const explainer = retrievalExplainer({ passages, vectors, bm25, weights, limit: PASSAGES, vectorOf });
   return Object.assign(decode, { explainer });
-}
-
-/** The unit vector of a text: the mean of its windows' vectors, by their tokens. */
-function vectorResult(_text: string, windows: TextOutputs): InferenceResult {
-  const sum = new Float32Array(windows[0]?.outputs.length ?? 0);
-  for (const { encoding, outputs } of windows) {
-    const tokens = encoding.ids.length;
-    for (let at = 0; at < sum.length; at += 1) sum[at] = (sum[at] ?? 0) + (outputs[at] ?? 0) * tokens;
-  }
-  return { labels: [], scores: Array.from(unitVector(sum)) };
 }
 
 interface OpenedPassages extends RetrievalExperts {

@@ -4,6 +4,7 @@ import {
   type EncoderInputs,
   type ParameterSpec,
   pooledStates,
+  tokenStates,
 } from '../../encoder/index.js';
 import type { PairExamples, PairHead, PairLoss } from '../../engine/index.js';
 import { Graph, type Tensor, type TensorData } from '../../graph/index.js';
@@ -38,13 +39,6 @@ function pooledVectors(graph: Graph, encoder: Encoder, inputs: EncoderInputs, dr
     pooling: 'mean',
     differentiable: true,
   });
-}
-
-/** For sentence-transformers and transformers.js, which pool themselves. @returns [batch, tokens, hidden] */
-function tokenStates(graph: Graph, encoder: Encoder, inputs: EncoderInputs): Tensor {
-  const states = encoder.states(graph, inputs, { prefix: ENCODER_PREFIX });
-  const byToken = graph.reshape(states, ['tokens', 'batch', encoder.width]);
-  return graph.transpose(byToken, [1, 0, 2]);
 }
 
 /** What cosines are multiplied by before the softmax: the inverse temperature, as in sentence-transformers. */
@@ -324,6 +318,7 @@ export const dragonfruitTraining: FamilyTraining<RetrievalDataset> = {
   task: (dataset) => retrievalTask(dataset),
   exportedOutputs: (graph, encoder, inputs) => ({
     name: 'last_hidden_state',
+    // sentence-transformers and transformers.js pool themselves.
     tensor: tokenStates(graph, encoder, inputs),
   }),
   companions: ({ width }, { orchard }) => sentenceTransformersFiles(width, orchard.max_tokens),

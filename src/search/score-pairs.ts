@@ -1,0 +1,98 @@
+import { ResultAsync } from 'neverthrow';
+import * as z from 'zod';
+import { type OrchardError, querySchema, toOrchardError, validate } from '../contract/index.js';
+import type { FoundModel, PairConfig } from '../models/index.js';
+import { joinParts } from '../text/index.js';
+import { writePairEncoder } from '../training/index.js';
+import {
+  type EmbedOptions,
+  type EncoderOptions,
+  embedSchema,
+  encoderKey,
+  findEncoder,
+  OpenEncoders,
+  RunningEncoder,
+} from './embed.js';
+
+/** Cross-encoders, which read two texts together and give a number. */
+
+/** Options of {@link scorePairs}. */
+export interface ScorePairsOptions extends Omit<EmbedOptions, 'model' | 'prompt'> {
+  /** The folder of a cross-encoder, or `owner/name` on the Hugging Face Hub, such as `cross-encoder/ms-marco-MiniLM-L6-v2`. */
+  readonly model: string;
+}
+
+const optionsSchema = embedSchema.extend({ model: z.string().min(1, 'the name is empty') });
+const pairsSchema = z.array(z.tuple([querySchema, querySchema]));
+
+/**
+ * Scores pairs of texts with a cross-encoder, in the order of the pairs: how well a passage answers a question, or what else
+ * the model was trained for. The model is a checkpoint of transformers that classifies sequences and has one label. Its
+ * scores are those of sentence-transformers' `CrossEncoder.predict`: the sigmoid of the model's output, 0 to 1, or what its
+ * `activation_fn` says. A pair that is too long is cut, the longer text first. The two models used last stay open for the
+ * next call.
+ * Fails with a ValidationError, a NotFoundError, a ModelFolderError that names what the model lacks, or an AbortedError.
+ */
+export function scorePairs(
+  pairs: readonly (readonly [first: string, second: string])[],
+  options: ScorePairsOptions,
+): ResultAsync<readonly number[], OrchardError> {
+  const work = async () => {
+    const checked = validate(pairsSchema, pairs, ['pairs']);
+    const { model, modelLoader, device, signal } = validate(optionsSchema, options);
+    const placed = await findEncoder(model, { modelLoader, signal });
+    const open = () => CrossEncoder.ofModel(placed, { service: { device } });
+    return encoders.use(await encoderKey(placed, device), open, (encoder) => encoder.scores(checked, signal));
+  };
+  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'scoring pairs'));
+}
+
+/** Each open encoder takes threads, and memory for its weights. */
+const encoders = new OpenEncoders<CrossEncoder>(2);
+
+/** Scores pairs of texts, in worker threads. */
+export class CrossEncoder {
+  readonly #running: RunningEncoder;
+  readonly #settings: PairConfig;
+
+  private constructor(running: RunningEncoder) {
+    this.#running = running;
+    this.#settings = running.config.pairs ?? { activation: 'Sigmoid', prompt: '' };
+  }
+
+  /** @throws ModelFolderError, StorageError, AbortedError */
+  static async ofModel(model: FoundModel, options: EncoderOptions): Promise<CrossEncoder> {
+    return new CrossEncoder(await RunningEncoder.written(model, writePairEncoder, options));
+  }
+
+  /** @param directory a copy of an encoder's {@link directory}. @throws ModelFolderError, AbortedError */
+  static async ofFolder(directory: string, options: EncoderOptions): Promise<CrossEncoder> {
+    return new CrossEncoder(await RunningEncoder.open(directory, options));
+  }
+
+  /** A folder that {@link ofFolder} opens. */
+  get directory(): string {
+    return this.#running.directory;
+  }
+
+  /** The scores of pairs, in their order. @throws AbortedError, ClosedError, OverloadedError */
+  async scores(pairs: readonly (readonly [string, string])[], signal?: AbortSignal): Promise<number[]> {
+    const joined = pairs.map(([first, second]) => joinParts(this.#settings.prompt + first, second));
+    const numbers = await this.#running.numbers(joined, signal);
+    return numbers.map(([score = Number.NaN]) => score);
+  }
+
+  /** How probable it is that each passage answers the question: the sigmoid of the model's output, 0 to 1. */
+  async probabilities(question: string, passages: readonly string[], signal?: AbortSignal): Promise<number[]> {
+    const scores = await this.scores(
+      passages.map((passage) => [question, passage] as const),
+      signal,
+    );
+    if (this.#settings.activation === 'Sigmoid') return scores;
+    return scores.map((score) => 1 / (1 + Math.exp(-score)));
+  }
+
+  close(): Promise<void> {
+    return this.#running.close();
+  }
+}
