@@ -178,3 +178,58 @@ describe('retrieval from few questions', () => {
     expect(Buffer.compare(one, other)).toBe(0);
   });
 });
+
+describe('train on few sentences', () => {
+  const people = ['Ada Noor', 'Otto Bele', 'Ines Corr', 'Kai Brandt'];
+  const sentences = people.flatMap((name) =>
+    ['Oslo', 'Ghent', 'Prague'].map((town) => {
+      const text = `${name} went to ${town} yesterday .`;
+      const place = (word: string, type: string) => {
+        const start = text.indexOf(word);
+        return { start, end: start + word.length, type };
+      };
+      return { text, entities: [place(name, 'PER'), place(town, 'LOC')] };
+    }),
+  );
+
+  it('learns from all of them and judges each by models that had not seen it', async () => {
+    const result = await train({ rows: sentences, threads: 1 });
+    await using finder = result._unsafeUnwrap();
+    expect(finder.training).toMatchObject({ method: 'frozen-encoder', train: 12, dev: 0, folds: 8, judgedRows: 12 });
+    expect(finder.training.f1).toBeGreaterThan(0.5);
+    const answer = (await finder.predict('Otto Bele went to Ghent yesterday .'))._unsafeUnwrap();
+    expect(answer.entities.map(({ text }) => text)).toEqual(['Otto Bele', 'Ghent']);
+  });
+});
+
+describe('train on few questions', () => {
+  const questions = ['lamps', 'chairs', 'clocks', 'kettles', 'mirrors'].flatMap((thing) => [
+    { question: `Where do I find ${thing}?`, passage: `All ${thing} are in aisle ${thing.length}.` },
+    { question: `What do ${thing} cost?`, passage: `The price of ${thing} is on the shelf.` },
+  ]);
+
+  it('keeps the vectors of the backbone, and all questions decide their weight beside BM25', async () => {
+    const result = await train({ rows: questions, threads: 1 });
+    await using ranker = result._unsafeUnwrap();
+    expect(ranker.training).toMatchObject({ method: 'frozen-encoder', train: 10, dev: 0, judgedRows: 10 });
+    expect(ranker.training.topk?.[1]).toBeGreaterThan(0.5);
+    const answer = (await ranker.predict('Where are the kettles?'))._unsafeUnwrap();
+    expect(answer.passages[0]?.text).toContain('kettles');
+  });
+});
+
+describe('train', () => {
+  it('refuses a language that is not known, with the nearest', async () => {
+    const error = (await train({ rows, language: 'klingon' }))._unsafeUnwrapErr();
+    expect(error.message).toMatch(/"klingon" is no language that is known.*such as/);
+    expect((await train({ rows, language: 'germn' }))._unsafeUnwrapErr().message).toMatch(/such as german/);
+  });
+
+  it('refuses a folder that a file is in the way of, before it trains', async () => {
+    const output = join(import.meta.filename, 'model');
+    const events: TrainingEvent[] = [];
+    const error = (await train({ rows, output, onProgress: (event) => events.push(event) }))._unsafeUnwrapErr();
+    expect(error.code).toBe('validation');
+    expect(events).toEqual([]);
+  });
+});

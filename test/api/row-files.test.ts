@@ -536,6 +536,56 @@ describe('a file is read', () => {
   });
 });
 
+describe('rows in memory', () => {
+  const inMemory = async (rows: readonly unknown[], reading: ReadingOptions = {}) => {
+    const iterable: Iterable<never> = JSON.parse(JSON.stringify(rows));
+    const settings = { reading, labels: undefined, passages: undefined, type: undefined, signal: undefined };
+    return (await readTypedRows(iterable, settings)).table;
+  };
+
+  it('may have numbers and booleans as labels', async () => {
+    const table = await inMemory([
+      { text: 'a', label: 1 },
+      { text: 'b', label: false },
+    ]);
+    expect(table.checked.rows).toEqual([
+      { text: 'a', label: '1' },
+      { text: 'b', label: 'false' },
+    ]);
+  });
+
+  it('may have entities whose places count code points, or as other tools write them', async () => {
+    const expected = entityRows(units);
+    expect((await inMemory(entityRows(points))).checked.rows).toEqual(expected);
+    const [text, entities = []] = triples(units)[0] ?? [];
+    expect((await inMemory([{ text, entities }])).checked.rows).toEqual(expected.slice(0, 1));
+  });
+
+  it('are left out with a problem if that is asked for', async () => {
+    const table = await inMemory([...pairs, { text: 1, label: 'a' }], { skipInvalid: true });
+    expect(table.checked.rows).toHaveLength(6);
+    expect(table.warnings).toMatchObject([{ kind: 'invalid_row', count: 1 }]);
+  });
+
+  it('take no options of files', async () => {
+    await expect(inMemory(pairs, { encoding: 'utf-8' })).rejects.toThrow(/encoding: encoding is for files/);
+  });
+
+  it('have a warning if labels are alike, or may mean that there is none', async () => {
+    const rows = ['Good', 'good', 'NA', 'bad'].flatMap((label, at) => [
+      { text: `a${at}`, label },
+      { text: `b${at}`, label },
+    ]);
+    const table = await inMemory(rows);
+    const type = { type: 'multiclass-text-classification', family: 'Papaya', typeIs: 'given', reason: '' } as const;
+    const { dataset } = await checkedRows({ train: table, dev: table }, type, undefined);
+    expect(dataset.warnings.filter(({ kind }) => /label/.test(kind)).map(({ message }) => message)).toEqual([
+      'labels that differ only in case, spaces or Unicode form: "Good" (4 rows) and "good" (4 rows)',
+      '"NA" (4 rows) is read as a label; leave out the rows that have none',
+    ]);
+  });
+});
+
 const refused: Readonly<Record<string, readonly [file: string, content: string | Uint8Array, message: RegExp]>> = {
   'Windows-1252': [
     'a.csv',
