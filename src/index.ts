@@ -144,6 +144,7 @@ export {
   type MultilabelRow,
   type QuestionPassageRow,
   type QuestionPassagesRow,
+  type ReadingOptions,
   type RecordFile,
   type Rows,
   type RowsOrPath,

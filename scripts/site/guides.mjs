@@ -2,6 +2,7 @@
 export const GUIDES = {
   'First steps': ['install', 'front-door', 'cli', 'examples', 'bundlers'],
   'Train models': [
+    'files',
     'archives',
     'training',
     'data-checks',

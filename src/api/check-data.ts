@@ -1,17 +1,15 @@
 import { ResultAsync } from 'neverthrow';
 import { type ModelType, type OrchardError, toOrchardError } from '../contract/index.js';
-import type { Columns, Rows, RowsOrPath, TrainingRow } from '../datasets/index.js';
+import type { DatasetWarning, ReadingOptions, Rows, RowsOrPath, TrainingRow } from '../datasets/index.js';
 import type { ModelLoader } from '../models/index.js';
 import type { DoubtfulRow } from './label-errors.js';
 
 /** What to check. One of `rows` and `path` says where the examples are. */
-export interface CheckDataOptions<Row extends TrainingRow = TrainingRow> {
+export interface CheckDataOptions<Row extends TrainingRow = TrainingRow> extends ReadingOptions {
   /** Examples, all with the same fields. */
   readonly rows?: Rows<Row> | undefined;
   /** A CSV, TSV, JSON Lines or CoNLL file of examples. */
   readonly path?: string | undefined;
-  /** What a file's columns are called. Default: as the fields of rows. */
-  readonly columns?: Columns | undefined;
   /** Default: the type that fits the data. */
   readonly type?: ModelType | undefined;
   /** Examples for choosing the best epoch: checked for texts that are also in the rows. */
@@ -97,6 +95,10 @@ export interface DataCheck {
   readonly reason: string;
   /** Number of rows. */
   readonly rows: number;
+  /** What a file was read as, in words: `CSV: 240 texts, 3 labels`. Absent for rows in memory. */
+  readonly readAs?: string;
+  /** What was noticed while reading: columns that nothing reads, rows that were left out, places that fit few words. */
+  readonly warnings: readonly DatasetWarning[];
   /** The most frequent first. */
   readonly labels: readonly LabelCount[];
   /** Labels with fewer than five rows, too few to learn from. */

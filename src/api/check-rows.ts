@@ -2,7 +2,15 @@ import { availableParallelism } from 'node:os';
 import leven from 'leven';
 import * as z from 'zod';
 import { AbortedError, unwrap, validate } from '../contract/index.js';
-import { invalid, placeOfRow, type RowsOrPath, type RowTable, readRows, rowsAt } from '../datasets/index.js';
+import {
+  invalid,
+  placeOfRow,
+  type RowsOrPath,
+  type RowTable,
+  readingShape,
+  readRows,
+  rowsAt,
+} from '../datasets/index.js';
 import { type DoubtfulLabels, families, foldText } from '../families/index.js';
 import { cpuExecutor } from '../graph/index.js';
 import { embed } from '../search/index.js';
@@ -19,14 +27,14 @@ import type {
 } from './check-data.js';
 import { type Example, entityNames, examplesOf } from './evaluate.js';
 import type { DoubtfulRow } from './label-errors.js';
-import { checkedRows, type FoundType, readTypedRows, requireFitting } from './training/prepare-dataset.js';
+import { checkedRows, type FoundType, readingOf, readTypedRows, requireFitting } from './training/prepare-dataset.js';
 import { trainSchema } from './training/train-options.js';
 
 /** How `checkData` works: compares all rows, and judges the labels of the different ones by folds. */
 
-const { rows, path, columns, type, dev, test, modelLoader, threads, seed, signal } = trainSchema.shape;
+const { rows, path, type, dev, test, modelLoader, threads, seed, signal } = trainSchema.shape;
 const checkSchema = z.strictObject({
-  ...{ rows, path, columns, type, dev, test, modelLoader, threads, seed, signal },
+  ...{ rows, path, type, dev, test, modelLoader, threads, seed, signal, ...readingShape },
   model: z.string().min(1, 'the name is empty').optional(),
   maxJudged: z.int().min(100).max(100_000).default(10_000),
 });
@@ -39,17 +47,24 @@ const RARE = 5;
 export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
   const startedAt = performance.now();
   const settings = validate(checkSchema, options ?? {});
-  const { columns, signal } = settings;
+  const { signal } = settings;
   if (signal?.aborted) throw new AbortedError('checking data', { cause: signal.reason });
-  const reading = { columns, labels: undefined, passages: undefined, type: settings.type, signal };
-  const { table, type: found } = await readTypedRows(sourceOf(settings), reading);
+  const source = sourceOf(settings);
+  const asked = {
+    reading: readingOf(source, settings),
+    labels: undefined,
+    passages: undefined,
+    type: settings.type,
+    signal,
+  };
+  const { table, type: found } = await readTypedRows(source, asked);
   const others: OtherSet[] = [];
   for (const set of ['dev', 'test'] as const) {
     const from = settings[set];
     if (from !== undefined) others.push({ set, table: await readOther(from, set, found, settings) });
   }
   // All rows as one dataset, so that problems of any row are reported.
-  await checkedRows({ train: table }, found, signal);
+  const { leftOut } = await checkedRows({ train: table, skipInvalid: settings.skipInvalid }, found, signal);
   const examples = examplesOf(table.checked);
   const isRetrieval = families[found.family].answerView === 'passages';
   const texts = await sameTexts(table, examples, signal);
@@ -58,6 +73,8 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
   const { type, typeIs, reason } = found;
   return {
     ...{ type, typeIs, reason, rows: examples.length, labels },
+    ...(table.readAs && { readAs: table.readAs }),
+    warnings: [...(table.warnings ?? []), ...leftOut.filter(({ kind }) => kind === 'invalid_row')],
     rareLabels: labels.filter((each) => each.rows < RARE),
     similarLabels: similarLabels(labels),
     duplicates: duplicatesIn(texts),
@@ -84,11 +101,11 @@ async function readOther(
   from: RowsOrPath,
   option: OtherSet['set'],
   found: FoundType,
-  { columns, signal }: CheckSettings,
+  settings: CheckSettings,
 ): Promise<RowTable> {
   const isMultilabel = found.type === 'multilabel-text-classification';
-  const ofFile = typeof from === 'string' ? columns : undefined;
-  const table = await readRows(from, { option, columns: ofFile, isMultilabel, signal });
+  const reading = readingOf(from, settings);
+  const table = await readRows(from, { option, reading, isMultilabel, signal: settings.signal });
   requireFitting(table.checked, found, option);
   return table;
 }
@@ -235,7 +252,7 @@ async function judgeLabels(
   const checked = rowsAt(table.checked, new Set(sample));
   const { dataset } = await checkedRows({ train: { checked, origin: table.origin, places } }, found, signal);
   const { fewRows } = (await families[found.family].training()).task(dataset);
-  if (fewRows === undefined) return { doubtful: [], confusions: [] };
+  if (fewRows?.checkLabels === undefined) return { doubtful: [], confusions: [] };
   const texts = fewRows.texts.map((text) => text.slice(0, MOST_READ));
   const states = await unwrap(embed(texts, { model, modelLoader, signal }));
   const { noise } = await fewRows.checkLabels(states, {

@@ -1,17 +1,6 @@
-import { basename } from 'node:path';
 import * as z from 'zod';
 import { AbortedError, validate } from '../contract/index.js';
-import {
-  type CheckedRows,
-  invalid,
-  ProblemList,
-  quoted,
-  type RowTable,
-  readTable,
-  rowsAt,
-  someOf,
-  type TrainingRow,
-} from '../datasets/index.js';
+import { type CheckedRows, columnOf, invalid, type RowTable, rowsAt, type TrainingRow } from '../datasets/index.js';
 import { families } from '../families/index.js';
 import { type FoundModel, findModel } from '../models/index.js';
 import { Random, withPauses } from '../system/index.js';
@@ -36,7 +25,7 @@ import {
 import { evaluationFigures } from './evaluation-report.js';
 import { doubtfulRows } from './label-errors.js';
 import { OpenModel } from './open-model.js';
-import { checkedRows, type FoundType, nameOf, readTypedRows } from './training/prepare-dataset.js';
+import { checkedRows, type FoundType, nameOf, readingOf, readTypedRows } from './training/prepare-dataset.js';
 import { trainInFolder } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 
@@ -71,12 +60,16 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const { source } = settings.training;
   const given = source.kind === 'rows' ? source.rows : source.kind === 'path' ? source.path : undefined;
   if (given === undefined) throw invalid(['rows'], 'give rows, or the path of a file of rows');
-  const { table, type } = await readTypedRows(given, settings.training);
+  const { table, type } = await readTypedRows(given, {
+    ...settings.training,
+    reading: readingOf(given, settings.training),
+  });
   const rows = examplesOf(table.checked);
   const units = unitsOf(rows, await readGroups(settings, table.checked));
   requireDivisible(table, units, settings.folds);
   // All rows as one dataset: problems of any row are reported before the first training.
-  const { dataset, leftOut } = await checkedRows({ train: table }, type, signal);
+  const { skipInvalid } = settings.training;
+  const { dataset, leftOut } = await checkedRows({ train: table, skipInvalid }, type, signal);
   const validation: Validation = {
     ...{ settings, table, rows, units, type },
     judged: {
@@ -88,7 +81,7 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
     base: base === undefined ? undefined : await findModel(base, { modelLoader, backbones: true, signal }),
   };
   const result = await runRepeats(validation);
-  const warnings = [...leftOut, ...dataset.warnings];
+  const warnings = [...(table.warnings ?? []), ...leftOut, ...dataset.warnings];
   const { type: name, typeIs, reason } = type;
   const seconds = (performance.now() - startedAt) / 1000;
   return { type: name, typeIs, reason, ...result, warnings, seconds };
@@ -117,25 +110,13 @@ async function readGroups(
   const { source } = training;
   const read =
     groupColumn !== undefined && source.kind === 'path'
-      ? await groupsInFile(source.path, groupColumn)
+      ? await columnOf(source.path, groupColumn, readingOf(source.path, training))
       : typeof groups === 'function'
         ? rows.map((row, at) => String(groups(row, at)))
         : groups;
   if (read === undefined || read.length === rows.length) return read;
   const option = groupColumn === undefined ? 'groups' : 'groupColumn';
   throw invalid([option], `there are ${read.length} groups for ${rows.length} rows; give one for each row`);
-}
-
-async function groupsInFile(path: string, column: string): Promise<string[]> {
-  const problems = new ProblemList();
-  const { columns, select } = await readTable({ path }, problems);
-  if (!columns.includes(column)) {
-    const listed = someOf(columns.map((name) => quoted(name)));
-    throw invalid(['groupColumn'], `${basename(path)} has no column ${quoted(column)}; it has ${listed}`);
-  }
-  const records = select([column]);
-  if (problems.total > 0) throw problems.toError();
-  return records.map(({ values: [value] }) => (typeof value === 'string' ? value : JSON.stringify(value ?? '')));
 }
 
 /** @throws ValidationError if folds would be empty, or would leave nothing to learn */

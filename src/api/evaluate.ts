@@ -2,12 +2,12 @@ import * as z from 'zod';
 import { AbortedError, validate } from '../contract/index.js';
 import {
   type CheckedRows,
-  type Columns,
-  columnsSchema,
   fieldsOf,
   invalid,
+  type ReadingOptions,
   type RowShape,
   type RowsOrPath,
+  readingShape,
   readRows,
 } from '../datasets/index.js';
 import {
@@ -26,9 +26,7 @@ import type { Model } from './model.js';
 /** `model.evaluate`: reads examples, asks the model about each one, and compares the answers. */
 
 /** Options of `evaluate`. */
-export interface EvaluateOptions {
-  /** The names of a file's columns. Default: the field names of rows. */
-  readonly columns?: Columns | undefined;
+export interface EvaluateOptions extends ReadingOptions {
   /** Number of bootstrap samples for the 95 % intervals, 100 to 100,000. Default 1,000. */
   readonly resamples?: number | undefined;
   /** Seed of the bootstrap. Default 0. */
@@ -129,7 +127,7 @@ export interface PassageEvaluation {
 export type Evaluation = LabelEvaluation | EntityEvaluation | PassageEvaluation;
 
 const optionsSchema = z.strictObject({
-  columns: columnsSchema.optional(),
+  ...readingShape,
   resamples: z.int().min(100).max(100_000).default(1000),
   seed: z.int32().default(0),
   signal: z.instanceof(AbortSignal).optional(),
@@ -137,13 +135,13 @@ const optionsSchema = z.strictObject({
 
 /** @throws ValidationError, DatasetError, AbortedError, and any error of `model.predict` */
 export async function evaluateModel(model: Model, rows: RowsOrPath, options: EvaluateOptions): Promise<Evaluation> {
-  const { columns, signal, ...bootstrap } = validate(optionsSchema, options ?? {});
+  const { resamples, seed, signal, ...reading } = validate(optionsSchema, options ?? {});
   const isMultilabel = model.type === 'multilabel-text-classification';
-  const { checked, origin } = await readRows(rows, { option: 'rows', columns, isMultilabel, signal });
+  const { checked, origin } = await readRows(rows, { option: 'rows', reading, isMultilabel, signal });
   const examples = examplesFor(model, checked, origin);
   const texts = examples.map(({ text }) => text);
   const answers = await answersTo(model, texts, signal);
-  return withPauses(judge(model, examples, answers, bootstrap), signal);
+  return withPauses(judge(model, examples, answers, { resamples, seed }), signal);
 }
 
 /** A model's answers to texts, in their order. @throws AbortedError, and any error of `model.predict` */

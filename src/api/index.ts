@@ -49,6 +49,6 @@ export type { DoubtfulRow } from './label-errors.js';
 export type { LearnOptions, Model, SummaryParts, TrainedModel, TrainingSummary, TunedModel } from './model.js';
 export { type ExportOptions, exportModel, type LoadModelOptions, loadModel } from './open-model.js';
 export { type NumberRange, type SearchSpace, spaceSchema, type TrialSettings } from './search-space.js';
-export { type SuggestedText, type SuggestOptions, suggestTexts } from './suggest-texts.js';
+export { centralTexts, type SuggestedText, type SuggestOptions, suggestTexts } from './suggest-texts.js';
 export { type TrainOptions, train } from './train.js';
 export { type Trial, type TrialRun, type TrialStatus, type TuneOptions, type TuningSummary, tune } from './tune.js';

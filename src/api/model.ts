@@ -22,6 +22,8 @@ export interface TrainingSummary {
   readonly typeIs: 'given' | 'inferred';
   /** Why this type, in words. */
   readonly reason: string;
+  /** What a file of rows was read as, in words: `CSV: 240 texts, 3 labels`. Absent for rows in memory and archives. */
+  readonly readAs?: string;
   /** Rows that it learned from. */
   readonly train: number;
   /** Rows that were set aside or given as `dev`, which chose the best epoch. 0 if the model learned from all rows. */

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { AbortedError, type OrchardError, toOrchardError, ValidationError, validate } from '../contract/index.js';
 import { isQueries, type Queries } from '../inference/index.js';
 import { SentenceEncoder } from '../search/index.js';
-import { type Random, type Steps, withPauses } from '../system/index.js';
+import { mapSteps, type Random, type Steps, withPauses } from '../system/index.js';
 import type { Answer } from './answers.js';
 import type { Model } from './model.js';
 
@@ -35,18 +35,25 @@ const optionsSchema = z.lazy(() =>
   }),
 );
 
-/** Candidates for each suggestion; the most different ones are chosen from these (docs/tuning.md). */
-const CANDIDATES_EACH = 10;
-/** Fewer candidates differ too little; each one takes a vector in memory. */
-const MIN_CANDIDATES = 200;
-const MAX_CANDIDATES = 20_000;
-/** The weight of a text that the model is sure of: it is drawn only if there are no others. */
-const MIN_WEIGHT = 1e-6;
+/** Texts that are compared for each suggestion. Of more, as many are drawn at random: each takes a vector in memory. */
+const COMPARED_EACH = 20;
+const MIN_COMPARED = 2000;
+const MAX_COMPARED = 20_000;
+/** More take long to find, and differ little. */
+const MAX_GROUPS = 200;
+/** The weight of a text that the model is sure of, so that texts can be grouped if it is sure of all. */
+const LEAST_WEIGHT = 1e-6;
 
 /**
- * Suggests which of many unlabelled texts to label next, so that a model trained on them improves fastest: texts that the
- * model is unsure of and that differ from each other. Duplicates are suggested once. Memory is bounded by `count`, and the
- * same texts and seed give the same suggestions.
+ * Suggests which of many unlabelled texts to label next, so that a model trained on them improves fastest. It puts the texts
+ * into `count` groups of similar ones, by k-means with each text weighted by the model's uncertainty, and takes the text
+ * nearest to the centre of each group (CLUE: Prabhu et al. 2021, "Active Domain Adaptation via Clustering
+ * Uncertainty-weighted Embeddings", with the margin as uncertainty). So the texts are typical of what the model is unsure of,
+ * and differ from each other. Duplicates are suggested once. Above 200, each group gives several texts. Of more than 20 texts
+ * per suggestion, and more than 2,000 in all, it draws that many at random, at most 20,000. The same texts and seed give the
+ * same suggestions.
+ *
+ * With two labels, suggested texts help no more than random ones (docs/tuning.md).
  *
  * Fails with a ValidationError, an AbortedError, or any error of `model.predict`.
  * @param texts read once, as fast as they are answered; at most 100,000 UTF-16 code units each.
@@ -70,16 +77,16 @@ async function suggest(model: Model, texts: Queries, options: SuggestOptions): P
   }
   const { Random } = await import('../system/index.js'); // loaded on first use
   const random = Random.fromSeed(seed);
-  const wanted = Math.min(MAX_CANDIDATES, Math.max(MIN_CANDIDATES, CANDIDATES_EACH * count));
-  const candidates = new Candidates(Math.max(count, wanted), random);
-  await addUncertain(candidates, model, texts, signal);
-  const best = candidates.best();
-  const chosen = best.length <= count ? best : await different(model, best, count, random, signal);
+  const most = Math.min(MAX_COMPARED, Math.max(MIN_COMPARED, COMPARED_EACH * count));
+  const sample = new TextSample(Math.max(count, most), random);
+  await addAnswered(sample, model, texts, signal);
+  const compared = sample.texts();
+  const chosen = compared.length <= count ? compared : await mostCentral(model, compared, count, random, signal);
   return [...chosen].sort((a, b) => b.uncertainty - a.uncertainty || a.index - b.index);
 }
 
-async function addUncertain(
-  candidates: Candidates,
+async function addAnswered(
+  sample: TextSample,
   model: Model,
   texts: Queries,
   signal: AbortSignal | undefined,
@@ -97,26 +104,28 @@ async function addUncertain(
     if (signal?.aborted) throw new AbortedError('suggesting texts', { cause: signal.reason });
     if (answer.isErr()) throw answer.error;
     const text = waiting.shift() ?? '';
-    candidates.add({ text, index, uncertainty: uncertaintyOf(answer.value, isMultilabel) });
+    sample.add({ text, index, uncertainty: uncertaintyOf(answer.value, isMultilabel) });
     index += 1;
   }
 }
 
-/** Texts that differ from each other, by the vectors of the model's own encoder. */
-async function different(
+/** The centres of groups, by the vectors of the model's own encoder. */
+async function mostCentral(
   { name, directory }: Model,
-  candidates: readonly SuggestedText[],
+  texts: readonly SuggestedText[],
   count: number,
   random: Random,
   signal: AbortSignal | undefined,
 ): Promise<readonly SuggestedText[]> {
   const encoder = await SentenceEncoder.ofModel({ name, directory }, { service: {}, signal });
   try {
-    const texts = candidates.map(({ text }) => text);
-    const vectors = await encoder.vectors(texts, { signal });
-    const weights = candidates.map(({ uncertainty }) => Math.max(uncertainty, MIN_WEIGHT));
-    const drawn = await withPauses(spreadOut(vectors, weights, count, random), signal);
-    return drawn.flatMap((at) => candidates.slice(at, at + 1));
+    const vectors = await encoder.vectors(
+      texts.map(({ text }) => text),
+      { signal },
+    );
+    const uncertainties = texts.map(({ uncertainty }) => uncertainty);
+    const chosen = await withPauses(centralTexts(vectors, uncertainties, count, random), signal);
+    return chosen.flatMap((at) => texts.slice(at, at + 1));
   } finally {
     await encoder.close();
   }
@@ -140,16 +149,16 @@ export function uncertaintyOf(answer: Answer, isMultilabel: boolean): number {
   return 1 - (first - second);
 }
 
-interface Ranked extends SuggestedText {
-  /** Breaks ties between equally uncertain texts. */
-  readonly tiebreak: number;
+interface DrawnText extends SuggestedText {
+  /** The texts with the highest ones stay. */
+  readonly draw: number;
 }
 
-/** The most uncertain of any number of texts, in bounded memory. Texts that differ only in case or spacing are duplicates. */
-export class Candidates {
+/** A random sample of any number of texts, in bounded memory. Texts that differ only in case or spacing are duplicates. */
+export class TextSample {
   readonly #most: number;
   readonly #random: Random;
-  #kept: Ranked[] = [];
+  #kept: DrawnText[] = [];
   #keys = new Set<string>();
 
   constructor(most: number, random: Random) {
@@ -157,24 +166,25 @@ export class Candidates {
     this.#random = random;
   }
 
-  add(candidate: SuggestedText): void {
-    const tiebreak = this.#random.uniform();
-    const key = keyOf(candidate.text);
+  add(text: SuggestedText): void {
+    const draw = this.#random.uniform();
+    const key = keyOf(text.text);
     if (this.#keys.has(key)) return;
     this.#keys.add(key);
-    this.#kept.push({ ...candidate, tiebreak });
+    this.#kept.push({ ...text, draw });
     if (this.#kept.length >= 2 * this.#most) this.#shrink();
   }
 
-  /** The most uncertain first. */
-  best(): readonly SuggestedText[] {
+  /** In the order in which they came. */
+  texts(): readonly SuggestedText[] {
     this.#shrink();
-    return this.#kept.map(({ text, index, uncertainty }) => ({ text, index, uncertainty }));
+    return this.#kept
+      .map(({ text, index, uncertainty }) => ({ text, index, uncertainty }))
+      .sort((a, b) => a.index - b.index);
   }
 
   #shrink(): void {
-    this.#kept.sort((a, b) => b.uncertainty - a.uncertainty || b.tiebreak - a.tiebreak);
-    this.#kept = this.#kept.slice(0, this.#most);
+    this.#kept = this.#kept.sort((a, b) => b.draw - a.draw).slice(0, this.#most);
     this.#keys = new Set(this.#kept.map(({ text }) => keyOf(text)));
   }
 }
@@ -184,38 +194,112 @@ function keyOf(text: string): string {
 }
 
 /**
- * Draws points that are spread out: each one with a probability in proportion to its weight times the squared distance to
- * the nearest drawn point (k-means++: Arthur & Vassilvitskii 2007; with uncertainties as weights, as in BADGE: Ash et al.
- * 2020). The first is the heaviest. Duplicates of drawn points come last.
+ * Of each group of similar points the one nearest to its centre; then the second of each, the most uncertain first, until
+ * there are enough.
  * @param vectors of unit length. [points, width]
- * @param weights at least 0. [points]
- * @returns the positions of the points, in the order of the draws.
+ * @param uncertainties 0 to 1. [points]
+ * @returns positions of the points
  */
-export function* spreadOut(
+export function* centralTexts(
+  vectors: readonly Float32Array[],
+  uncertainties: readonly number[],
+  count: number,
+  random: Random,
+): Steps<number[]> {
+  const weights = uncertainties.map((uncertainty) => Math.max(uncertainty, LEAST_WEIGHT));
+  const groups = yield* groupsOf(vectors, weights, Math.min(count, MAX_GROUPS), random);
+  const ranked = groups.flatMap((group) => group.map((at, rank) => ({ at, rank, weight: weights[at] ?? 0 })));
+  ranked.sort((a, b) => a.rank - b.rank || b.weight - a.weight || a.at - b.at);
+  return ranked.slice(0, count).map(({ at }) => at);
+}
+
+const MAX_ROUNDS = 20;
+
+/**
+ * Groups of similar points, by weighted k-means (Lloyd 1982) from centres that k-means++ draws (Arthur & Vassilvitskii 2007).
+ * @param vectors of unit length. [points, width]
+ * @param weights above 0. [points]
+ * @returns positions of the points of each group, the nearest to its centre first; there may be fewer groups than asked for.
+ */
+export function* groupsOf(
   vectors: readonly Float32Array[],
   weights: readonly number[],
   count: number,
   random: Random,
-): Steps<number[]> {
-  const distances = new Float64Array(vectors.length).fill(Number.POSITIVE_INFINITY);
-  const isDrawn = new Uint8Array(vectors.length);
-  const drawn: number[] = [];
-  const most = Math.min(count, vectors.length);
-  let next = weights.reduce((best, weight, at) => (weight > (weights[best] ?? 0) ? at : best), 0);
-  while (drawn.length < most) {
-    yield;
-    drawn.push(next);
-    isDrawn[next] = 1;
-    const center = vectors[next] ?? new Float32Array();
-    for (const [at, vector] of vectors.entries()) {
-      distances[at] = Math.min(distances[at] ?? 0, squaredDistance(vector, center));
-    }
-    const chances = Float64Array.from(distances, (distance, at) =>
-      isDrawn[at] === 1 ? 0 : (weights[at] ?? 0) * distance,
-    );
-    next = drawOne(chances, random) ?? isDrawn.indexOf(0);
+): Steps<number[][]> {
+  let centres = yield* firstCentres(vectors, weights, count, random);
+  let nearest: readonly Nearest[] = [];
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const before = nearest;
+    nearest = yield* mapSteps(vectors, (vector) => nearestOf(centres, vector));
+    if (nearest.every(({ centre }, at) => centre === before[at]?.centre)) break;
+    const sums = centres.map((centre) => new Float32Array(centre.length));
+    for (const [at, vector] of vectors.entries()) addTo(sums[nearest[at]?.centre ?? 0], vector, weights[at] ?? 0);
+    // Of unit vectors, the nearest centre has the highest cosine with them if centres have unit length too.
+    centres = sums.map((sum, group) => unitVector(sum) ?? centres[group] ?? sum);
   }
-  return drawn;
+  const groups = centres.map((): (Nearest & { readonly at: number })[] => []);
+  for (const [at, each] of nearest.entries()) groups[each.centre]?.push({ ...each, at });
+  return groups
+    .filter((group) => group.length > 0)
+    .map((group) => group.sort((a, b) => b.similarity - a.similarity || a.at - b.at).map(({ at }) => at));
+}
+
+/** Each with a probability in proportion to its weight, and after the first to its squared distance to the nearest one. */
+function* firstCentres(
+  vectors: readonly Float32Array[],
+  weights: readonly number[],
+  count: number,
+  random: Random,
+): Steps<Float32Array[]> {
+  const chances = Float64Array.from(weights);
+  const centres: Float32Array[] = [];
+  while (centres.length < count) {
+    yield;
+    const next = drawOne(chances, random);
+    if (next === undefined) break;
+    const centre = vectors[next] ?? new Float32Array();
+    const isFirst = centres.length === 0;
+    centres.push(centre);
+    for (const [at, vector] of vectors.entries()) {
+      const chance = (weights[at] ?? 0) * squaredDistance(vector, centre);
+      chances[at] = isFirst ? chance : Math.min(chances[at] ?? 0, chance);
+    }
+  }
+  return centres;
+}
+
+interface Nearest {
+  /** Position among the centres. */
+  readonly centre: number;
+  /** Cosine with it. */
+  readonly similarity: number;
+}
+
+function nearestOf(centres: readonly Float32Array[], vector: Float32Array): Nearest {
+  let best: Nearest = { centre: 0, similarity: Number.NEGATIVE_INFINITY };
+  for (const [centre, each] of centres.entries()) {
+    const similarity = cosine(vector, each);
+    if (similarity > best.similarity) best = { centre, similarity };
+  }
+  return best;
+}
+
+function addTo(sum: Float32Array | undefined, vector: Float32Array, weight: number): void {
+  if (sum) for (const [at, value] of vector.entries()) sum[at] = (sum[at] ?? 0) + weight * value;
+}
+
+/** @returns undefined for a vector of zeros */
+function unitVector(vector: Float32Array): Float32Array | undefined {
+  const length = Math.sqrt(cosine(vector, vector));
+  return length > 0 ? vector.map((value) => value / length) : undefined;
+}
+
+/** Of unit vectors. */
+function cosine(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < a.length; at += 1) sum += (a[at] ?? 0) * (b[at] ?? 0);
+  return sum;
 }
 
 /** Unit vectors closer than this differ only by rounding. */
@@ -223,9 +307,7 @@ const SAME = 1e-6;
 
 /** For unit vectors: 2 minus twice the cosine. */
 function squaredDistance(a: Float32Array, b: Float32Array): number {
-  let cosine = 0;
-  for (let at = 0; at < a.length; at += 1) cosine += (a[at] ?? 0) * (b[at] ?? 0);
-  const distance = 2 - 2 * cosine;
+  const distance = 2 - 2 * cosine(a, b);
   return distance < SAME ? 0 : distance;
 }
 

@@ -1,6 +1,6 @@
 import { ResultAsync } from 'neverthrow';
 import { type Device, type ModelSize, type ModelType, type OrchardError, toOrchardError } from '../contract/index.js';
-import type { Columns, Rows, RowsOrPath, TrainingRow } from '../datasets/index.js';
+import type { ReadingOptions, Rows, RowsOrPath, TrainingRow } from '../datasets/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
 import type { ModelLoader } from '../models/index.js';
 import type { Effort, TrainingIsolation, Tuning } from '../training/index.js';
@@ -8,15 +8,13 @@ import type { AnswerTo } from './answers.js';
 import type { TrainedModel } from './model.js';
 
 /** What to train on, and how. One of `rows`, `path` and `url` says on what, or `labels` alone. */
-export interface TrainOptions<Row extends TrainingRow = TrainingRow> {
+export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends ReadingOptions {
   /** Examples, all with the same fields. */
   readonly rows?: Rows<Row> | undefined;
-  /** A CSV, TSV, JSON Lines or CoNLL file of examples, or a dataset archive: a zip or its unpacked folder. */
+  /** A file of examples (docs/files.md), or a dataset archive: a zip or its unpacked folder. */
   readonly path?: string | undefined;
   /** The http or https URL of a dataset archive's zip. */
   readonly url?: string | undefined;
-  /** What a file's columns are called. Default: as the fields of rows. */
-  readonly columns?: Columns | undefined;
   /**
    * Classifiers: the labels, in the order of their ids, or what each of them means in words, which is evidence too. Without
    * rows, a first classifier is made of it alone, for the time until there are some. Default: those that the rows have.

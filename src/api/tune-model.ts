@@ -49,7 +49,7 @@ export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
     requireUseful(settings.space, dataset);
     const { trained, run, tuning } = await new Search({ settings, dataset, bases, startedAt }).run();
     const seconds = (performance.now() - startedAt) / 1000;
-    const model = await openTrained(trained, dataset.type, run.seconds, training);
+    const model = await openTrained(trained, { ...dataset.type, readAs: dataset.readAs }, run.seconds, training);
     return Object.assign(model, { tuning: { ...tuning, seconds } });
   } finally {
     await work.remove();

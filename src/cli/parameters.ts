@@ -1,13 +1,17 @@
 import type { Model, TrainOptions } from '../api/index.js';
 import {
   DEVICES,
+  ENCODINGS,
   MAX_MODEL_NAME_LENGTH,
   MODEL_NAME,
   modelSizes,
   modelTypes,
+  OFFSETS,
   pretrainedModelNames,
+  ROW_FORMATS,
   unwrap,
 } from '../contract/index.js';
+import type { ReadingOptions } from '../datasets/index.js';
 import type { DataPlace } from '../http/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
 import { type Parameter, type Settings, UsageError } from './command.js';
@@ -150,11 +154,37 @@ export const columnOptions = {
   passageColumn: option('--passage-column <name>', 'column of the answering passage (default: passage or context)'),
 };
 
-/** The columns that the user names; undefined if none, since archives take none. */
-export function columnsOf(settings: Settings<typeof columnOptions>): TrainOptions['columns'] {
+/** How files of rows are read, where what is recognised is wrong. */
+export const readingOptions = {
+  ...columnOptions,
+  format: choice('--format <format>', 'format of the rows (default: as the text says)', ROW_FORMATS),
+  encoding: choice('--encoding <encoding>', 'encoding of the rows (default: utf-8, or utf-16 by its bytes)', ENCODINGS),
+  delimiter: option('--delimiter <character>', 'what separates the cells (default: comma, semicolon, tab or |)'),
+  offsets: choice('--offsets <unit>', 'what places of entities count (default: what fits the words)', OFFSETS),
+  tagNames: option('--tag-names <names>', 'names of tags that are numbers, in their order, with commas between', names),
+  skipInvalid: flag('--skip-invalid', 'leave out rows with a problem'),
+};
+
+/** Only what the user gives, since archives take none of it. */
+export function readingOf(settings: Settings<typeof readingOptions>): ReadingOptions {
   const { textColumn: text, labelColumn: label, questionColumn: question, passageColumn: passage } = settings;
+  const { format, encoding, delimiter, offsets, tagNames, skipInvalid } = settings;
   const columns = { text, label, question, passage };
-  return Object.values(columns).some((name) => name !== undefined) ? columns : undefined;
+  return {
+    ...(Object.values(columns).some((name) => name !== undefined) && { columns }),
+    ...(format && { format }),
+    ...(encoding && { encoding }),
+    ...(delimiter && { delimiter }),
+    ...(offsets && { offsets }),
+    ...(tagNames && { tagNames }),
+    ...(skipInvalid && { skipInvalid }),
+  };
+}
+
+function names(typed: string): string[] {
+  return text(typed)
+    .split(',')
+    .map((name) => name.trim());
 }
 
 export const trainingParameters = {
@@ -171,7 +201,7 @@ export const trainingParameters = {
   ),
   size: choice('--size <size>', 'size of a model without a backbone (default: mini)', modelSizes),
   language: option('--language <language>', 'language of the texts, such as en or ja (default: en)'),
-  ...columnOptions,
+  ...readingOptions,
   devFraction: devFractionOption,
   epochs: option('--epochs <number>', 'maximum number of epochs', integer(1)),
   batchSize: option('--batch-size <number>', 'rows per training step', integer(1)),
@@ -182,8 +212,23 @@ export const trainingParameters = {
 };
 
 export function trainingOptions(settings: Settings<typeof trainingParameters>) {
-  const { data, textColumn, labelColumn, questionColumn, passageColumn, ...options } = settings;
-  return { ...options, columns: columnsOf(settings) } satisfies TrainOptions;
+  const { type, base, name, size, language, devFraction, epochs, batchSize, learningRate, seed, device, threads } =
+    settings;
+  const options = {
+    type,
+    base,
+    name,
+    size,
+    language,
+    devFraction,
+    epochs,
+    batchSize,
+    learningRate,
+    seed,
+    device,
+    threads,
+  };
+  return { ...options, ...readingOf(settings) } satisfies TrainOptions;
 }
 
 /** Shows how far a training is. @param label what to print before it, such as `trial 2, ` */

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { MAX_QUERY_CHARACTERS, StorageError } from '../contract/index.js';
-import { type BrokenLine, linesOf, recordsOf } from '../datasets/index.js';
+import { type BrokenLine, DIALECTS, linesOf, recordsOf } from '../datasets/index.js';
 import { UsageError } from './command.js';
 import { grouped } from './format.js';
 import type { InputFormat } from './parameters.js';
@@ -181,7 +181,7 @@ export async function* textsOf({
   column: string;
 }): InputTexts {
   const lines = linesOf(bytes);
-  if (format === 'csv' || format === 'tsv') return yield* textsOfColumn(recordsOf(lines, format), column);
+  if (format === 'csv' || format === 'tsv') return yield* textsOfColumn(recordsOf(lines, DIALECTS[format]), column);
   for await (const some of lines) {
     for (const line of some) {
       if ('problem' in line) yield brokenLine(line);

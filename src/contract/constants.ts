@@ -12,6 +12,13 @@ export const modelTypes = [
 /** What a model does. `named-entity-recognition` and `sequence-labeling` name the same task. */
 export type ModelType = (typeof modelTypes)[number];
 
+/** How files of rows may be written (docs/files.md). */
+export const ROW_FORMATS = ['csv', 'tsv', 'json', 'jsonl', 'conll', 'fasttext', 'markdown'] as const;
+/** Encodings that files of rows may have. */
+export const ENCODINGS = ['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as const;
+/** What places of entities count. Python and the tools that are written in it count code points. */
+export const OFFSETS = ['utf-16', 'code-points', 'bytes'] as const;
+
 export const familyNames = ['Papaya', 'Grapefruit', 'Dragonfruit'] as const;
 /** Papaya classifies text, Grapefruit labels sequences, Dragonfruit answers questions with passages. */
 export type FamilyName = (typeof familyNames)[number];

@@ -56,6 +56,8 @@ const signatures: readonly Signature[] = [
   { kind: 'an xz file', bytes: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00] },
   { kind: 'a Zstandard file', bytes: [0x28, 0xb5, 0x2f, 0xfd] },
   { kind: 'a Parquet file', bytes: 'PAR1' },
+  { kind: 'an Excel workbook', bytes: [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1] },
+  { kind: 'an SQLite database', bytes: 'SQLite format 3' },
   { kind: 'a PDF document', bytes: '%PDF' },
   { kind: 'a Git LFS pointer, not the file itself', bytes: 'version https://git-lfs' },
 ];

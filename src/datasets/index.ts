@@ -23,7 +23,7 @@ export {
   ZIP,
 } from './archive-file.js';
 export { MAX_LABELS, MAX_PASSAGES, MAX_TAGS } from './archive-limits.js';
-export { type RecordFile, readTable, recordsOf, type SourceFormat } from './csv.js';
+export { DIALECTS, type RecordFile, recordsOf, type SourceFormat } from './csv.js';
 export { byIndex, checkIndices, jsonValue, readJsonFile } from './json-file.js';
 export {
   counted,
@@ -39,14 +39,20 @@ export {
   warnAbout,
 } from './problems.js';
 export {
-  type CheckedRows,
   type Columns,
-  columnsSchema,
+  columnOf,
+  isRowFile,
+  type ReadingOptions,
+  readingShape,
+  readRowFile,
+  readRows,
+} from './read-rows.js';
+export {
+  type CheckedRows,
   type EntityRange,
   type EntityRow,
   fieldsOf,
   invalid,
-  isRowFile,
   type LabelledRow,
   type MultilabelRow,
   placeOfField,
@@ -58,11 +64,10 @@ export {
   type Rows,
   type RowsOrPath,
   type RowTable,
-  readRowFile,
-  readRows,
   rowShapes,
   rowsAt,
   type TaggedRow,
   type TrainingRow,
 } from './rows.js';
 export { type BrokenLine, linesOf, readLines, readText, type TextLine } from './text-lines.js';
+export { isBratFolder } from './text-rows.js';

@@ -17,6 +17,14 @@ export class ProblemList {
   toError(): DatasetError {
     return new DatasetError(this.#listed, this.#total);
   }
+
+  /** What was found so far; the list is empty again. */
+  taken(): DatasetError {
+    const error = this.toError();
+    this.#listed.length = 0;
+    this.#total = 0;
+    return error;
+  }
 }
 
 export function singleProblem(problem: DatasetProblem, cause?: unknown): DatasetError {
@@ -65,6 +73,11 @@ export type DatasetWarningKind =
   | 'class_without_examples'
   | 'passage_without_question'
   | 'unknown_field'
+  | 'unread_column'
+  | 'invalid_row'
+  | 'misplaced_entity'
+  | 'similar_labels'
+  | 'odd_label'
   | 'empty_sentence'
   | 'inside_without_begin'
   | 'truncated_text'

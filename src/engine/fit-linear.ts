@@ -12,7 +12,7 @@ import {
   type TensorData,
 } from '../graph/index.js';
 import { Random } from '../system/index.js';
-import type { TextWindow } from '../text/index.js';
+import type { TextOutputs, TextWindow } from '../text/index.js';
 import { Evaluator } from './evaluator.js';
 import type { LabelledTokens, LinearEnd, RowHead, TargetOptions } from './head.js';
 import type { FrozenWeights, Weights } from './parameters.js';
@@ -53,7 +53,8 @@ const PENALTY = 100;
 export async function fitLinearEnd(fit: LinearEndFit): Promise<Weights> {
   const { executor, head, end, encoder, options, signal } = fit;
   const windows = drawnWindows(fit);
-  const texts = await statesOf(windows, { ...fit, head: withoutEnd(head, end), fixed: fit.frozen });
+  const read = await statesOf(windows, { ...fit, head: withoutEnd(head, end), fixed: fit.frozen });
+  const texts = read.flat().map(({ outputs }) => outputs);
   const labelled = end.labelledTokens?.(windows, options);
   const rows = labelled ? tokenRows(texts, labelled.places, encoder.width) : texts;
   if (rows.length === 0) return new Map();
@@ -103,20 +104,20 @@ interface StatesInput extends Pick<LinearEndFit, 'executor' | 'encoder' | 'signa
 }
 
 /**
- * What the layer that ends a head reads of each window, without dropout: [width], or [tokens, width] of a head per token.
+ * What the layer that ends a head reads of the windows of each text, without dropout: [width], or [tokens, width] of a head
+ * per token.
  * @param windows sorted by their rows. @throws AbortedError soon after the signal fires
  */
 export async function statesOf(
   windows: readonly TextWindow[],
   { executor, head, encoder, fixed, parameters = {}, signal }: StatesInput,
-): Promise<readonly Float32Array[]> {
+): Promise<readonly TextOutputs[]> {
   // Adapters change nothing yet, so that the states are those of the encoder alone.
   const own = new Set(encoder.parameters(encoder.prefix).map(({ name }) => name));
   const below = Object.fromEntries(Object.entries(parameters).filter(([name]) => own.has(name)));
   const evaluator = await Evaluator.create(executor, head, encoder, fixed);
   try {
-    const texts = await evaluator.outputs(windows, below, signal);
-    return texts.flat().map(({ outputs }) => outputs);
+    return await evaluator.outputs(windows, below, signal);
   } finally {
     await evaluator.release();
   }

@@ -1,7 +1,7 @@
 import type { AnswerView, FamilyName, InferenceResult, ModelType, Tier, Topk } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Encoder, EncoderInputs } from '../encoder/index.js';
-import type { RowHead, TrainingHead, Weights } from '../engine/index.js';
+import type { LinearFit, RowHead, TrainingHead } from '../engine/index.js';
 import type { Graph, GraphExecutor, Tensor } from '../graph/index.js';
 import type { BlendWeights, Evidence, ModelEvaluation, ModelFolderConfig, NamedTensor } from '../models/index.js';
 import type { TextOutputs, Tokenizer } from '../text/index.js';
@@ -153,6 +153,8 @@ export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   expertBytes?(): number;
   /** How the task is learned from few rows over an encoder that stays as it is. Absent: by training the encoder only. */
   readonly fewRows?: FewRowsTask;
+  /** The same with a backbone that stays as it is, if the rows are too few to train it; all of them judge it. */
+  readonly untrained?: TrainingTask<Head>;
   describe(): TaskDescription;
 }
 
@@ -175,10 +177,18 @@ export interface ExpertOptions {
 
 /** A task that a linear layer learns from the states of a frozen encoder. No dev rows are needed. */
 export interface FewRowsTask {
+  /** What the head's last layer reads of a text, from what it reads of the text's windows: [width], or [words, width]. */
+  readonly statesOf: (text: number, windows: TextOutputs) => Float32Array;
   /** The rows to train on, among them dev rows that were drawn; then the dev rows that were given; then names of classes. */
   readonly texts: readonly string[];
   /** How many of the texts are rows to train on. */
   readonly trainRows: number;
+  /** How an encoder is trained on them, where that can pay. */
+  readonly encoderTraining: {
+    readonly epochs: number;
+    /** `if better`: the encoder is kept if the judged rows are evidently more likely, by one standard error of the mean. */
+    readonly isKept: 'if better' | 'always';
+  };
   /**
    * How the rows are judged: on the dev rows that were given, else in stratified folds.
    * @param folds default: by the number of rows.
@@ -190,7 +200,7 @@ export interface FewRowsTask {
   head(at: readonly number[]): RowHead;
   /**
    * Trains the layer and the lexical expert.
-   * @param states what the head's last layer reads of all texts. [width] each
+   * @param states those of all texts, of {@link statesOf}
    * @param judging the splits, each with these states; they differ where each split has an encoder of its own.
    * @throws AbortedError soon after the signal fires
    */
@@ -200,11 +210,11 @@ export interface FewRowsTask {
     options: FewRowsOptions,
   ): Promise<TrainedFewRows>;
   /**
-   * Finds rows whose labels are probably wrong, by folds; trains no model that stays.
+   * Finds rows whose labels are probably wrong, by folds; trains no model that stays. Absent: nothing does that.
    * @param states as for `learn`; rows without one are left out
    * @throws AbortedError soon after the signal fires
    */
-  checkLabels(states: readonly (Float32Array | undefined)[], options: CheckLabelsOptions): Promise<CheckedLabels>;
+  checkLabels?(states: readonly (Float32Array | undefined)[], options: CheckLabelsOptions): Promise<CheckedLabels>;
 }
 
 export interface CheckLabelsOptions extends FewRowsOptions {
@@ -254,7 +264,7 @@ export interface FewRowsSplit {
 }
 
 export interface JudgedSplit extends FewRowsSplit {
-  /** What the head's last layer reads of all texts. [width] each */
+  /** Those of all texts. */
   readonly states: readonly Float32Array[];
 }
 
@@ -275,9 +285,9 @@ export interface FewRowsChoices {
 export interface TrainedFewRows {
   readonly finished: FinishedTask;
   /** The head's layer, trained on all rows. */
-  readonly layer: Weights;
+  readonly layer: LinearFit;
   /** Those that judged each split. */
-  readonly splitLayers: readonly Weights[];
+  readonly splitLayers: readonly LinearFit[];
   /** Log-loss of each judged row in nats, by the blend. */
   readonly losses: Float64Array;
   /** Which rows figures are measured on. */

@@ -1,5 +1,6 @@
 export { type ClassificationType, classificationTypes } from './classification/classification-dataset.js';
 export { classificationScores } from './classification/evaluation.js';
+export { type Example, logitsOf, trainOnFewRows } from './classification/few-rows.js';
 export { classificationTask, withoutPunctuation, withSlips } from './classification/training.js';
 export {
   type ArchiveOptions,
@@ -77,6 +78,7 @@ export type {
   TrainedFewRows,
   TrainingTask,
 } from './family.js';
+export { foldsOf } from './folds.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './retrieval/passages.js';
 export { pooledByGraph } from './retrieval/sentence-vector.js';
 export { meanOfRows, quantizeVector, unitVector, VectorIndex } from './retrieval/vector-index.js';

@@ -20,6 +20,8 @@ export interface RowSets {
   readonly classes?: readonly string[] | undefined;
   /** Classification: what labels mean, in words. Default: what their names say. */
   readonly descriptions?: Readonly<Record<string, string>> | undefined;
+  /** Whether rows with a problem are left out, with a warning. Default false: they are an error. */
+  readonly skipInvalid?: boolean | undefined;
   /** Question answering: passages to search besides those of the rows. Default: none. */
   readonly passages?: Iterable<string> | undefined;
 }
@@ -122,6 +124,7 @@ export async function splitRowSets<Row extends DatasetLocation>(
   };
   const all = distinct(await check(sets.train));
   const given = sets.dev && distinct(await check(sets.dev));
+  const skipped = problems.total > 0 && sets.skipInvalid === true ? problems.taken() : undefined;
   if (problems.total > 0) throw problems.toError();
   const { train, dev } = given ? { train: all, dev: given } : splitDev(all, splitKeysOf, sets);
   checkTrainable(train);
@@ -132,7 +135,14 @@ export async function splitRowSets<Row extends DatasetLocation>(
   if (problems.total > 0) throw problems.toError();
   const message = `${counted(repeated.length, 'repeated row')} left out; each distinct row is used once`;
   const isDevDrawn = given === undefined && sets.devFraction === undefined;
-  return { train, dev, isDevDrawn, leftOut: warnAbout('duplicate_row', repeated, message) };
+  const skippedWarning = skipped && {
+    kind: 'invalid_row' as const,
+    count: skipped.total,
+    message: `${counted(skipped.total, 'row')} with a problem left out, such as: ${skipped.message}`,
+    examples: [],
+  };
+  const leftOut = [...(skippedWarning ? [skippedWarning] : []), ...warnAbout('duplicate_row', repeated, message)];
+  return { train, dev, isDevDrawn, leftOut };
 }
 
 /** What reading an archive gives. @throws DatasetError with every problem */

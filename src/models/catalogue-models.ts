@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { isOrchardError, NotFoundError, type UsageTerms } from '../contract/index.js';
 import { MODELS_VERSION, readManifest, resolvedFrom, startingPoints } from '../system/index.js';
-import { hubModels } from './hub-models.js';
+import { hubModels, neededFromHub } from './hub-models.js';
 import {
   folderModels,
   isDirectory,
@@ -225,7 +225,11 @@ export async function findModel(model: string, options: PlaceOptions = {}): Prom
   }
   const { modelLoader, backbones = false, ...loading } = options;
   if (modelLoader !== undefined) return { name: model, ...(await modelLoader.load(model, loading)) };
-  if (model.includes('/')) return { name: model, ...(await hubModels().load(model, loading)) };
+  if (model.includes('/')) {
+    const { files, signal } = loading;
+    const found = files === undefined ? neededFromHub(model, signal) : hubModels().load(model, loading);
+    return { name: model, ...(await found) };
+  }
   const found = catalogueModels().load(model, loading);
   const { directory: catalogued } = await (backbones
     ? found.catch((thrown: unknown) => backboneOr(model, thrown, loading))

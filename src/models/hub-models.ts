@@ -58,27 +58,34 @@ export interface HubOptions {
 
 /**
  * Loads models from the Hugging Face Hub: `owner/name`, or `owner/name@revision` for a branch, tag or commit. Each file is
- * downloaded once, with resumed transfers, checked by size and hash, and kept in the cache of huggingface_hub. Of a checkpoint
- * with safetensors, weights in other formats are left out unless `files` names them.
+ * downloaded once, with resumed transfers, checked by size and hash, and kept in the cache of huggingface_hub.
  * @throws ValidationError for an option outside its range
  */
 export function hubModels(options: HubOptions = {}): ModelLoader {
   const settings = hubSettings(options);
   checkRevision(settings.revision, settings.revision);
-  return {
-    specificationVersion: 1,
-    load: async (name, loadOptions = {}) => {
-      const { path: model, revision = settings.revision } = parseModelName(name);
-      try {
-        loadOptions.signal?.throwIfAborted();
-        return settings.offline
-          ? await cachedModel(settings, model, revision)
-          : await downloadedModel(settings, model, revision, loadOptions);
-      } catch (thrown) {
-        throw publicError(thrown, name, loadOptions.signal);
-      }
-    },
-  };
+  return { specificationVersion: 1, load: (name, loadOptions = {}) => load(settings, name, loadOptions) };
+}
+
+/** Of a checkpoint of transformers, without weights that only other libraries read. @throws as {@link hubModels} does */
+export function neededFromHub(name: string, signal: AbortSignal | undefined): Promise<LoadedModel> {
+  return load(hubSettings({}), name, { signal, files: 'needed' });
+}
+
+interface HubLoadOptions extends Omit<LoadOptions, 'files'> {
+  readonly files?: LoadOptions['files'] | 'needed';
+}
+
+async function load(settings: HubSettings, name: string, options: HubLoadOptions): Promise<LoadedModel> {
+  const { path: model, revision = settings.revision } = parseModelName(name);
+  try {
+    options.signal?.throwIfAborted();
+    return settings.offline
+      ? await cachedModel(settings, model, revision)
+      : await downloadedModel(settings, model, revision, options);
+  } catch (thrown) {
+    throw publicError(thrown, name, options.signal);
+  }
 }
 
 async function cachedModel({ cacheDirectory }: HubSettings, model: string, revision: string): Promise<LoadedModel> {
@@ -93,7 +100,7 @@ async function downloadedModel(
   settings: HubSettings,
   model: string,
   revision: string,
-  { files, signal, onProgress }: LoadOptions,
+  { files, signal, onProgress }: HubLoadOptions,
 ): Promise<LoadedModel> {
   const repository = await describeRepository(model, revision, settings, signal);
   const { commit } = repository;
@@ -105,7 +112,8 @@ async function downloadedModel(
     const request = { model, revision, file: file.path, url, signal };
     return fetchBlob({ file, cache, request, settings, onBytes });
   };
-  const isWanted = files ? (path: string) => files.includes(path) : await usualFiles(repository, cache, fetched);
+  const isNeeded = files === 'needed' ? await neededFiles(repository, cache, fetched) : () => true;
+  const isWanted = (path: string) => (Array.isArray(files) ? files.includes(path) : isNeeded(path));
   const wanted = repository.files.filter(({ path }) => isWanted(path));
   const report = progressReports(model, wanted, onProgress);
   for (const file of wanted) await fetched(file, (bytes) => report(file, bytes));
@@ -123,7 +131,7 @@ const OTHER_WEIGHTS =
  * All files, but of a checkpoint with safetensors no other weights: a popular one has them in ten formats. The folders of
  * Orchard's models, which config.json tells, have an ONNX graph that is needed.
  */
-async function usualFiles(
+async function neededFiles(
   { files }: HubRepository,
   cache: HubCache,
   fetched: (file: HubFile, onBytes: () => void) => Promise<void>,

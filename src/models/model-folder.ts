@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { constants, createWriteStream } from 'node:fs';
+import { access, cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { StorageError, ValidationError } from '../contract/index.js';
@@ -120,10 +120,24 @@ interface FolderKind {
 /** @throws ValidationError unless the folder is missing, empty or of the same kind */
 export async function requireReplaceable(folder: string, { marker, noun }: FolderKind, option: string): Promise<void> {
   const names = await namesIn(resolve(folder), option);
+  await requireWritable(dirname(resolve(folder)), folder, option);
   if (names.length === 0 || names.includes(marker)) return;
   const listed = names.slice(0, 3).join(', ');
   const msg = `${folder} has ${listed}${names.length > 3 ? ', …' : ''}, but no ${noun}; give a new or empty folder`;
   throw new ValidationError([{ loc: [option], msg, type: 'not_empty' }]);
+}
+
+/** What is written only after a long training must not fail for the folder's sake. @param folder as it was given */
+async function requireWritable(parent: string, folder: string, option: string): Promise<void> {
+  try {
+    await access(parent, constants.W_OK);
+  } catch (thrown) {
+    if (failedWith(thrown, 'ENOENT') && dirname(parent) !== parent)
+      return requireWritable(dirname(parent), folder, option);
+    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown';
+    const msg = `${folder} can't be written (${parent}: ${code}); give a folder that can`;
+    throw new ValidationError([{ loc: [option], msg, type: 'not_writable' }]);
+  }
 }
 
 async function namesIn(directory: string, option: string): Promise<string[]> {

@@ -26,7 +26,8 @@ export async function labelWarnings(input: LabelCheck): Promise<readonly Dataset
   const { task, encoder, executor, backbone, reader, hyperparameters, seed, signal } = input;
   const { fewRows, head } = task;
   const end = head.kind === 'rows' ? head.linearEnd?.(encoder) : undefined;
-  if (fewRows === undefined || backbone === undefined || head.kind !== 'rows' || end === undefined) return [];
+  if (fewRows?.checkLabels === undefined || backbone === undefined || head.kind !== 'rows' || end === undefined)
+    return [];
   const rows = [...Array(fewRows.trainRows).keys()];
   const at = fewRows.examples(Random.fromSeed(seed, 2).shuffle(rows).slice(0, MOST_ROWS));
   const texts = at.map((row) => fewRows.texts[row] ?? '');
@@ -34,7 +35,7 @@ export async function labelWarnings(input: LabelCheck): Promise<readonly Dataset
   const bare = withoutEnd(head, end);
   const fixed = frozenWeights(bare.parameters(encoder), backbone);
   const read = await statesOf(windows, { executor, head: bare, encoder, fixed, signal });
-  const states = new Map(at.map((row, place) => [row, read[place]]));
+  const states = new Map(at.map((row, place) => [row, fewRows.statesOf(row, read[place] ?? [])]));
   const options = { ...hyperparameters, balanced: true, executor, seed, signal, repeats: 1 };
   const { warnings } = await fewRows.checkLabels(
     fewRows.texts.map((_, row) => states.get(row)),

@@ -4,6 +4,8 @@ import {
   calibrate,
   createTaskLearner,
   type FrozenWeights,
+  type LinearEnd,
+  type LinearFit,
   linearLearningRate,
   statesOf,
   type Weights,
@@ -29,28 +31,34 @@ interface Limits {
   readonly mostRows: number;
   /** Fewest rows for which a trained encoder is tried. With fewer, the folds can't tell which is better. */
   readonly fewestTuned: number;
-  /** Epochs of the encoder's training, where there are more rows than it is judged by in folds. */
-  readonly epochsOfMany: number;
+  /** Share of the epochs of the encoder's training, where there are more rows than it is judged by in folds. */
+  readonly shareOfMany: number;
 }
 
 const LIMITS: Readonly<Record<Effort, Limits>> = {
-  quick: { mostRows: 20_000, fewestTuned: Number.POSITIVE_INFINITY, epochsOfMany: 0 },
-  balanced: { mostRows: 1000, fewestTuned: 40, epochsOfMany: 2 },
-  thorough: { mostRows: 1000, fewestTuned: 16, epochsOfMany: 4 },
+  quick: { mostRows: 20_000, fewestTuned: Number.POSITIVE_INFINITY, shareOfMany: 0 },
+  balanced: { mostRows: 1000, fewestTuned: 40, shareOfMany: 0.5 },
+  thorough: { mostRows: 1000, fewestTuned: 16, shareOfMany: 1 },
 };
 
 /** @returns undefined if the run trains the encoder on all rows, epoch after epoch. */
 export function fewRowsTaskOf(
-  { fewRows }: LoopInput['task'],
-  { training_config, tuning, device = 'cpu', trainsEncoder = false }: TrainingSpec,
+  { fewRows, head }: LoopInput['task'],
+  spec: TrainingSpec,
   backbone: Backbone | undefined,
 ): FewRowsTask | undefined {
-  if (fewRows === undefined || backbone === undefined || device !== 'cpu' || trainsEncoder) return undefined;
+  if (fewRows === undefined || backbone === undefined || (spec.device ?? 'cpu') !== 'cpu') return undefined;
+  if (head.kind !== 'rows' || head.linearEnd?.(backbone.encoder) === undefined) return undefined;
+  const { mostRows } = LIMITS[spec.tuning.effort ?? 'balanced'];
+  return leavesMethodOpen(spec) && fewRows.trainRows <= mostRows ? fewRows : undefined;
+}
+
+/** Whether the caller asks for nothing that only a training in epochs does. */
+export function leavesMethodOpen({ training_config, tuning, trainsEncoder = false }: TrainingSpec): boolean {
   const { num_epochs, learning_rate, batch_size, data_augmentation } = training_config;
-  const { tokenDropout, labelSmoothing, adapters, freeze, effort = 'balanced' } = tuning;
+  const { tokenDropout, labelSmoothing, adapters, freeze } = tuning;
   const ofEpochs = [num_epochs, learning_rate, batch_size, tokenDropout, labelSmoothing, adapters, freeze];
-  if (data_augmentation || ofEpochs.some((each) => each !== undefined)) return undefined;
-  return fewRows.trainRows <= LIMITS[effort].mostRows ? fewRows : undefined;
+  return !trainsEncoder && !data_augmentation && ofEpochs.every((each) => each === undefined);
 }
 
 interface FewRowsInput
@@ -98,7 +106,8 @@ export async function trainFewRows(input: FewRowsInput): Promise<FewRowsResult> 
     const tuned = await run.tuned(tuning, rival);
     // What is said of labels stays: an encoder that was trained may have learned wrong ones.
     const { warnings } = frozen.learned;
-    if (isBetter(tuned.learned.losses, rival.learned.losses)) {
+    const { isKept } = fewRows.encoderTraining;
+    if (isKept === 'always' || isBetter(tuned.learned.losses, rival.learned.losses)) {
       best = { ...tuned, learned: { ...tuned.learned, warnings } };
     }
   }
@@ -118,7 +127,7 @@ function isBetter(losses: Float64Array, others: Float64Array): boolean {
 
 interface Candidate {
   readonly learned: TrainedFewRows;
-  /** What its layer reads of each text. [width] each */
+  /** What its layer reads of each text. */
   readonly states: readonly Float32Array[];
   /** Weights of the encoder's layers that were trained, by name. Default: none. */
   readonly layers?: Weights;
@@ -128,6 +137,8 @@ interface Candidate {
 class FewRowsRun {
   readonly #input: FewRowsInput;
   readonly #windows: readonly TextWindow[];
+  readonly #windowsOfText: ReadonlyMap<number, readonly TextWindow[]>;
+  readonly #end: LinearEnd;
   readonly #bare: ReturnType<typeof withoutEnd>;
   /** Steps of training, and what takes about as long as so many of them. */
   readonly #work: number;
@@ -140,10 +151,12 @@ class FewRowsRun {
     if (head.kind !== 'rows' || end === undefined) throw new RangeError('the head does not end in a linear layer');
     this.#input = input;
     this.#windows = windows;
+    this.#windowsOfText = grouped(windows);
+    this.#end = end;
     this.#bare = withoutEnd(head, end);
     this.#work =
       STEPS_FOR_THE_REST +
-      trainings * stepsFor(input.fewRows.examples([...Array(input.fewRows.trainRows).keys()]).length, input.effort);
+      trainings * stepsFor(input.fewRows.examples([...Array(input.fewRows.trainRows).keys()]).length, input);
   }
 
   /** Over the backbone as it is. */
@@ -182,7 +195,13 @@ class FewRowsRun {
     const { task, encoder, backbone, fewRows } = this.#input;
     const { finished, layer, losses, judged, warnings, choices } = learned;
     const frozen = this.#frozenWeights(layers);
-    const model = wholeModel(task.head, encoder, new Map([...(layers ?? []), ...layer]), backbone.weights, { frozen });
+    const model = wholeModel(
+      task.head,
+      encoder,
+      new Map([...(layers ?? []), ...this.#named(layer)]),
+      backbone.weights,
+      { frozen },
+    );
     const loss = losses.reduce((sum, each) => sum + each, 0) / Math.max(1, losses.length);
     const figures = { elapsedSeconds, loss, scores: finished.blend.blend };
     const stats = withEpoch(emptyStats(fewRows.trainRows, task.mainMetric), figures);
@@ -223,9 +242,18 @@ class FewRowsRun {
     return { states: await this.#statesWith({ ...compiled, quantization }), quantization };
   }
 
-  #statesWith(fixed: CompileOptions): Promise<readonly Float32Array[]> {
-    const { executor, encoder, signal } = this.#input;
-    return statesOf(this.#windows, { executor, head: this.#bare, encoder, fixed, signal });
+  async #statesWith(fixed: CompileOptions): Promise<readonly Float32Array[]> {
+    const { executor, encoder, fewRows, signal } = this.#input;
+    const texts = await statesOf(this.#windows, { executor, head: this.#bare, encoder, fixed, signal });
+    return fewRows.texts.map((_, text) => fewRows.statesOf(text, texts[text] ?? []));
+  }
+
+  /** A layer by the names that the head gives it. */
+  #named({ weight, bias }: LinearFit): Weights {
+    return new Map([
+      [this.#end.weight, weight],
+      [this.#end.bias, bias],
+    ]);
   }
 
   #advance(steps: number): void {
@@ -244,10 +272,11 @@ class FewRowsRun {
 
   /**
    * The encoder's layers after some steps on these rows and the names. Embeddings stay as they are: few rows have few of
-   * the words. @param layer where the head starts
+   * the words. @param start of the head's layer
    */
-  async #train(rows: readonly number[], layer: Weights): Promise<Weights> {
-    const { fewRows, encoder, executor, backbone, hyperparameters, effort, maskId, seed, signal } = this.#input;
+  async #train(rows: readonly number[], start: LinearFit): Promise<Weights> {
+    const layer = this.#named(start);
+    const { fewRows, encoder, executor, backbone, hyperparameters, maskId, seed, signal } = this.#input;
     const examples = fewRows.examples(rows);
     const head = fewRows.head(examples);
     const { engine, learner, release } = await createTaskLearner({
@@ -256,17 +285,14 @@ class FewRowsRun {
         head.parameters(encoder).filter(({ part }) => part === 'embeddings'),
         backbone,
       ),
-      train: examples.flatMap((at, row) => {
-        const window = this.#windows[at];
-        return window ? [{ ...window, row }] : [];
-      }),
+      train: examples.flatMap((at, row) => (this.#windowsOfText.get(at) ?? []).map((window) => ({ ...window, row }))),
       batchSize: BATCH_SIZE,
       language: hyperparameters.language,
       options: { ...hyperparameters, labelSmoothing: 0, tokenDropout: 0 },
     });
     try {
       await engine.store.setWeights(layer);
-      const totalSteps = stepsFor(examples.length, effort);
+      const totalSteps = stepsFor(examples.length, this.#input);
       const schedule = { peak: backboneLearningRate(encoder), totalSteps, warmupFraction: WARMUP_FRACTION };
       for (let step = 0; step < totalSteps; step += 1) {
         await nextTurn();
@@ -281,16 +307,29 @@ class FewRowsRun {
   }
 }
 
+function grouped(windows: readonly TextWindow[]): ReadonlyMap<number, readonly TextWindow[]> {
+  const byText = new Map<number, TextWindow[]>();
+  for (const window of windows) {
+    const own = byText.get(window.row);
+    if (own) own.push(window);
+    else byText.set(window.row, [window]);
+  }
+  return byText;
+}
+
 type Splits = ReturnType<FewRowsTask['splits']>;
 
-/** Of the encoder's training: more steps gained nothing on five datasets of 16 to 160 rows. */
+/** Of the encoder's training. */
 const BATCH_SIZE = 16;
 const LEAST_STEPS = 15;
-const EPOCHS = 4;
 
-function stepsFor(examples: number, effort: Effort = 'balanced'): number {
-  const epochs = examples > MOST_TRAINED_IN_FOLDS ? LIMITS[effort].epochsOfMany : EPOCHS;
-  return Math.max(LEAST_STEPS, epochs * Math.ceil(examples / BATCH_SIZE));
+function stepsFor(
+  examples: number,
+  { fewRows, effort = 'balanced' }: Pick<FewRowsInput, 'fewRows' | 'effort'>,
+): number {
+  const share = examples > MOST_TRAINED_IN_FOLDS ? LIMITS[effort].shareOfMany : 1;
+  const epochs = fewRows.encoderTraining.epochs * share;
+  return Math.max(LEAST_STEPS, Math.ceil(epochs * Math.ceil(examples / BATCH_SIZE)));
 }
 
 /** How many steps take as long as all else, roughly. */

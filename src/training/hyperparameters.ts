@@ -67,6 +67,21 @@ export function languageName(written: string): string {
   return (/^[a-z]{2,3}$/u.test(code) ? names.of(code)?.toLowerCase() : undefined) ?? plain;
 }
 
+/** Whether a language is known by this name or code. */
+export function isLanguage(written: string): boolean {
+  const name = languageName(written);
+  names ??= new Intl.DisplayNames(['en'], options);
+  if (/^[a-z]{2,3}(?:[-_]|$)/u.test(written.trim().toLowerCase()) && name !== written.trim().toLowerCase()) return true;
+  return languageNames().includes(name);
+}
+
+/** English names of the languages with a code of two letters, in lower case. */
+export function languageNames(): readonly string[] {
+  const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+  const of = (code: string) => (names ??= new Intl.DisplayNames(['en'], options)).of(code)?.toLowerCase();
+  return letters.flatMap((first) => letters.flatMap((second) => of(first + second) ?? []));
+}
+
 /** Every choice of a run, with the defaults filled in. */
 export interface Hyperparameters {
   readonly batchSize: number;

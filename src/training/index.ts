@@ -16,6 +16,8 @@ export {
   type Effort,
   efforts,
   type Hyperparameters,
+  isLanguage,
+  languageNames,
   resolveHyperparameters,
   type Tuning,
   trainingLanguage,

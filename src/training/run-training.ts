@@ -49,7 +49,7 @@ import { labelWarnings } from './check-labels.js';
 import { checkpointFile, WORK_FOLDER } from './checkpoint-mark.js';
 import { trainOnDevice } from './choose-device.js';
 import { configForOthers, exportOnnx, modelFolderConfig } from './export-model.js';
-import { fewRowsTaskOf, trainFewRows } from './few-rows.js';
+import { fewRowsTaskOf, leavesMethodOpen, trainFewRows } from './few-rows.js';
 import { frozenBackbone } from './frozen-backbone.js';
 import {
   askedLowercase,
@@ -93,9 +93,11 @@ export async function runTraining(
   progress.entered('prepare');
   const startsPretrained = spec.training_config.use_pretrained !== false;
   const read = spec.backbone && startsPretrained ? await readBackbone(spec.backbone) : undefined;
-  const plain = taskOf(dataset, read?.head);
-  const { continuesHead = false } = plain;
+  const asked = taskOf(dataset, read?.head);
+  const { continuesHead = false } = asked;
   const backbone = read && continuesHead ? withHead(read) : read;
+  const untrained = backbone && leavesMethodOpen(spec) ? asked.untrained : undefined;
+  const plain = untrained ?? asked;
   const frozen = frozenBackbone(spec.id, spec.tuning, plain.head, backbone);
   const fewRows = fewRowsTaskOf(plain, spec, backbone);
   if (fewRows === undefined && plain.fewRows?.trainRows === 0)
@@ -107,7 +109,11 @@ export async function runTraining(
     spec.tuning,
     backbone,
   );
-  const hyperparameters = fewRows ? { ...resolved, epochs: 1, batchSize: fewRows.trainRows } : resolved;
+  const hyperparameters = {
+    ...resolved,
+    ...(fewRows && { epochs: 1, batchSize: fewRows.trainRows }),
+    ...(untrained && { epochs: 0 }),
+  };
   progress.planned(hyperparameters.epochs, hyperparameters.batchSize);
   const estimate = estimateMemory(plain, spec, hyperparameters, backbone?.encoder, frozen);
   requireMemory(spec.id, estimate, spec.memoryLimit);
@@ -179,7 +185,11 @@ export async function runTraining(
   const { blend, refusal } = finished;
   if (refusal) warn(refusal);
   progress.blended(blend);
-  const run = { ...(device && { device }), warnings: [...warnings, ...noticed] };
+  const run = {
+    ...(device && { device }),
+    warnings: [...warnings, ...noticed],
+    ...(untrained && judgedUntrained(untrained)),
+  };
   const model = { ...parts, ...trained, ...run, ...finished };
   const evaluation = await explainMistakes({ executor: cpu, signal }, model, configOf(spec, model));
   await writeModel(spec, { ...model, ...(evaluation && { evaluation }) });
@@ -308,7 +318,7 @@ interface FinishedModel extends TokenizedRows, Omit<TrainedModel, 'devOutputs'>,
   readonly backbone?: Backbone;
   /** How the rows of its figures were judged, and what was chosen, if it learned from few rows. */
   readonly judged?: Judgement;
-  readonly choices?: FewRowsChoices & { readonly trainedEncoder: boolean };
+  readonly choices?: Partial<FewRowsChoices> & { readonly trainedEncoder: boolean };
 }
 
 /** How many of the most confident mistakes are explained: each has the encoder read its text once for every word. */
@@ -366,6 +376,12 @@ async function outputsOfWindows(
 /** A weight to the digits that a colour can tell. */
 function placed({ word, start, weight }: ExplainedWord): WeighedWord {
   return { start, end: start + word.length, weight: Math.round(weight * 1000) / 1000 };
+}
+
+/** Each row is answered by a model that has not seen it: a fold of its own. */
+function judgedUntrained({ examples, train }: TrainingTask): Pick<FinishedModel, 'judged' | 'choices'> {
+  const rows = examples?.train ?? train.length;
+  return { judged: { rows, folds: rows }, choices: { trainedEncoder: false } };
 }
 
 async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<void> {

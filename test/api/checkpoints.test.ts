@@ -7,6 +7,7 @@ import { exportModel, loadModel, train } from '../../src/api/index.js';
 import type { Rows } from '../../src/datasets/index.js';
 import { encoderTypes } from '../../src/encoder/index.js';
 import { decodeWeights } from '../../src/models/index.js';
+import { fakeHub } from '../models/fake-hub.js';
 import { compareCheckpoint, pipelineAnswersSchema } from '../support/checkpoint-oracle.js';
 import { errorOf, resultOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -134,6 +135,37 @@ describe('a checkpoint that cannot be asked', () => {
     const { code, message } = await errorOf(loadModel(folder()));
     expect(code).toBe('model_folder');
     for (const part of told) expect(message).toContain(part);
+  });
+});
+
+describe('a model of the Hub', () => {
+  const files = {
+    'config.json': readFileSync(join(recorded, 'bert-text', 'config.json'), 'utf8'),
+    'model.safetensors': 'damaged',
+    'tokenizer.json': readFileSync(join(recorded, 'bert-text', 'tokenizer.json'), 'utf8'),
+    'pytorch_model.bin': 'a pickle',
+    'tf_model.h5': 'for TensorFlow',
+    'onnx/model.onnx': 'a graph',
+  };
+
+  const fetchedOf = async (published: Readonly<Record<string, string>>) => {
+    const hub = await fakeHub({ 'owner/tiny': published });
+    process.env.HF_ENDPOINT = hub.endpoint;
+    process.env.HF_HUB_CACHE = temporaryDirectory();
+    const { message } = await errorOf(loadModel('owner/tiny'));
+    const names = hub.visits.flatMap(({ path }) => /\/resolve\/[^/]+\/(.+)$/u.exec(path)?.[1] ?? []);
+    return { message, names: [...new Set(names)].sort() };
+  };
+
+  it('that is a checkpoint is loaded without weights in other formats', async () => {
+    const { message, names } = await fetchedOf(files);
+    expect(names).toEqual(['config.json', 'model.safetensors', 'tokenizer.json']);
+    expect(message).toContain('not a safetensors file');
+  });
+
+  it('that Orchard wrote is loaded as a whole', async () => {
+    const { names } = await fetchedOf({ ...files, 'config.json': '{"orchard":{}}' });
+    expect(names).toEqual(Object.keys(files).sort());
   });
 });
 

@@ -110,7 +110,7 @@ describe('rows that do not fit', () => {
     const path = await file('odd.csv', 'stars,opinion', '5,fine');
     await expect(readRows(path, { option: 'path' })).rejects.toThrow(/2 columns: "stars", "opinion".*columns/);
     const columns = { text: 'opinion', label: 'stars' };
-    const { checked } = await readRows(path, { option: 'path', columns });
+    const { checked } = await readRows(path, { option: 'path', reading: { columns } });
     expect(checked).toEqual({ shape: 'label', rows: [{ text: 'fine', label: '5' }] });
   });
 
@@ -151,7 +151,9 @@ describe('rows that do not fit', () => {
     const broken = await file('broken.json', '[{ "text": "a", "label": "x" },', '7,', '{ "text": "b" "label": "y" }]');
     await expect(readRows(broken, { option: 'path' })).rejects.toThrow(/broken\.json line 3.*comma expected/);
     const mixed = await file('mixed.json', '[{ "text": "a", "label": "x" },', '7]');
-    await expect(readRows(mixed, { option: 'path' })).rejects.toThrow(/mixed\.json line 2: found 7; expected an array/);
+    await expect(readRows(mixed, { option: 'path' })).rejects.toThrow(
+      /mixed\.json line 2: found 7; expected a JSON object/,
+    );
   });
 
   it('are refused where entities overlap or end beyond the text', async () => {

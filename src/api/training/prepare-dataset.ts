@@ -13,12 +13,14 @@ import {
   fileKind,
   findDataFile,
   invalid,
+  isBratFolder,
   isRowFile,
   jsonValue,
   LABEL_FILE,
   openArchive,
   ProblemList,
   quoted,
+  type ReadingOptions,
   type RowShape,
   type RowsOrPath,
   type RowTable,
@@ -181,6 +183,8 @@ export interface PreparedDataset {
   readonly type: FoundType;
   /** The rows as they were given, of rows and files. */
   readonly rows?: readonly TrainingRow[];
+  /** What a file was read as, in words. */
+  readonly readAs?: string | undefined;
 }
 
 /**
@@ -209,12 +213,16 @@ export async function prepareDataset(
   const { path } = source;
   const entry = await stat(path).catch(() => undefined);
   if (entry === undefined) throw missingFile(path);
-  if (entry.isFile() && fileKind(path) !== ZIP) return datasetOfRows(path, settings);
+  const isRows = entry.isFile() ? fileKind(path) !== ZIP || isWorkbook(path) : await isBratFolder(path);
+  if (isRows) return datasetOfRows(path, settings);
   refuseRowOptions(settings);
   if (!entry.isFile()) return archiveIn(path, settings, isReadOften);
   await unzip(path, directory, { signal });
   return archiveIn(directory, settings, isReadOften);
 }
+
+/** A workbook is a zip, too. It is refused as what it is. */
+const isWorkbook = (path: string): boolean => /\.(?:xlsx|xlsm|ods)$/iu.test(path);
 
 function missingFile(path: string): DatasetError {
   const expected = 'a file of examples, or an archive: a zip or its unpacked folder';
@@ -224,12 +232,12 @@ function missingFile(path: string): DatasetError {
 /** Reads and checks the rows to train on, and finds their type. @throws as {@link prepareDataset} */
 export async function readTypedRows(
   rows: RowsOrPath,
-  settings: Pick<TrainSettings, 'columns' | 'labels' | 'passages' | 'signal' | 'type'>,
+  settings: Pick<TrainSettings, 'labels' | 'passages' | 'signal' | 'type'> & { readonly reading: ReadingOptions },
 ) {
-  const { columns, passages, signal, labels, type: given } = settings;
+  const { reading, passages, signal, labels, type: given } = settings;
   const isMultilabel = given === undefined ? undefined : given === 'multilabel-text-classification';
   const option = typeof rows === 'string' ? 'path' : 'rows';
-  const table = await readRows(rows, { option, columns, isMultilabel, signal });
+  const table = await readRows(rows, { option, reading, isMultilabel, signal });
   const known = labels !== undefined && table.checked.shape === 'label' ? labelNames(labels).names : undefined;
   const type = known ? typeOfRows(table, typeOfNames(known, given).type) : typeOfRows(table, given);
   if (labels !== undefined && type.family !== 'Papaya') {
@@ -260,18 +268,40 @@ function typeOfNames(names: readonly string[], given: ModelType | undefined): Fo
 }
 
 async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise<PreparedDataset> {
-  const { columns, signal, devFraction, seed, passages, dev: given } = settings;
-  const columnsOf = (source: RowsOrPath) => (typeof source === 'string' ? columns : undefined);
-  const { table: train, type } = await readTypedRows(rows, { ...settings, columns: columnsOf(rows) });
-  const reading = { option: 'dev', isMultilabel: type.type === 'multilabel-text-classification', signal };
-  const dev = given === undefined ? undefined : await readRows(given, { ...reading, columns: columnsOf(given) });
+  const { signal, devFraction, seed, passages, dev: given, skipInvalid } = settings;
+  const { table: train, type } = await readTypedRows(rows, { ...settings, reading: readingOf(rows, settings) });
+  const isMultilabel = type.type === 'multilabel-text-classification';
+  const reading = given === undefined ? {} : readingOf(given, settings);
+  const dev = given === undefined ? undefined : await readRows(given, { option: 'dev', isMultilabel, reading, signal });
   if (dev) requireFitting(dev.checked, type);
   const { labels } = settings;
   const { names: classes, descriptions } = labels ? labelNames(labels) : {};
-  const sets = { train, dev, devFraction, seed, passages, classes, descriptions };
+  const sets = { train, dev, devFraction, seed, passages, classes, descriptions, skipInvalid };
   const { dataset, leftOut } = await checkedRows(sets, type, signal);
-  const made = { ...dataset, warnings: [...leftOut, ...dataset.warnings] };
-  return { dataset: { rows: made }, type, rows: train.checked.rows };
+  const noticed = [...(train.warnings ?? []), ...(dev?.warnings ?? [])];
+  const made = { ...dataset, warnings: [...noticed, ...leftOut, ...dataset.warnings] };
+  return { dataset: { rows: made }, type, rows: train.checked.rows, ...(train.readAs && { readAs: train.readAs }) };
+}
+
+/**
+ * How rows are read. What is for files alone holds for those that are given beside rows in memory; where none are, it is refused.
+ */
+export function readingOf(
+  source: RowsOrPath,
+  {
+    columns,
+    format,
+    encoding,
+    delimiter,
+    offsets,
+    tagNames,
+    skipInvalid,
+    ...others
+  }: ReadingOptions & Partial<Pick<TrainSettings, 'path' | 'dev' | 'test'>>,
+): ReadingOptions {
+  const ofAll = { offsets, tagNames, skipInvalid };
+  const hasFile = [others.path, others.dev, others.test].some((each) => typeof each === 'string');
+  return typeof source !== 'string' && hasFile ? ofAll : { columns, format, encoding, delimiter, ...ofAll };
 }
 
 /** @throws ValidationError for rows of another kind than the rows to train on. @param option what they were given as */
@@ -306,10 +336,12 @@ async function archiveIn(
 
 /** @throws ValidationError for an option that only rows have a use for. */
 function refuseRowOptions(
-  { dev, devFraction, columns, labels, passages }: TrainSettings,
+  { dev, devFraction, labels, passages, ...settings }: TrainSettings,
   reason = 'an archive brings its own',
 ): void {
-  for (const [name, value] of Object.entries({ dev, devFraction, columns, labels, passages })) {
+  const { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid } = settings;
+  const reading = { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid };
+  for (const [name, value] of Object.entries({ dev, devFraction, labels, passages, ...reading })) {
     if (value === undefined) continue;
     throw invalid([name], `${reason}; leave ${name} out, or give rows or a file of rows`);
   }

@@ -36,7 +36,7 @@ import {
 import type { LearnOptions, TrainedModel, TrainingSummary } from '../model.js';
 import { MODEL_FOLDER, OpenModel } from '../open-model.js';
 import type { TrainOptions } from '../train.js';
-import { type FoundType, nameOf, prepareDataset } from './prepare-dataset.js';
+import { type FoundType, nameOf, type PreparedDataset, prepareDataset, readingOf } from './prepare-dataset.js';
 import { type TrainSettings, trainSettings } from './train-options.js';
 
 /** Prepares the data, trains, and opens the model. @throws as `train` fails */
@@ -51,10 +51,10 @@ export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
   const host = createTrainingHost(isolation, { first: { memoryLimit } });
   const work = new TemporaryDirectory();
   try {
-    const { dataset, type, rows } = await prepareDataset(settings, await work.path());
+    const { dataset, type, rows, readAs } = await prepareDataset(settings, await work.path());
     const model = { name: nameOf(settings), type: type.type, family: type.family };
     const trained = await trainInFolder({ dataset, model, base: placedBase }, settings, host);
-    const opened = await openTrained(trained, type, (performance.now() - startedAt) / 1000, settings);
+    const opened = await openTrained(trained, { ...type, readAs }, (performance.now() - startedAt) / 1000, settings);
     return Object.assign(opened, { learn: learning(options, type, rows) });
   } finally {
     await host.close();
@@ -72,8 +72,10 @@ function learning(options: TrainOptions, { type }: FoundType, rows: readonly Tra
       yield* rows ?? [];
       yield* more;
     }
-    const { path, url, columns, output, onProgress, signal, ...kept } = options;
-    return trainModel({ ...kept, type, ...changes, rows: all() });
+    const { path, url, columns, format, encoding, delimiter, offsets, output, onProgress, signal, ...kept } = options;
+    const hasFile = typeof kept.dev === 'string' || typeof kept.test === 'string';
+    const ofFiles = hasFile ? { columns, format, encoding, delimiter } : {};
+    return trainModel({ ...kept, ...ofFiles, type, ...changes, rows: all() });
   };
   return (more: Rows, changes?: LearnOptions) =>
     ResultAsync.fromPromise(learn(more, changes), (thrown) => toOrchardError(thrown, 'training a model'));
@@ -86,11 +88,11 @@ function learning(options: TrainOptions, { type }: FoundType, rows: readonly Tra
  */
 export async function openTrained(
   { directory: trainedIn, remove, warnings }: TrainedFolder,
-  { type, typeIs, reason }: FoundType,
+  { type, typeIs, reason, readAs }: FoundType & Pick<PreparedDataset, 'readAs'>,
   seconds: number,
   settings: TrainSettings,
 ): Promise<Omit<TrainedModel, 'learn'>> {
-  const { output, device, test, columns, signal } = settings;
+  const { output, device, test, signal } = settings;
   if (output !== undefined) {
     await writeFolder(output, MODEL_FOLDER, (made) => moveInto(trainedIn, made)).finally(remove);
   }
@@ -102,6 +104,7 @@ export async function openTrained(
   const training: TrainingSummary = {
     ...{ type, typeIs, reason, warnings, seconds, train, dev, judgedRows },
     method: train === 0 ? 'label-names' : hyperparameters.trainedEncoder === false ? 'frozen-encoder' : 'fine-tuning',
+    ...(readAs !== undefined && { readAs }),
     ...(folds !== undefined && { folds }),
     ...(accuracy !== undefined && { accuracy, interval: accuracyInterval(accuracy, judgedRows) }),
     ...(f1 !== undefined && { f1 }),
@@ -112,7 +115,7 @@ export async function openTrained(
   const placed = { name: nameOf(settings), directory };
   const model = await OpenModel.open(placed, { service: { device }, signal, ...(onClose && { onClose }) });
   if (test === undefined) return Object.assign(model, { training });
-  const evaluation = await model.evaluate(test, { signal, ...(typeof test === 'string' && { columns }) });
+  const evaluation = await model.evaluate(test, { signal, ...readingOf(test, settings) });
   if (evaluation.isOk()) return Object.assign(model, { training: { ...training, test: evaluation.value } });
   await model.close();
   throw evaluation.error;

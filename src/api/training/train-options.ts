@@ -1,9 +1,10 @@
+import leven from 'leven';
 import * as z from 'zod';
 import { DEVICES, implementation, modelSizes, modelTypeSchema, validate } from '../../contract/index.js';
-import { columnsSchema, invalid, type Rows } from '../../datasets/index.js';
+import { invalid, type Rows, readingShape } from '../../datasets/index.js';
 import { type TrainingEvent, tuningSchema } from '../../jobs/index.js';
 import type { ModelLoader } from '../../models/index.js';
-import { efforts, type Tuning } from '../../training/index.js';
+import { efforts, isLanguage, languageNames, type Tuning } from '../../training/index.js';
 
 const path = z.string().min(1, 'the path is empty').optional();
 const rows = z.custom<Rows>((value) => typeof value === 'object' && value !== null, {
@@ -14,11 +15,18 @@ const labels = z.union([z.array(label), z.record(label, z.string())], {
   error: 'give an array of names, or an object with what each label means',
 });
 const rowsOrPath = z.union([z.string().min(1, 'the path is empty'), rows]);
+function unknownLanguage(written: string): string {
+  const [nearest] = languageNames().toSorted(
+    (a, b) => leven(a, written.toLowerCase()) - leven(b, written.toLowerCase()),
+  );
+  return `${JSON.stringify(written)} is no language that is known; give an English name or a code, such as ${nearest} or en-GB`;
+}
+
 export const trainSchema = z.strictObject({
   rows: rows.optional(),
   path,
   url: z.string().min(1, 'the URL is empty').optional(),
-  columns: columnsSchema.optional(),
+  ...readingShape,
   labels: labels.optional(),
   passages: z.custom<Iterable<string>>(isIterable, { error: 'give an array of texts' }).optional(),
   type: modelTypeSchema.optional(),
@@ -36,7 +44,12 @@ export const trainSchema = z.strictObject({
   epochs: z.int().min(1).max(1000).optional(),
   learningRate: z.number().positive().max(1).optional(),
   batchSize: z.int().min(1).max(1024).optional(),
-  language: z.string().min(1).max(40).optional(),
+  language: z
+    .string()
+    .min(1)
+    .max(40)
+    .refine(isLanguage, { error: ({ input }) => unknownLanguage(String(input)) })
+    .optional(),
   lowercase: z.boolean().optional(),
   augment: z.boolean().optional(),
   pretrained: z.boolean().optional(),

@@ -5,11 +5,11 @@ import { alignedLines, grouped, onOneLine } from '../format.js';
 import {
   argument,
   choice,
-  columnOptions,
-  columnsOf,
   integer,
   modelParameters,
   option,
+  readingOf,
+  readingOptions,
   seedOption,
 } from '../parameters.js';
 import { interruptible } from '../terminal.js';
@@ -17,7 +17,7 @@ import { interruptible } from '../terminal.js';
 export const checkCommand = command({
   name: 'check',
   summary: 'find mistakes in a file of rows: wrong labels, duplicates, contradictions, leaks',
-  details: `Trains no model. Prints the rows whose labels are probably wrong, repeated and contradictory rows, rows that are also in --dev or
+  details: `Trains no model. Prints how the file is read, the rows whose labels are probably wrong, repeated and contradictory rows, rows that are also in --dev or
 --test, labels that look alike, labels that are confused with each other, and labels with too few rows.
 
   orchard check reviews.csv --test test.csv`,
@@ -26,7 +26,7 @@ export const checkCommand = command({
     dev: option('--dev <file>', 'file of dev rows, to find texts that are in both'),
     test: option('--test <file>', 'file of test rows, to find texts that are in both'),
     type: choice('-t, --type <type>', 'task of the model (default: inferred from the rows)', modelTypes),
-    ...columnOptions,
+    ...readingOptions,
     model: {
       ...option(
         '-m, --model <model>',
@@ -46,14 +46,27 @@ export const checkCommand = command({
   async run({ settings, output }) {
     const { checkData } = await import('../../api/index.js');
     const { data, dev, test, type, model, maxJudged, show = 10, seed, threads } = settings;
-    const options = { path: data, columns: columnsOf(settings), dev, test, type, model, maxJudged, seed, threads };
+    const options = { path: data, ...readingOf(settings), dev, test, type, model, maxJudged, seed, threads };
     const check = await interruptible((signal) => unwrap(checkData({ ...options, signal })));
     await output.result(check, linesOf(check, show));
   },
 });
 
 function linesOf(check: DataCheck, most: number): readonly string[] {
-  const { type, reason, rows, duplicates, conflicts, leaks, similarLabels, rareLabels, confusions, seconds } = check;
+  const {
+    type,
+    reason,
+    rows,
+    readAs,
+    warnings,
+    duplicates,
+    conflicts,
+    leaks,
+    similarLabels,
+    rareLabels,
+    confusions,
+    seconds,
+  } = check;
   const section = (title: string, all: readonly (readonly string[])[]) => {
     if (all.length === 0) return [];
     const more = all.length > most ? [`  and ${grouped(all.length - most)} more`] : [];
@@ -61,7 +74,9 @@ function linesOf(check: DataCheck, most: number): readonly string[] {
   };
   const repeated = duplicates.reduce((sum, each) => sum + each.rows.length - 1, 0);
   return [
+    ...(readAs === undefined ? [] : [`read as ${readAs}`]),
     `${grouped(rows)} rows, ${type} (${reason}); checked in ${seconds.toFixed(1)} s`,
+    ...warnings.map(({ message }) => `warning: ${message}`),
     ...doubtfulLines(check, section),
     ...section(
       'labels that are confused',

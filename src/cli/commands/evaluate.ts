@@ -5,12 +5,12 @@ import { command } from '../command.js';
 import { evaluationLines } from '../format.js';
 import {
   argument,
-  columnOptions,
-  columnsOf,
   integer,
   modelParameters,
   openModel,
   option,
+  readingOf,
+  readingOptions,
   seedOption,
 } from '../parameters.js';
 import { interruptible } from '../terminal.js';
@@ -18,7 +18,7 @@ import { interruptible } from '../terminal.js';
 export const evaluateCommand = command({
   name: 'evaluate',
   summary: 'evaluate a model on labelled rows: metrics per class, confusions, confidence intervals',
-  details: `The rows have the same format as for training: CSV, TSV or JSON Lines by the file extension, CoNLL columns for entities.
+  details: `The rows have the same formats as for training.
 The intervals are 95 % bootstrap intervals.
 
   orchard evaluate ./reviews-model test.csv --report report.html`,
@@ -26,7 +26,7 @@ The intervals are 95 % bootstrap intervals.
     model: modelParameters.model,
     rows: argument('<rows>', 'file of labelled rows'),
     report: option('--report <file>', 'HTML report to write'),
-    ...columnOptions,
+    ...readingOptions,
     resamples: option('--resamples <number>', 'number of bootstrap samples (default: 1000)', integer(1)),
     seed: seedOption,
     device: modelParameters.device,
@@ -36,14 +36,15 @@ The intervals are 95 % bootstrap intervals.
     const { model: name, rows, report, resamples, seed } = settings;
     const evaluation = await interruptible(async (signal) => {
       await using model = await openModel(settings, signal);
-      return await unwrap(model.evaluate(rows, { columns: columnsOf(settings), signal, resamples, seed }));
+      return await unwrap(model.evaluate(rows, { ...readingOf(settings), signal, resamples, seed }));
     });
+    // First, so that a report that can't be written costs no figures.
+    await output.result(evaluation, await evaluationLines(evaluation));
     if (report !== undefined) {
       const { evaluationReport } = await import('../../api/index.js');
       const title = `${name} on ${basename(rows)}`;
       await writeFile(report, await unwrap(evaluationReport(evaluation, { title })));
       output.note(`report written to ${report}`);
     }
-    await output.result(evaluation, await evaluationLines(evaluation));
   },
 });

@@ -18,9 +18,9 @@ export const trainParameters = {
 export const trainCommand = command({
   name: 'train',
   summary: 'train a model on your own rows',
-  details: `The rows are a UTF-8 file: CSV, TSV or JSON Lines by the file extension, with the columns text and label, or question
-and passage; or CoNLL columns: one word per line, its BIO tag last, a blank line after each sentence. A dataset archive works
-too, as a zip, a folder or a URL. With up to 1,000 rows, a classifier learns from all of them and is cross-validated; else a tenth
+  details: `The rows are a file: CSV, JSON, JSON Lines or CoNLL, or an export of Label Studio, Prodigy, doccano or spaCy, as its
+text says; the options from --text-column to --skip-invalid say it where that is wrong. A dataset archive works too, as a zip,
+a folder or a URL. With up to 1,000 rows, a classifier learns from all of them and is cross-validated; else a tenth
 of the rows is set aside for evaluation.
 
   orchard train reviews.csv

@@ -1,8 +1,9 @@
 import { type LinearFit, LinearSolver } from '../../engine/index.js';
 import { type LinearExpert, trainLinearExpert } from '../../lexical/index.js';
-import { mapWithPauses, Random, withPauses } from '../../system/index.js';
+import { mapWithPauses, withPauses } from '../../system/index.js';
 import { crossEntropy } from '../cross-entropy.js';
-import type { FewRowsChoices, FewRowsOptions, FewRowsSplit } from '../family.js';
+import type { FewRowsChoices, FewRowsOptions } from '../family.js';
+import { foldsOf } from '../folds.js';
 import { unitVector } from '../retrieval/vector-index.js';
 import { calibratedLoss } from './calibration.js';
 import {
@@ -59,32 +60,9 @@ const FEW_LABELS = { strengths: [0.3, 1, 3], names: [4, 1, 0] } as const;
 const MANY_LABELS = { strengths: [1, 3, 10, 30], names: [1, 0] } as const;
 const MOST_OF_FEW_LABELS = 12;
 
-/** Eight folds leave more rows to learn from than four, and take twice as long. */
-const FOLDS = 8;
-const FOLDS_OF_MANY_ROWS = 4;
-const MANY_ROWS = 200;
-
-/**
- * Stratified folds: each label's rows are spread evenly over them. A label's only row is trained on in each of them, as
- * nothing else says what the label means.
- * @param count default: eight, or four of many rows.
- */
-export function foldsOf(rows: readonly LabelledText[], seed: number, count?: number): readonly FewRowsSplit[] {
-  const byLabel = new Map<number | undefined, number[]>();
-  for (const row of Random.fromSeed(seed).shuffle([...rows.keys()])) {
-    const label = rows[row]?.labelIds[0];
-    const group = byLabel.get(label);
-    if (group) group.push(row);
-    else byLabel.set(label, [row]);
-  }
-  const judged = [...byLabel.values()].filter(({ length }) => length > 1).flat();
-  const usual = judged.length < MANY_ROWS ? FOLDS : FOLDS_OF_MANY_ROWS;
-  const folds = Math.min(judged.length, count ?? usual);
-  const foldOf = new Map(judged.map((row, at) => [row, at % folds]));
-  return Array.from({ length: folds }, (_, fold) => ({
-    train: [...rows.keys()].filter((row) => foldOf.get(row) !== fold),
-    judged: [...rows.keys()].filter((row) => foldOf.get(row) === fold),
-  }));
+/** By which the rows are spread over folds. */
+export function firstLabels(rows: readonly LabelledText[]): readonly (number | undefined)[] {
+  return rows.map(({ labelIds }) => labelIds[0]);
 }
 
 interface FewRows {
@@ -119,7 +97,7 @@ export function judgeByFolds(
     let choices: FewRowsChoices | undefined = repeats === 1 ? quick : undefined;
     for (let repeat = 0; repeat < repeats; repeat += 1) {
       const pick = (at: readonly number[]) => at.flatMap((row) => train[row] ?? []);
-      const splits = foldsOf(train, options.seed + repeat).map((fold) => ({
+      const splits = foldsOf(firstLabels(train), options.seed + repeat).map((fold) => ({
         train: pick(fold.train),
         names,
         judged: pick(fold.judged),

@@ -231,6 +231,7 @@ async function datasetOf(
       ...(await comparisonWarnings({ train, dev }, comparison, signal)),
       ...classWarnings(labels, train, 'train'),
       ...classWarnings(labels, dev, 'dev'),
+      ...nameWarnings(labels, [...train, ...dev]),
     ],
   };
 }
@@ -249,6 +250,38 @@ function classWarnings(
   if (missing.length === 0) return [];
   const message = `no row of ${name} has ${missing.length === 1 ? 'the label' : 'the labels'} ${quotedLabels(missing)}`;
   return [{ kind: 'class_without_examples', count: missing.length, message, examples: [] }];
+}
+
+/** Names that mean in other programs that there is none. */
+const NO_LABEL = /^(?:na|n\/a|nan|null|none|nil|undefined|unknown|-+|\?+)$/iu;
+
+/** Labels that are the same but for case, spaces or Unicode form, and ones that may mean that there is none. */
+function nameWarnings(labels: readonly string[], rows: readonly LocatedRow[]): readonly DatasetWarning[] {
+  const counts = labels.map(() => 0);
+  for (const { labelIds } of rows) for (const id of labelIds) counts[id] = (counts[id] ?? 0) + 1;
+  const shown = (id: number) => `${quoted(labels[id] ?? '')} (${counted(counts[id] ?? 0, 'row')})`;
+  const groups = new Map<string, number[]>();
+  for (const [id, label] of labels.entries()) {
+    const key = label.normalize('NFKC').replaceAll(/\s+/gu, ' ').trim().toLowerCase();
+    groups.set(key, [...(groups.get(key) ?? []), id]);
+  }
+  const alike = [...groups.values()].filter(({ length }) => length > 1);
+  const alikeNames = alike.map((ids) => ids.map(shown).join(' and ')).join('; ');
+  const odd = [...labels.keys()].filter((id) => NO_LABEL.test(labels[id] ?? '') && (counts[id] ?? 0) > 0);
+  const warning = (kind: DatasetWarning['kind'], count: number, message: string): readonly DatasetWarning[] =>
+    count === 0 ? [] : [{ kind, count, message, examples: [] }];
+  return [
+    ...warning(
+      'similar_labels',
+      alike.length,
+      `labels that differ only in case, spaces or Unicode form: ${alikeNames}`,
+    ),
+    ...warning(
+      'odd_label',
+      odd.length,
+      `${odd.map(shown).join(', ')} ${odd.length === 1 ? 'is read as a label' : 'are read as labels'}; leave out the rows that have none`,
+    ),
+  ];
 }
 
 export const classificationRows: FamilyRows<ClassificationDataset> = {
@@ -335,9 +368,30 @@ async function readDataset(
   const reading = { names, rules, problems, signal };
   const train = trainFile ? await readSplit(trainFile, reading) : [];
   const dev = devFile ? await readSplit(devFile, reading) : [];
+  if (trainFile && problems.total === 0) await refuseOneHot(kind, labels, trainFile, roles.label, problems, signal);
   if (problems.total === 0) checkTrainable(kind, labels, train, config.TRAIN_FILE, problems);
   if (problems.total > 0) return undefined;
   return datasetOf(kind, labels, { train, dev }, signal);
+}
+
+/**
+ * With two labels, the cells `1,0` and `0,1` are ids of both labels, but who writes nothing else means a number for each label.
+ */
+async function refuseOneHot(
+  kind: ClassificationKind,
+  labels: readonly string[],
+  { path, name: file }: ArchiveFile,
+  column: string,
+  problems: ProblemList,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (kind !== 'multilabel' || labels.length !== 2) return;
+  const [header, ...lines] = await readLines(path, file, problems, signal);
+  const at = header?.text.split('\t').indexOf(column) ?? -1;
+  const cells = lines.flatMap(({ text }) => (text === '' ? [] : [text.split('\t')[at]?.replaceAll(' ', '') ?? '']));
+  if (!cells.includes('1,0') || !cells.every((cell) => cell === '1,0' || cell === '0,1')) return;
+  const found = 'found "1,0" and "0,1" alone, which are the ids of both labels';
+  problems.add({ file, line: 2, column, found, expected: 'the ids of the labels that a row has, such as "0"' });
 }
 
 interface SplitReading {

@@ -1,5 +1,5 @@
 import { TagLattice, type TagTransitions } from '../../lexical/index.js';
-import type { Steps } from '../../system/index.js';
+import { mapSteps, type Steps } from '../../system/index.js';
 import { OUTSIDE } from './bio-tags.js';
 
 /** What the two experts say about one sentence, [words, tags] each. */
@@ -37,8 +37,13 @@ export function blendTransitions(constraints: TagTransitions, expert: TagTransit
 
 export interface TagBlendRows {
   readonly constraints: TagTransitions;
+  readonly sentences: readonly JudgedSentence[];
+}
+
+export interface JudgedSentence extends TagEvidence {
+  /** Those of the CRF that says `expert`: in folds, each has its own. */
   readonly transitions: TagTransitions;
-  readonly sentences: readonly (TagEvidence & { readonly tags: readonly number[] })[];
+  readonly tags: readonly number[];
 }
 
 export type TagShares = Omit<TagWeights, 'bias'>;
@@ -82,18 +87,32 @@ export function* fitTagWeights(rows: TagBlendRows, shares: readonly TagShares[])
   return weightsOf(best);
 }
 
-function* negativeLogLikelihood(
-  { constraints, transitions, sentences }: TagBlendRows,
-  weights: TagWeights,
-): Steps<number> {
-  const mixed = blendTransitions(constraints, transitions, weights.expert);
+function* negativeLogLikelihood(rows: TagBlendRows, weights: TagWeights): Steps<number> {
   let sum = 0;
-  for (const sentence of sentences) {
-    yield;
-    const emissions = blendEmissions(sentence, weights);
-    sum += new TagLattice(emissions, mixed).logPartition - pathScore(emissions, mixed, sentence.tags);
-  }
+  for (const loss of yield* sentenceLosses(rows, weights)) sum += loss;
   return sum;
+}
+
+/** In nats: how unlikely the tags of each sentence are, as a path. [sentences] */
+export function* sentenceLosses({ constraints, sentences }: TagBlendRows, weights: TagWeights): Steps<number[]> {
+  const blended = onceForEach((transitions: TagTransitions) =>
+    blendTransitions(constraints, transitions, weights.expert),
+  );
+  return yield* mapSteps(sentences, (sentence) => {
+    const mixed = blended(sentence.transitions);
+    const emissions = blendEmissions(sentence, weights);
+    return new TagLattice(emissions, mixed).logPartition - pathScore(emissions, mixed, sentence.tags);
+  });
+}
+
+/** A function that remembers what it made of each object. */
+export function onceForEach<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
+  const known = new Map<Key, Made>();
+  return (key) => {
+    const made = known.get(key) ?? make(key);
+    known.set(key, made);
+    return made;
+  };
 }
 
 function pathScore(emissions: Float32Array, { start, between }: TagTransitions, tags: readonly number[]): number {

@@ -1,3 +1,4 @@
+import type { TagTransitions } from '../../lexical/index.js';
 import {
   type Calibration,
   type ClassFigures,
@@ -9,7 +10,7 @@ import { mapSteps, runToEnd, type Steps } from '../../system/index.js';
 import { calibrationBins, expectedCalibrationError, figuresOf } from '../evaluation.js';
 import { type FoundEntity, SequenceDecoder } from './bio-decoding.js';
 import { type EntitySpan, entityTypes, spansOf } from './bio-tags.js';
-import type { TagBlendRows, TagWeights } from './calibration.js';
+import { onceForEach, type TagBlendRows, type TagWeights } from './calibration.js';
 import type { SequenceDataset } from './sequence-dataset.js';
 import { sentenceText } from './word-pieces.js';
 
@@ -97,18 +98,19 @@ export function* sequenceEvaluation(
   rows: TagBlendRows,
   weights: TagWeights,
 ): Steps<ModelEvaluation> {
-  const decoderWith = (each: TagWeights) => new SequenceDecoder(tags, rows.constraints, rows.transitions, each);
+  const decoderWith = (each: TagWeights) =>
+    onceForEach((transitions: TagTransitions) => new SequenceDecoder(tags, rows.constraints, transitions, each));
   const decoder = decoderWith(weights);
   const unweighed = decoderWith(UNWEIGHED);
   const actualTags = rows.sentences.map((sentence) => sentence.tags.map((id) => tags[id] ?? ''));
-  const predictedTags = yield* mapSteps(rows.sentences, (sentence) => decoder.tagsOf(sentence));
+  const predictedTags = yield* mapSteps(rows.sentences, (sentence) => decoder(sentence.transitions).tagsOf(sentence));
   const answers = yield* mapSteps(
     rows.sentences,
     (sentence, row): Answer => ({
       words: dev[row]?.words ?? [],
-      actual: decoder.scored(sentence, spansOf(actualTags[row] ?? [])),
-      found: runToEnd(decoder.entities(sentence)),
-      foundBefore: runToEnd(unweighed.entities(sentence)),
+      actual: decoder(sentence.transitions).scored(sentence, spansOf(actualTags[row] ?? [])),
+      found: runToEnd(decoder(sentence.transitions).entities(sentence)),
+      foundBefore: runToEnd(unweighed(sentence.transitions).entities(sentence)),
     }),
   );
   const calibration = calibrationOf(answers);

@@ -203,7 +203,7 @@ export const sequenceRows: FamilyRows<SequenceDataset> = {
       expected: `a BIO tag: O, B-… or I-…${ofTypes}`,
       ...{ emptyLines: [], problems, signal },
     };
-    const { leftOut, ...splits } = await splitRowSets<LocatedSentence>(sets, problems, {
+    const { leftOut, isDevDrawn, ...splits } = await splitRowSets<LocatedSentence>(sets, problems, {
       noun: 'sentence',
       needed: 'two different sentences with entities of one type, or rows for dev',
       check: (table) => checkSentences(writtenSentences(table), check),
@@ -215,7 +215,8 @@ export const sequenceRows: FamilyRows<SequenceDataset> = {
       }),
       checkTrainable: (train) => checkTrainable(tags, train, sets.train.origin, problems),
     });
-    return { dataset: await datasetOf(tags, splits, check), leftOut };
+    const dataset = await datasetOf(tags, splits, check);
+    return { dataset: { ...dataset, ...(isDevDrawn && { isDevDrawn }) }, leftOut };
   },
   write: archiveFiles,
 };

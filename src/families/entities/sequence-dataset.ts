@@ -19,5 +19,7 @@ export interface SequenceDataset {
   readonly tags: readonly string[];
   readonly train: readonly TaggedSentence[];
   readonly dev: readonly TaggedSentence[];
+  /** Whether dev was drawn from the rows that were given to train on. Default: it was given. */
+  readonly isDevDrawn?: boolean;
   readonly warnings: readonly DatasetWarning[];
 }

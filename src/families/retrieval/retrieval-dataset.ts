@@ -5,6 +5,8 @@ export interface RetrievalDataset {
   readonly passages: readonly string[];
   readonly train: readonly Question[];
   readonly dev: readonly Question[];
+  /** Whether dev was drawn from the rows that were given to train on. Default: it was given. */
+  readonly isDevDrawn?: boolean;
   readonly warnings: readonly DatasetWarning[];
 }
 

@@ -133,7 +133,7 @@ export const retrievalRows: FamilyRows<RetrievalDataset> = {
     const written = [sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenQuestions);
     const passages = [...new Set([...written.map(({ context }) => context), ...extra])];
     const passageIds = passageIdsOf(passages);
-    const { leftOut, ...splits } = await splitRowSets<LocatedQuestion>(sets, problems, {
+    const { leftOut, isDevDrawn, ...splits } = await splitRowSets<LocatedQuestion>(sets, problems, {
       noun: 'question',
       needed: 'at least two different questions, or rows for dev',
       check: (table) => {
@@ -148,7 +148,8 @@ export const retrievalRows: FamilyRows<RetrievalDataset> = {
       splitKeysOf: ({ question }) => ({ text: foldText(question), labels: [] }),
       checkTrainable: () => checkRankable(passages, sets.train.origin, problems),
     });
-    return { dataset: await datasetOf(passages, splits, signal), leftOut };
+    const dataset = await datasetOf(passages, splits, signal);
+    return { dataset: { ...dataset, ...(isDevDrawn && { isDevDrawn }) }, leftOut };
   },
   write: archiveFiles,
 };

@@ -184,6 +184,9 @@ function commonWords(questions: readonly Question[]): (word: string) => boolean 
 /** Wrong passages added to the batch for each question, besides those of the other questions. */
 const HARD_NEGATIVES = 1;
 
+/** With fewer questions, the vectors stay as they are: training makes them worse as often as better (docs/retrieval.md). */
+const FEWEST_TRAINED = 200;
+
 /**
  * Texts are the questions, then every passage.
  * @param indexFor gives the BM25 index of the passages for questions in a language
@@ -192,7 +195,7 @@ export function retrievalTask(
   dataset: RetrievalDataset,
   indexFor = passageIndexes(dataset.passages),
 ): TrainingTask<PairHead> {
-  const { passages, train, dev, warnings } = dataset;
+  const { passages, train, dev, isDevDrawn = false, warnings } = dataset;
   const texts = (questions: readonly Question[]) => [...questions.map(({ question }) => question), ...passages];
   return {
     warnings,
@@ -212,8 +215,16 @@ export function retrievalTask(
       const bm25 = await indexFor(language, signal);
       return { finish: (outputs, signal) => withPauses(finish(dataset, bm25, outputs), signal) };
     },
+    ...(isDevDrawn && train.length + dev.length < FEWEST_TRAINED && { untrained: untrained(dataset, indexFor) }),
     describe: () => ({ id2label: {}, label2id: {}, labels: [], pooling: 'mean' }),
   };
+}
+
+/** No question was trained on, so that each can judge. */
+function untrained(dataset: RetrievalDataset, indexFor: PassageIndexes): TrainingTask<PairHead> {
+  const all = [...dataset.train, ...dataset.dev];
+  const task = retrievalTask({ ...dataset, train: all, dev: all, isDevDrawn: false }, indexFor);
+  return { ...task, examples: { train: all.length, dev: 0 } };
 }
 
 function scoresOf(ranks: readonly number[]): Scores {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Example, foldsOf, type Split, trainOnFewRows } from '../../../src/families/classification/few-rows.js';
+import { type Example, type Split, trainOnFewRows } from '../../../src/families/classification/few-rows.js';
+import { foldsOf } from '../../../src/families/folds.js';
 import { accuracyInterval } from '../../../src/families/index.js';
 import { onnxExecutor } from '../../../src/graph/index.js';
 import { Random } from '../../../src/system/numbers.js';
@@ -107,15 +108,13 @@ describe('the layer of a model from few rows', () => {
 });
 
 describe('folds', () => {
-  const labelled = fc
-    .array(fc.integer({ min: 0, max: 4 }), { minLength: 2, maxLength: 60 })
-    .map((labels) => labels.map((label, row) => ({ text: `${row}`, labelIds: [label] })));
+  const labelled = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 2, maxLength: 60 });
 
   it('judge each row once, but train on the only row of a label in all of them', () => {
     fc.assert(
       fc.property(labelled, fc.integer({ min: 1, max: 9 }), (rows, seed) => {
         const folds = foldsOf(rows, seed);
-        const rowsOf = (row: number) => rows.filter(({ labelIds }) => labelIds[0] === rows[row]?.labelIds[0]).length;
+        const rowsOf = (row: number) => rows.filter((label) => label === rows[row]).length;
         const judged = folds.flatMap((fold) => fold.judged);
         expect([...judged].sort((a, b) => a - b)).toEqual([...rows.keys()].filter((row) => rowsOf(row) > 1));
         for (const { train, judged: held } of folds) {
@@ -130,7 +129,7 @@ describe('folds', () => {
       fc.property(labelled, fc.integer({ min: 2, max: 8 }), (rows, count) => {
         const folds = foldsOf(rows, 1, count);
         for (let label = 0; label < 5; label += 1) {
-          const counts = folds.map(({ judged }) => judged.filter((row) => rows[row]?.labelIds[0] === label).length);
+          const counts = folds.map(({ judged }) => judged.filter((row) => rows[row] === label).length);
           expect(Math.max(0, ...counts) - Math.min(...counts, Number.MAX_SAFE_INTEGER)).toBeLessThanOrEqual(1);
         }
       }),

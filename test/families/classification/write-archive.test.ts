@@ -285,8 +285,8 @@ describe('files as sources', () => {
     [
       'a column of another name',
       'in.csv',
-      'Text,label\na,yes\n',
-      'in.csv: found 2 columns: "Text", "label"; expected the columns text and labels, or text and label',
+      'said,label\na,yes\n',
+      'in.csv line 1: found CSV with 2 columns: "said", "label"; expected the columns text and label, or text and labels',
     ],
     [
       'a row without a label',
@@ -304,7 +304,7 @@ describe('files as sources', () => {
       'a line that is no JSON',
       'in.jsonl',
       '{"text": "a", "label": "yes"}\nb',
-      'in.jsonl line 2: found "b"; expected a JSON object on each line',
+      'in.jsonl line 2, column 1: invalid symbol at "b"; expected JSON on each line',
     ],
     [
       'a text that is no string',
@@ -312,8 +312,13 @@ describe('files as sources', () => {
       '{"text": 5, "label": "yes"}',
       'in.jsonl line 1, column text: found 5; expected a string',
     ],
-    ['no label', 'in.jsonl', '{"text": "a"}', 'in.jsonl: found 1 column: "text"; expected the columns text and labels'],
-    ['no rows', 'in.csv', 'text,label\n', 'in.csv: found no rows'],
+    [
+      'no label',
+      'in.jsonl',
+      '{"text": "a"}',
+      'in.jsonl: found JSON Lines with 1 column: "text"; expected the columns text and label',
+    ],
+    ['no rows', 'in.csv', 'text,label\n', 'in.csv: found CSV without rows'],
   ])('names the line of %s', async (_, name, contents, problem) => {
     const [first] = await problemsOf({ rows: { path: fileWith(name, contents) } });
     expect(first).toContain(problem);

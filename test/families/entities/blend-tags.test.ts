@@ -4,6 +4,8 @@ import {
   blendEmissions,
   blendTransitions,
   fitTagWeights as fitTagWeightsSteps,
+  type JudgedSentence,
+  sentenceLosses as sentenceLossesSteps,
   type TagBlendRows,
   type TagWeights,
 } from '../../../src/families/entities/calibration.js';
@@ -12,6 +14,7 @@ import { everyPath } from '../../lexical/crf/every-path.js';
 import { atOnce } from '../../support/at-once.js';
 
 const fitTagWeights = atOnce(fitTagWeightsSteps);
+const sentenceLosses = atOnce(sentenceLossesSteps);
 
 const tags = ['O', 'B-X', 'I-X'];
 const constraints = bioConstraints(tags);
@@ -24,33 +27,31 @@ function drawn(count: number, weights: TagWeights, seed: number): TagBlendRows {
   const transitions = { start: noise(3), between: noise(9) };
   const sentences = Array.from({ length: count }, () => {
     const evidence = { encoder: noise(3 * WORDS), expert: noise(3 * WORDS) };
-    const paths = pathsOf({ constraints, transitions }, evidence, weights);
+    const paths = pathsOf({ ...evidence, transitions }, weights);
     const total = paths.reduce((sum, { weight }) => sum + weight, 0);
     let left = random.uniform() * total;
     const chosen = paths.find(({ weight }) => {
       left -= weight;
       return left < 0;
     });
-    return { ...evidence, tags: chosen?.path ?? [] };
+    return { ...evidence, transitions, tags: chosen?.path ?? [] };
   });
-  return { constraints, transitions, sentences };
+  return { constraints, sentences };
 }
 
-type Evidence = Parameters<typeof blendEmissions>[0];
-
-function pathsOf(rows: Pick<TagBlendRows, 'constraints' | 'transitions'>, evidence: Evidence, weights: TagWeights) {
+function pathsOf(sentence: Omit<JudgedSentence, 'tags'>, weights: TagWeights) {
   return everyPath({
     words: WORDS,
     tags: 3,
-    emissions: blendEmissions(evidence, weights),
-    transitions: blendTransitions(rows.constraints, rows.transitions, weights.expert),
+    emissions: blendEmissions(sentence, weights),
+    transitions: blendTransitions(constraints, sentence.transitions, weights.expert),
   });
 }
 
 /** −log of the probability of all tags, path by path. */
 function lossOf(rows: TagBlendRows, weights: TagWeights): number {
   return rows.sentences.reduce((sum, sentence) => {
-    const paths = pathsOf(rows, sentence, weights);
+    const paths = pathsOf(sentence, weights);
     const total = paths.reduce((all, { weight }) => all + weight, 0);
     const own = paths.find(({ path }) => path.join() === sentence.tags.join())?.weight ?? 0;
     return sum - Math.log(own / total);
@@ -76,6 +77,17 @@ describe('blending what two experts say of tags', () => {
     expect([...blendTransitions(constraints, scores, 2).start]).toEqual([2, 4, never]);
     const without = blendTransitions(constraints, { ...scores, start: Float32Array.of(never, 0, never) }, 0);
     expect([...without.between]).toEqual([0, 0, never, 0, 0, 0, 0, 0, 0]);
+  });
+});
+
+describe('sentenceLosses', () => {
+  it('are −log of the probability of the tags, with the transitions of each sentence', () => {
+    const weights = { encoder: 0.7, expert: 1.2, bias: [-0.5, 0, 0.25] };
+    const rows = { constraints, sentences: [3, 4].flatMap((seed) => drawn(3, weights, seed).sentences) };
+    for (const [at, loss] of sentenceLosses(rows, weights).entries()) {
+      const sentences = rows.sentences.slice(at, at + 1);
+      expect(loss).toBeCloseTo(lossOf({ constraints, sentences }, weights), 4);
+    }
   });
 });
 

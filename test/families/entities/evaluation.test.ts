@@ -42,10 +42,9 @@ const evaluation = sequenceEvaluation(
   { tags, dev: sentences },
   {
     constraints: bioConstraints(tags),
-    transitions,
     sentences: sentences.map(({ said, tags: ids }) => {
       const encoder = Float32Array.from(said.flat());
-      return { encoder, expert: new Float32Array(encoder.length), tags: ids };
+      return { encoder, expert: new Float32Array(encoder.length), transitions, tags: ids };
     }),
   },
   { encoder: 1, expert: 0, bias: [] },
@@ -91,8 +90,7 @@ describe('sequenceEvaluation, by hand', () => {
       { tags, dev: [{ words: ['so'], tags: idsOf('O') }] },
       {
         constraints: bioConstraints(tags),
-        transitions,
-        sentences: [{ encoder, expert: new Float32Array(6), tags: idsOf('O') }],
+        sentences: [{ encoder, expert: new Float32Array(6), transitions, tags: idsOf('O') }],
       },
       { encoder: 1, expert: 0, bias: [] },
     );

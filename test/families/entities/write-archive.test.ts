@@ -205,11 +205,11 @@ describe('CoNLL files as sources', () => {
     ['a word without a tag', 'Ada B-PER\nleft\n', 'in.conll line 2: found 1 column; expected a word and its tag'],
     [
       'a tag of another scheme',
-      'x O\n\nnow O\nAda S-PER\n',
-      'in.conll line 4: found the tag "S-PER"; expected a BIO tag: O, B-… or I-…',
+      'x O\nb B-PER\n\nAda X-PER\n',
+      'in.conll line 4: found the tag "X-PER"; expected a BIO tag: O, B-… or I-…',
     ],
     ['a byte that is not UTF-8', Buffer.from('café O\n', 'latin1'), 'in.conll line 1, column 4: found the byte 0xE9'],
-    ['no sentences', '\n-DOCSTART- O\n\n', 'in.conll: found no rows; expected at least one row'],
+    ['no sentences', '\n-DOCSTART- O\n\n', 'in.conll: found CoNLL without rows; expected at least one row'],
     ['no entities', 'a O\n\nb O\n', 'in.conll: found no entity, every tag is O'],
   ])('name the line of %s', async (_, contents, problem) => {
     expect((await problemsOf({ rows: conllFile(contents) }))[0]).toContain(problem);

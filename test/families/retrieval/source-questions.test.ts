@@ -68,7 +68,7 @@ describe('a question archive of a file', () => {
       'no column of passages',
       'in.csv',
       'question,reply\na?,b\n',
-      'in.csv: found 2 columns: "question", "reply"; expected the columns question and passages, or question and passage; or name yours with the option columns, such as { text: \'review\', label: \'stars\' }',
+      'in.csv line 1: found CSV with 2 columns: "question", "reply"; expected the columns question and passage; or name yours with the option columns, such as { text: \'review\', label: \'stars\' }',
     ],
     [
       'a row with a tab too many',
@@ -94,7 +94,7 @@ describe('a question archive of a file', () => {
       'question,context\na?,"b\nc"\nd?,\n',
       'in.csv line 4, column context: found an empty text; expected a text',
     ],
-    ['a header alone', 'in.csv', 'question,context\n', 'in.csv: found no rows; expected at least one row'],
+    ['a header alone', 'in.csv', 'question,context\n', 'in.csv: found CSV without rows; expected at least one row'],
   ])('is not written if there is %s; the line is named', async (_, name, contents, problem) => {
     const { output, result } = create(name, contents);
     const error = (await result)._unsafeUnwrapErr();

@@ -1,0 +1,87 @@
+import * as z from 'zod';
+import { type ProblemList, quoted } from './problems.js';
+import { isObject } from './records.js';
+import type { FoundRows } from './shapes.js';
+
+/** The labels of rows, however a cell has them. */
+
+const scalarSchema = z.union([z.string(), z.number(), z.boolean()]);
+const labelCellSchema = z.union([z.array(scalarSchema), scalarSchema.transform((one) => [one])]);
+
+/**
+ * Labels of rows as lists of names, and whether each has exactly one. Several labels in one cell are a list of JSON or Python,
+ * or are separated by |, ; or commas.
+ */
+export function settledLabels(
+  { shape, rows, lines, columns, mayBeSingle = false }: FoundRows,
+  file: string,
+  isMultilabel: boolean | undefined,
+  problems: ProblemList,
+): Pick<FoundRows, 'shape' | 'rows' | 'lines' | 'notes'> {
+  const given = rows.map((row) => (isObject(row) ? { text: row.text, said: row.labels ?? row.label } : {}));
+  const cells = given.flatMap(({ said }) => (typeof said === 'string' ? [said.trim()] : []));
+  const split = splitterOf(cells, isMultilabel ?? (shape === 'labels' && !mayBeSingle));
+  const read = given.flatMap(({ text, said }, at) => {
+    const line = lines[at] ?? 1;
+    const names =
+      typeof said === 'string' ? split.labels(said.trim()) : labelCellSchema.safeParse(said).data?.map(String);
+    if (typeof text === 'string' && names) return [{ line, text, labels: names.map((name) => name.trim()) }];
+    const [column, value, expected] =
+      typeof text === 'string'
+        ? [columns.labels ?? columns.label ?? 'label', said, 'a label or an array of labels']
+        : [columns.text ?? 'text', text, 'a string'];
+    problems.add({ file, line, column, found: `found ${quoted(value)}`, expected });
+    return [];
+  });
+  const isOne = read.every(({ labels }) => labels.length === 1);
+  const isSingle = isOne && (isMultilabel === undefined ? shape === 'label' || mayBeSingle : !isMultilabel);
+  return {
+    shape: isSingle ? 'label' : 'labels',
+    rows: read.map(({ text, labels }) => (isSingle ? { text, label: labels[0] } : { text, labels })),
+    lines: read.map(({ line }) => line),
+    notes: split.note === undefined ? [] : [split.note],
+  };
+}
+
+interface LabelSplit {
+  readonly labels: (cell: string) => readonly string[];
+  /** How several labels of a cell were told apart. */
+  readonly note?: string;
+}
+
+/** @param isMany whether a cell may have any number of labels */
+function splitterOf(cells: readonly string[], isMany: boolean): LabelSplit {
+  const filled = cells.filter((cell) => cell !== '');
+  if (filled.length > 0 && filled.every((cell) => listOf(cell) !== undefined)) {
+    return { labels: (cell) => listOf(cell) ?? [], note: 'labels are lists' };
+  }
+  const by = ['|', ';', ','].find((mark) =>
+    isMany ? filled.some((cell) => cell.includes(mark)) : isSeparator(mark, filled),
+  );
+  const parts = (cell: string) => (by === undefined ? [cell] : cell.split(by).map((part) => part.trim()));
+  if (isMany) return { labels: (cell) => (cell === '' ? [] : parts(cell).filter((part) => part !== '')) };
+  return by === undefined ? { labels: parts } : { labels: parts, note: `labels are separated by ${by}` };
+}
+
+/** A list as JSON or Python writes it: `["a", "b"]`, `['a', 'b']`. */
+function listOf(cell: string): readonly string[] | undefined {
+  if (!cell.startsWith('[') || !cell.endsWith(']')) return undefined;
+  const items = [...cell.matchAll(/"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'/gu)].map(
+    ([, double, single]) => double ?? single ?? '',
+  );
+  const rest = cell.slice(1, -1).replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/gu, '');
+  return /^[\s,]*$/u.test(rest) ? items : undefined;
+}
+
+/** Whether a mark separates labels: what it separates stands elsewhere, too, alone or beside others. A comma is left to the type. */
+function isSeparator(mark: string, cells: readonly string[]): boolean {
+  if (mark === ',' || !cells.some((cell) => cell.includes(mark))) return false;
+  const counts = new Map<string, Set<string>>();
+  for (const cell of cells) {
+    for (const part of cell.split(mark)) counts.set(part.trim(), (counts.get(part.trim()) ?? new Set()).add(cell));
+  }
+  const several = cells
+    .filter((cell) => cell.includes(mark))
+    .flatMap((cell) => cell.split(mark).map((part) => part.trim()));
+  return several.every((part) => part !== '' && (counts.get(part)?.size ?? 0) > 1);
+}

@@ -1,0 +1,402 @@
+import { stat } from 'node:fs/promises';
+import { basename, extname } from 'node:path';
+import * as z from 'zod';
+import {
+  AbortedError,
+  type DatasetError,
+  type DatasetProblem,
+  ENCODINGS,
+  OFFSETS,
+  ROW_FORMATS,
+  ValidationError,
+} from '../contract/index.js';
+import { isPauseDue, pause } from '../system/index.js';
+import { conllSentences, looksLikeConll } from './conll.js';
+import { type Offsets, offsetsName, settleSpans } from './entity-spans.js';
+import { settledLabels } from './label-cells.js';
+import { counted, type DatasetWarning, ProblemList, quoted, singleProblem, someOf } from './problems.js';
+import { isObject, jsonRecords, looksLikeJson, own, tableRecords } from './records.js';
+import { readRowText } from './row-text.js';
+import {
+  type CheckedRows,
+  checkRows,
+  fieldsOf,
+  invalid,
+  type RowIssue,
+  type RowPlaces,
+  type RowShape,
+  type Rows,
+  type RowsOrPath,
+  type RowTable,
+  rowShapes,
+  shapeOfFirst,
+} from './rows.js';
+import { columnRows, type FoundRows, spansIn, toolRows } from './shapes.js';
+import type { TextLine } from './text-lines.js';
+import { bratRows, faqRows, fastTextRows, isBratFolder, looksLikeFastText } from './text-rows.js';
+
+/** Reads rows: from a file, whatever wrote it (docs/files.md), or from memory. */
+
+/** What the columns of a file are called, where it isn't what the rows' fields are called. */
+export interface Columns {
+  /** Default: `text`, else `sentence`, `content`, `review` or `utterance`. */
+  readonly text?: string | undefined;
+  /** Default: `label`, else `category`, `class`, `intent` or `sentiment`. */
+  readonly label?: string | undefined;
+  /** Default: `question`, else `query`. */
+  readonly question?: string | undefined;
+  /** Default: `passage`, else `context` or `answer`. */
+  readonly passage?: string | undefined;
+}
+
+const column = z.string().min(1, 'the name of the column is empty').optional();
+
+export const columnsSchema: z.ZodType<Columns> = z.strictObject({
+  text: column,
+  label: column,
+  question: column,
+  passage: column,
+});
+
+/** How rows are read, where what is recognised is wrong. All but `offsets`, `tagNames` and `skipInvalid` are for files. */
+export interface ReadingOptions {
+  readonly columns?: Columns | undefined;
+  /** Default: as the text says. */
+  readonly format?: 'csv' | 'tsv' | 'json' | 'jsonl' | 'conll' | 'fasttext' | 'markdown' | undefined;
+  /** Default: UTF-8, or UTF-16 if its bytes say so. */
+  readonly encoding?: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252' | undefined;
+  /** What separates the cells of a table, one character. Default: comma, semicolon, tab or |, whichever makes columns. */
+  readonly delimiter?: string | undefined;
+  /** What the places of entities count. Default: UTF-16 code units, unless only code points or bytes fit the words. */
+  readonly offsets?: 'utf-16' | 'code-points' | 'bytes' | undefined;
+  /** The tags of words that are tagged by numbers, in the order of the numbers. */
+  readonly tagNames?: readonly string[] | undefined;
+  /** Whether rows with a problem are left out, with a warning, instead of refusing all. Default false. */
+  readonly skipInvalid?: boolean | undefined;
+}
+
+export const readingShape = {
+  columns: columnsSchema.optional(),
+  format: z.enum(ROW_FORMATS).optional(),
+  encoding: z.enum(ENCODINGS).optional(),
+  delimiter: z.string().length(1, 'give one character').optional(),
+  offsets: z.enum(OFFSETS).optional(),
+  tagNames: z.array(z.string()).min(1, 'give the names of the tags').optional(),
+  skipInvalid: z.boolean().optional(),
+};
+
+interface RowFileOptions extends ReadingOptions {
+  /** Whether rows have any number of labels. Default: as the labels say. */
+  readonly isMultilabel?: boolean | undefined;
+  /** The shapes that its rows may have, in the order in which they are tried. Default: any. */
+  readonly fitting?: readonly RowShape[] | undefined;
+}
+
+/** Endings that files of rows have; others are read too. */
+const ROW_ENDINGS = [...['csv', 'tsv', 'jsonl', 'ndjson', 'json', 'conll', 'bio', 'iob', 'iob2', 'txt', 'md', 'gz']];
+const CONLL_ENDINGS = ['conll', 'bio', 'iob', 'iob2'];
+
+export function isRowFile(path: string): boolean {
+  return ROW_ENDINGS.includes(endingOf(path));
+}
+
+function endingOf(path: string): string {
+  return extname(path.replace(/\.gz$/iu, '')).slice(1).toLowerCase();
+}
+
+/** Reads and checks the rows of a file, or a folder of brat. @throws DatasetError with every problem, each with its line */
+export async function readRowFile(path: string, options: RowFileOptions = {}): Promise<RowTable> {
+  const found = await stat(path).catch(() => undefined);
+  const origin = basename(path);
+  const isFolder = found?.isDirectory() === true && (await isBratFolder(path));
+  if (!found?.isFile() && !isFolder)
+    throw notAFile(origin, found === undefined ? 'found no such file' : 'found no file');
+  const problems = new ProblemList();
+  const read = isFolder
+    ? { ...(await bratRows(path, problems)), written: [] }
+    : await fileRows(path, origin, options, problems);
+  return rowTable(read, origin, options, problems);
+}
+
+type WrittenRows = FoundRows & { readonly written: readonly string[] };
+
+/** The rows of a file, by what its text says it is. */
+async function fileRows(
+  path: string,
+  file: string,
+  options: RowFileOptions,
+  problems: ProblemList,
+): Promise<WrittenRows> {
+  const { lines, notes: written } = await readRowText(path, options.encoding);
+  const { format = formatOf(path, lines), fitting = rowShapes, columns, tagNames } = options;
+  switch (format) {
+    case 'conll': {
+      const sentences = conllSentences(lines, file, problems);
+      const name = sentences.scheme === 'BIO' ? 'CoNLL' : `CoNLL with ${sentences.scheme} tags`;
+      return { name, shape: 'tags', columns: {}, ...sentences, written };
+    }
+    case 'fasttext':
+      return { ...fastTextRows(lines, file, problems), written };
+    case 'markdown':
+      return { ...faqRows(lines, file), written };
+    default: {
+      const isTable = format === 'csv' || format === 'tsv';
+      const delimiter = options.delimiter ?? (format === 'tsv' ? '\t' : undefined);
+      const records = isTable
+        ? await tableRecords(lines, file, problems, delimiter)
+        : jsonRecords(lines, file, problems);
+      if (problems.total > 0 && records.records.length === 0) throw problems.toError();
+      const shaping = { columns: columns && { ...columns }, fitting, tagNames };
+      const tool = isTable || columns !== undefined ? undefined : toolRows(records, file, problems);
+      return { ...(tool ?? columnRows(records, file, shaping, problems)), written };
+    }
+  }
+}
+
+function formatOf(path: string, lines: readonly TextLine[]): NonNullable<ReadingOptions['format']> {
+  const ending = endingOf(path);
+  if (looksLikeJson(lines)) return 'json';
+  if (looksLikeFastText(lines)) return 'fasttext';
+  if (CONLL_ENDINGS.includes(ending) || looksLikeConll(lines)) return 'conll';
+  if (ending === 'json' || ending === 'jsonl' || ending === 'ndjson') return 'json';
+  return ending === 'md' || ending === 'markdown' ? 'markdown' : 'csv';
+}
+
+/** The rows of a file, checked, with what is told of them. @throws DatasetError */
+function rowTable(read: WrittenRows, origin: string, options: RowFileOptions, problems: ProblemList): RowTable {
+  const { isMultilabel, skipInvalid = false } = options;
+  const { columns, wordLines } = read;
+  const isLabelled = read.shape === 'label' || read.shape === 'labels';
+  const {
+    shape,
+    rows,
+    lines,
+    notes = [],
+  } = isLabelled ? settledLabels(read, origin, isMultilabel, problems) : { ...read, notes: [] };
+  if (problems.total > 0 && !skipInvalid) throw problems.toError();
+  if (rows.length === 0) {
+    throw singleProblem({ file: origin, found: `found ${read.name} without rows`, expected: 'at least one row' });
+  }
+  const places = { lines, columns, ...(wordLines && { wordLines }) };
+  const settled = settledRows({ shape, rows, origin, places }, options);
+  const left = problems.total > 0 ? [leftOut(problems.toError(), problems.total)] : [];
+  const unread = read.unread ?? [];
+  const listed = someOf(unread.map((name) => quoted(name)));
+  const message = `${origin}: nothing reads the ${unread.length === 1 ? 'column' : 'columns'} ${listed}`;
+  const unreadWarning: DatasetWarning = { kind: 'unread_column', count: unread.length, message, examples: [] };
+  const told = [...read.written, ...(read.notes ?? []), ...notes, ...settled.notes];
+  return {
+    ...settled.table,
+    readAs: [`${read.name}: ${contentOf(settled.table.checked)}`, ...told].join('; '),
+    warnings: [...left, ...settled.warnings, ...(unread.length > 0 ? [unreadWarning] : [])],
+  };
+}
+
+interface FoundTable {
+  readonly shape: RowShape;
+  readonly rows: readonly unknown[];
+  readonly origin: string;
+  readonly places?: RowPlaces;
+}
+
+interface SettledTable {
+  readonly table: RowTable;
+  readonly notes: readonly string[];
+  readonly warnings: readonly DatasetWarning[];
+}
+
+/** Checked rows; places of entities in UTF-16 code units. @throws DatasetError, or ValidationError for rows in memory */
+function settledRows(found: FoundTable, { offsets, skipInvalid = false }: ReadingOptions): SettledTable {
+  const { shape, origin, places } = found;
+  const spans = shape === 'entities' ? settledEntities(found, offsets) : { rows: found.rows, notes: [], warnings: [] };
+  const { checked, issues } = checkRows(shape, spans.rows, skipInvalid ? Number.POSITIVE_INFINITY : undefined);
+  const table = { checked, origin, ...(places && { places }) };
+  if (issues.length === 0) return { ...spans, table };
+  const error = errorOf(issues, found);
+  const wrong = new Set(issues.map(({ row }) => row));
+  if (!skipInvalid || wrong.size === spans.rows.length) throw error;
+  const kept = <Value>(values: readonly Value[]) => values.filter((_, row) => !wrong.has(row));
+  const lines = places?.lines ?? found.rows.map((_, row) => row + 1);
+  const keptPlaces = {
+    columns: {},
+    ...places,
+    lines: kept(lines),
+    ...(places?.wordLines && { wordLines: kept(places.wordLines) }),
+  };
+  const warnings = [leftOut(error, wrong.size), ...spans.warnings];
+  return { table: { ...table, places: keptPlaces }, notes: spans.notes, warnings };
+}
+
+function errorOf(issues: readonly RowIssue[], { shape, origin, places }: FoundTable): DatasetError | ValidationError {
+  if (places === undefined) {
+    return new ValidationError(
+      issues.map(({ row, path, message }) => ({ loc: [origin, row, ...path], msg: message, type: 'row' })),
+    );
+  }
+  const problems = new ProblemList();
+  for (const issue of issues) problems.add(issueOf(issue, shape, origin, places));
+  return problems.toError();
+}
+
+function issueOf(
+  { row, path, message, input }: RowIssue,
+  shape: RowShape,
+  file: string,
+  { columns, lines }: RowPlaces,
+): DatasetProblem {
+  const [field = '', ...rest] = path;
+  const column = [columns[field] ?? field, ...rest].join('.');
+  const place = { file, line: lines[row] ?? 0, ...(column !== '' && { column }) };
+  const [, wanted] = /^give (.*)/.exec(message) ?? [];
+  const found = wanted === undefined ? message : `found ${quoted(input)}`;
+  return { ...place, found, expected: wanted ?? `a row of ${fieldsOf(shape)}` };
+}
+
+function leftOut(error: DatasetError | ValidationError, count: number): DatasetWarning {
+  const message = `${counted(count, 'row')} with a problem left out, such as: ${error.message}`;
+  return { kind: 'invalid_row', count, message, examples: [] };
+}
+
+const spanSchema = z.object({ start: z.int(), end: z.int(), type: z.string(), text: z.string().optional() });
+const spansSchema = z.object({ text: z.string(), entities: z.array(spanSchema) });
+
+/** What isn't even a text with places stays as it is, to be refused by its row. @throws DatasetError for places that fit no words */
+function settledEntities({ rows, origin, places }: FoundTable, offsets: Offsets | undefined) {
+  const read = rows.map((row) => spansSchema.safeParse(row).data);
+  const at = [...read.keys()].filter((row) => read[row] !== undefined);
+  const {
+    rows: settled,
+    counted: found,
+    warnings,
+    problem,
+  } = settleSpans(
+    at.flatMap((row) => read[row] ?? []),
+    offsets,
+  );
+  if (problem) {
+    const { line = 1, ...said } = problem;
+    const row = at[line - 1] ?? 0;
+    throw singleProblem({ file: origin, line: places?.lines[row] ?? row + 1, ...said });
+  }
+  const bySettled = new Map(at.map((row, place) => [row, settled[place]]));
+  return {
+    rows: rows.map((row, place) => bySettled.get(place) ?? row),
+    notes: found && offsets === undefined ? [`places of entities count ${offsetsName(found)}`] : [],
+    warnings,
+  };
+}
+
+function contentOf(checked: CheckedRows): string {
+  const { length } = checked.rows;
+  const kinds = (all: Iterable<string>, noun: string) => counted(new Set(all).size, noun);
+  switch (checked.shape) {
+    case 'label':
+      return `${counted(length, 'text')}, ${kinds(
+        checked.rows.map(({ label }) => label),
+        'label',
+      )}`;
+    case 'labels': {
+      const found = kinds(
+        checked.rows.flatMap(({ labels }) => labels),
+        'label',
+      );
+      return `${counted(length, 'text')}, ${found}, any number of them per text`;
+    }
+    case 'tags': {
+      const types = checked.rows.flatMap(({ tags }) => tags.flatMap((tag) => (tag === 'O' ? [] : [tag.slice(2)])));
+      return `${counted(length, 'sentence')}, ${kinds(types, 'entity type')}`;
+    }
+    case 'entities': {
+      const types = checked.rows.flatMap(({ entities }) => entities.map(({ type }) => type));
+      return `${counted(length, 'text')}, ${kinds(types, 'entity type')}`;
+    }
+    case 'passage':
+      return `${counted(length, 'question')}, ${kinds(
+        checked.rows.map(({ passage }) => passage),
+        'passage',
+      )}`;
+    case 'passages':
+      return `${counted(length, 'question')}, ${kinds(
+        checked.rows.flatMap(({ passages }) => passages),
+        'passage',
+      )}`;
+  }
+}
+
+interface ReadOptions {
+  /** The option that they were given as, for messages. */
+  readonly option: string;
+  readonly reading?: ReadingOptions | undefined;
+  readonly isMultilabel?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Reads and checks all rows. @throws ValidationError, DatasetError, AbortedError; what the iterator of the rows throws */
+export async function readRows(
+  source: RowsOrPath,
+  { option, reading = {}, isMultilabel, signal }: ReadOptions,
+): Promise<RowTable> {
+  if (typeof source === 'string') return readRowFile(source, { ...reading, isMultilabel });
+  for (const name of ['columns', 'format', 'encoding', 'delimiter'] as const) {
+    if (reading[name] !== undefined)
+      throw invalid([name], `${name} is for files; rows in memory name their own fields`);
+  }
+  return readRowsInMemory(source, option, reading, signal);
+}
+
+/** Labels may be numbers, and entities as other tools write them. @throws ValidationError, AbortedError; what the iterator throws */
+async function readRowsInMemory(
+  source: Rows,
+  option: string,
+  reading: ReadingOptions,
+  signal?: AbortSignal,
+): Promise<RowTable> {
+  const isIterable =
+    typeof source === 'object' && source !== null && (Symbol.iterator in source || Symbol.asyncIterator in source);
+  if (!isIterable) throw invalid([option], 'give an array, an iterable of rows, or the path of a file');
+  const rows: unknown[] = [];
+  for await (const row of source) {
+    rows.push(row);
+    if (signal?.aborted) throw new AbortedError(`reading ${option}`, { cause: signal.reason });
+    if (isPauseDue()) await pause(signal);
+  }
+  const shape = shapeOfFirst(rows[0], option);
+  const { table, warnings } = settledRows({ shape, rows: rows.map(spelledOut), origin: option }, reading);
+  return { ...table, ...(warnings.length > 0 && { warnings }) };
+}
+
+function spelledOut(row: unknown): unknown {
+  if (!isObject(row)) return row;
+  if ('entities' in row && 'text' in row) return { ...row, entities: spansIn(row.entities) };
+  if (typeof row.label === 'number' || typeof row.label === 'boolean') return { ...row, label: String(row.label) };
+  if (!Array.isArray(row.labels)) return row;
+  return { ...row, labels: row.labels.map((label: unknown) => (isScalar(label) ? String(label) : label)) };
+}
+
+const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
+
+function notAFile(file: string, found: string) {
+  const endings = ROW_ENDINGS.map((ending) => `.${ending}`).join(', ');
+  return singleProblem({ file, found, expected: `a file of rows: ${endings}` });
+}
+
+/** One column of a file of records, in the order of its rows. @throws DatasetError; ValidationError for a column it lacks */
+export async function columnOf(path: string, column: string, reading: ReadingOptions = {}): Promise<readonly string[]> {
+  const file = basename(path);
+  const problems = new ProblemList();
+  const { lines } = await readRowText(path, reading.encoding);
+  const format = reading.format ?? formatOf(path, lines);
+  const isTable = format === 'csv' || format === 'tsv';
+  const { records, columns } = isTable
+    ? await tableRecords(lines, file, problems, reading.delimiter)
+    : jsonRecords(lines, file, problems);
+  if (problems.total > 0 && !reading.skipInvalid) throw problems.toError();
+  if (!columns.includes(column)) {
+    const listed = someOf(columns.map((name) => quoted(name)));
+    throw invalid(['groupColumn'], `${file} has no column ${quoted(column)}; it has ${listed}`);
+  }
+  return records.map(({ value }) => {
+    const cell = isObject(value) ? own(value, column) : undefined;
+    return typeof cell === 'string' ? cell : JSON.stringify(cell ?? '');
+  });
+}
