@@ -226,9 +226,8 @@ export async function findModel(model: string, options: PlaceOptions = {}): Prom
   const { modelLoader, backbones = false, ...loading } = options;
   if (modelLoader !== undefined) return { name: model, ...(await modelLoader.load(model, loading)) };
   if (model.includes('/')) {
-    const { files, signal } = loading;
-    const found = files === undefined ? neededFromHub(model, signal) : hubModels().load(model, loading);
-    return { name: model, ...(await found) };
+    const load = loading.files === undefined ? neededFromHub : hubModels().load;
+    return { name: model, ...(await load(model, loading)) };
   }
   const found = catalogueModels().load(model, loading);
   const { directory: catalogued } = await (backbones

@@ -68,8 +68,8 @@ export function hubModels(options: HubOptions = {}): ModelLoader {
 }
 
 /** Of a checkpoint of transformers, without weights that only other libraries read. @throws as {@link hubModels} does */
-export function neededFromHub(name: string, signal: AbortSignal | undefined): Promise<LoadedModel> {
-  return load(hubSettings({}), name, { signal, files: 'needed' });
+export function neededFromHub(name: string, options: Omit<LoadOptions, 'files'>): Promise<LoadedModel> {
+  return load(hubSettings({}), name, { ...options, files: 'needed' });
 }
 
 interface HubLoadOptions extends Omit<LoadOptions, 'files'> {

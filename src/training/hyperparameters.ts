@@ -63,23 +63,26 @@ let names: Intl.DisplayNames | undefined;
 export function languageName(written: string): string {
   const plain = written.trim().toLowerCase();
   const [code = ''] = plain.split(/[-_]/u);
+  return (/^[a-z]{2,3}$/u.test(code) ? englishName(code) : undefined) ?? plain;
+}
+
+/** Of a code, in lower case; undefined for one that has none. */
+function englishName(code: string): string | undefined {
   names ??= new Intl.DisplayNames(['en'], options);
-  return (/^[a-z]{2,3}$/u.test(code) ? names.of(code)?.toLowerCase() : undefined) ?? plain;
+  return names.of(code)?.toLowerCase();
 }
 
 /** Whether a language is known by this name or code. */
 export function isLanguage(written: string): boolean {
   const name = languageName(written);
-  names ??= new Intl.DisplayNames(['en'], options);
-  if (/^[a-z]{2,3}(?:[-_]|$)/u.test(written.trim().toLowerCase()) && name !== written.trim().toLowerCase()) return true;
-  return languageNames().includes(name);
+  // A code becomes a name; what isn't changed is a name, or neither.
+  return name !== written.trim().toLowerCase() || languageNames().includes(name);
 }
 
 /** English names of the languages with a code of two letters, in lower case. */
 export function languageNames(): readonly string[] {
   const letters = [...'abcdefghijklmnopqrstuvwxyz'];
-  const of = (code: string) => (names ??= new Intl.DisplayNames(['en'], options)).of(code)?.toLowerCase();
-  return letters.flatMap((first) => letters.flatMap((second) => of(first + second) ?? []));
+  return letters.flatMap((first) => letters.flatMap((second) => englishName(first + second) ?? []));
 }
 
 /** Every choice of a run, with the defaults filled in. */
