@@ -41,8 +41,9 @@ export interface EmbedOptions {
   /** `cpu`, the name of a device, or `auto`. Default `cpu`. */
   readonly device?: Device | undefined;
   /**
-   * The name of a prompt of the model, which is put before each text, or `{ text }`, a prompt of your own. `query` and
-   * `document` are no prompt for a model that has none of these names. Default: the model's `default_prompt_name`, or none.
+   * The name of one of the model's prompts, which is put before each text, or `{ text }` for a prompt of your own. With
+   * `query` or `document`, a model that has no such prompt reads the texts as they are. Default: the model's
+   * `default_prompt_name`, if it has one.
    */
   readonly prompt?: Prompt | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -65,13 +66,13 @@ const textsSchema = z.array(querySchema);
 /**
  * Turns texts into vectors, in the order of the texts. Texts with similar meanings have similar vectors.
  *
- * A folder of sentence-transformers gives the vectors that it defines: its `modules.json` is followed, with its poolings,
- * Dense, LayerNorm and Normalize layers, prompts and `max_seq_length`. Of any other folder, a vector is the mean of the
- * states of a text's first 256 tokens, of unit length, so that the dot product of two vectors is their cosine.
+ * A model of sentence-transformers gives the vectors that its `modules.json` defines: its poolings, its Dense, LayerNorm and
+ * Normalize layers, its prompts and its `max_seq_length`. The vector of any other model is the mean of the states of a
+ * text's first 256 tokens, of unit length, so that the dot product of two vectors is their cosine.
  *
- * The two encoders used last stay open for the next call.
- * Fails with a ModelFolderError that names a module or setting which can't be computed here; a ValidationError, also if the encoder knows no word of different texts, so that all their vectors are the same; a
- * NotFoundError that lists what exists, or an AbortedError.
+ * The two encoders used last stay open for the next call. Fails with a ValidationError, also if the encoder knows no word of
+ * different texts, so that all their vectors are the same; a NotFoundError that lists what exists; a ModelFolderError that
+ * names the module or setting that can't be computed here; or an AbortedError.
  */
 export function embed(
   texts: readonly string[],
