@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { median } from '../report.js';
@@ -17,17 +18,24 @@ export interface FirstQuestion {
   /** A classifier with 8-bit weights. */
   readonly model: string;
   readonly query: string;
+  /** The checkpoint of transformers that the model is the export of, in float32. Orchard loads the checkpoint then. */
+  readonly checkpoint?: string;
 }
 
 /** One fresh process. @param threads of a run, in transformers.js */
 export async function firstAnswer(
   { command: [program = '', ...args] }: Runtime,
   library: Library,
-  { catalogue, model, query }: FirstQuestion,
+  { catalogue, model, query, checkpoint }: FirstQuestion,
   threads = 1,
 ): Promise<Times> {
   const script = fileURLToPath(new URL(`${library}.mjs`, import.meta.url));
-  const { stdout } = await promisify(execFile)(program, [...args, script, catalogue, model, query, `${threads}`]);
+  const place =
+    checkpoint !== undefined && library === 'orchard'
+      ? [dirname(checkpoint), basename(checkpoint)]
+      : [catalogue, model];
+  const asked = [script, ...place, query, `${threads}`, checkpoint === undefined ? 'q8' : 'fp32'];
+  const { stdout } = await promisify(execFile)(program, [...args, ...asked]);
   return JSON.parse(stdout);
 }
 

@@ -1,15 +1,15 @@
 /**
  * Prints the milliseconds from the import of transformers.js to its first answer, as JSON: `transformers.mjs
- * <catalogue> <model> <query> <threads>`. The model is a classifier with 8-bit weights.
+ * <catalogue> <model> <query> <threads> <dtype>`. The model is a classifier.
  */
-const [catalogue, model, query, threads] = process.argv.slice(2);
+const [catalogue, model, query, threads, dtype] = process.argv.slice(2);
 const startedAt = performance.now();
 const { env, pipeline } = await import('@huggingface/transformers');
 const importedAt = performance.now();
 env.allowRemoteModels = false;
 env.localModelPath = catalogue;
 const session_options = { intraOpNumThreads: Number(threads), interOpNumThreads: 1 };
-const classify = await pipeline('text-classification', model, { dtype: 'q8', session_options });
+const classify = await pipeline('text-classification', model, { dtype, session_options });
 const loadedAt = performance.now();
 const [answer] = await classify(query);
 const answeredAt = performance.now();

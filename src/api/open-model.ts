@@ -198,6 +198,11 @@ export interface LoadModelOptions extends ServiceOptions {
    * tokenizer marks the tokens that continue a word, as WordPiece does with `##`, and `simple` otherwise.
    */
   readonly aggregation?: Aggregation;
+  /**
+   * Of a checkpoint: `int8` stores the encoder's weights in 8 bits, a quarter of the space. Fails with a ModelFolderError if
+   * a score of a sample text then changes by more than 0.05. Default `float32`.
+   */
+  readonly weights?: CopiedWeights;
   /** Loads models that are not folders. Default: the catalogue and, for `owner/name`, the Hugging Face Hub. */
   readonly modelLoader?: ModelLoader;
   /** Stops the loading. */
@@ -205,7 +210,10 @@ export interface LoadModelOptions extends ServiceOptions {
 }
 
 const nameSchema = z.string().min(1, 'the name is empty; give a folder, or the name of a model');
-const aggregationSchema = z.enum(aggregations).optional();
+const readingSchema = z.strictObject({
+  aggregation: z.enum(aggregations).optional(),
+  weights: z.enum(['float32', 'int8']).optional(),
+});
 const loaderSchema = implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()');
 
 /**
@@ -225,9 +233,9 @@ export function loadModel(model: string, options: LoadModelOptions = {}): Result
 
 async function open(model: string, options: LoadModelOptions): Promise<Model> {
   const name = validate(nameSchema, model, ['model']);
-  const { modelLoader, aggregation, signal, ...service } = options;
+  const { modelLoader, aggregation, weights, signal, ...service } = options;
   const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
-  const reading = { aggregation: validate(aggregationSchema, aggregation, ['aggregation']) };
+  const reading = validate(readingSchema, { aggregation, weights });
   const placed = await askableFolder(await findModel(name, { modelLoader: loader, signal }), reading);
   return OpenModel.open(placed, { service, signal });
 }

@@ -18,7 +18,7 @@ import {
 import { pause } from '../system/index.js';
 import { type Encoding, outputsByText, type TextOutputs, type TextWindow } from '../text/index.js';
 import { feedsFor, type PaddedBatch, padBatch, rowsPerRun } from './batches.js';
-import type { TrainingHead } from './head.js';
+import type { TaskHead } from './head.js';
 import type { FrozenWeights } from './parameters.js';
 import { buildEvaluationGraph, LOGITS } from './training-graph.js';
 
@@ -33,7 +33,7 @@ interface EvaluationGraph {
 interface EvaluatorParts {
   readonly compiled: EvaluationGraph;
   readonly inputNames: ReadonlySet<string>;
-  readonly head: TrainingHead;
+  readonly head: TaskHead;
   readonly encoder: Encoder;
 }
 
@@ -51,7 +51,7 @@ export class Evaluator {
    */
   static async create(
     executor: GraphExecutor,
-    head: TrainingHead,
+    head: TaskHead,
     encoder: Encoder,
     fixed?: CompileOptions,
   ): Promise<Evaluator> {
@@ -146,7 +146,7 @@ const TABLE_BITS: Partial<Readonly<Record<ParameterRole, TableBits>>> = { words:
  */
 export async function calibrate(
   executor: GraphExecutor,
-  head: TrainingHead,
+  head: TaskHead,
   encoder: Encoder,
   fixed: FrozenWeights,
   texts: readonly Encoding[],

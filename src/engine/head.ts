@@ -15,7 +15,8 @@ export interface LossHead extends Head {
 
 export type TrainingHead = RowHead | PairHead;
 
-interface TaskHead extends Head {
+/** What is asked of a head that isn't trained, too. */
+export interface TaskHead extends Head {
   readonly per: 'text' | 'token';
   parameters(encoder: Encoder): readonly ParameterSpec[];
 }

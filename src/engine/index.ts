@@ -32,6 +32,7 @@ export type {
   PairLoss,
   RowHead,
   TargetOptions,
+  TaskHead,
   TrainingHead,
 } from './head.js';
 export { Arena } from './kernels/arena.js';

@@ -83,4 +83,5 @@ export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './re
 export { pooledByGraph } from './retrieval/sentence-vector.js';
 export { meanOfRows, quantizeVector, unitVector, VectorIndex } from './retrieval/vector-index.js';
 export { type CheckedRowSets, type Dataset, foldText, type RowSets } from './row-sets.js';
+export { softmax } from './softmax.js';
 export { splitWords } from './words.js';

@@ -29,8 +29,8 @@ interface ModelFolder {
   readonly tokenizerConfig: unknown;
   /** Absent in an encoder for inference only, whose graph has the weights. */
   readonly weights?: ReadonlyMap<string, NamedTensor>;
-  /** The inference graph, whole or in pieces. */
-  readonly onnx: Uint8Array | Iterable<Uint8Array>;
+  /** The inference graph, whole or in pieces. Absent where the one with 8-bit weights is enough. */
+  readonly onnx?: Uint8Array | Iterable<Uint8Array>;
   /** The graph with 8-bit weights. */
   readonly quantizedOnnx?: Uint8Array | Iterable<Uint8Array>;
   /** By name, including those of `config.orchard.files`. */
@@ -65,7 +65,7 @@ export async function writeModelFolder(directory: string, folder: ModelFolder): 
     [TOKENIZER_CONFIG_FILE]: toJson(folder.tokenizerConfig),
     ...(folder.training !== undefined && { [TRAINING_FILE]: toJson(folder.training) }),
     ...(folder.weights && { [WEIGHTS_FILE]: safetensorsPieces(folder.weights) }),
-    [ONNX_FILE]: folder.onnx,
+    ...(folder.onnx && { [ONNX_FILE]: folder.onnx }),
     ...(folder.quantizedOnnx && { [QUANTIZED_ONNX_FILE]: folder.quantizedOnnx }),
     ...Object.fromEntries(folder.files),
   };

@@ -12,6 +12,7 @@ import {
   readJsonText,
 } from '../models/index.js';
 import { TemporaryDirectory } from '../system/index.js';
+import type { CopiedWeights } from './convert-folder.js';
 
 /**
  * Fine-tuned checkpoints of transformers, which inference runs as model folders: each is converted once, and kept in the
@@ -22,6 +23,8 @@ import { TemporaryDirectory } from '../system/index.js';
 export interface CheckpointReading {
   /** How labels of tokens become entities. Default: `first` where the tokenizer marks the tokens that continue a word. */
   readonly aggregation?: Aggregation | undefined;
+  /** Default `float32`. */
+  readonly weights?: CopiedWeights | undefined;
 }
 
 export interface AskableModel extends FoundModel {
@@ -70,7 +73,7 @@ function conversions(): Promise<string> {
 }
 
 /** Differs as soon as a file that the conversion reads is another one, or was written again. */
-async function keyOf(directory: string, reading: CheckpointReading): Promise<string> {
+async function keyOf(directory: string, { aggregation, weights = 'float32' }: CheckpointReading): Promise<string> {
   const names = (await readdir(directory)).filter((name) => READ.test(name)).sort();
   const files = await Promise.all(
     names.map(async (name) => {
@@ -79,7 +82,7 @@ async function keyOf(directory: string, reading: CheckpointReading): Promise<str
       return [name, path, `${size} ${mtimeNs} ${ctimeNs}`];
     }),
   );
-  const parts = JSON.stringify([CONVERSION, reading, files]);
+  const parts = JSON.stringify([CONVERSION, aggregation, weights, files]);
   return createHash('sha256').update(parts).digest('hex').slice(0, KEY_CHARACTERS);
 }
 

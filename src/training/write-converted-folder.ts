@@ -36,7 +36,8 @@ type Content = string | Uint8Array | Iterable<Uint8Array>;
  */
 export async function writeConvertedFolder(directory: string, output: string, weights: CopiedWeights): Promise<void> {
   const { json: given } = await readJsonText(directory, CONFIG_FILE, MAX_CONFIG_BYTES);
-  if (isCheckpoint(given)) return writeCheckpoint({ name: basename(directory), directory }, output, { files: 'all' });
+  if (isCheckpoint(given))
+    return writeCheckpoint({ name: basename(directory), directory }, output, { files: 'all', weights });
   const config = await readConfig(directory);
   const files = await { float32: floatFiles, int8: integerFiles }[weights](directory, config);
   await cp(directory, output, { recursive: true, dereference: true, filter: isKept(directory) });

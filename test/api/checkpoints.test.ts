@@ -169,6 +169,29 @@ describe('a model of the Hub', () => {
   });
 });
 
+describe('8-bit weights', () => {
+  const quantized = (name: string) => loadModel(join(recorded, name), { weights: 'int8', isolation: 'inline' });
+
+  it('answer nearly as float32 does, and take the place of it', async () => {
+    await using model = await resultOf(quantized('albert-text'));
+    expect(readdirSync(join(model.directory, 'onnx'))).toEqual(['model_quantized.onnx']);
+    const theirs = pipelineAnswersSchema.parse(jsonOf(join(recorded, 'albert-text', 'expected.json')));
+    const answers = await resultOf(model.predict(theirs.texts));
+    for (const [at, { scores }] of answers.map((answer) => Object(answer)).entries()) {
+      for (const { label, score } of scores) {
+        const exact = theirs.labels?.[at]?.find((each) => each.label === label)?.score ?? Number.NaN;
+        expect(Math.abs(score - exact)).toBeLessThan(0.05);
+      }
+    }
+  });
+
+  it('are refused where answers would change', async () => {
+    const { code, message } = await errorOf(quantized('distilbert-tokens'));
+    expect(code).toBe('model_folder');
+    expect(message).toMatch(/in 8 bits, a score of a test text changes by 0\.\d+/);
+  });
+});
+
 /** Rows that a text's words decide. */
 const verdicts = { negative: 'unbelievable', neutral: 'the plot', positive: 'funny' };
 const labelled = Array.from({ length: 30 }, (_, at) => {
