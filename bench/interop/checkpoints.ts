@@ -83,13 +83,11 @@ async function trainFurther(base: string, output: string): Promise<string> {
   return unwrap(exportModel(model.directory, output));
 }
 
-/** Logits of each text, by our graph and by transformers. Those above 1 are compared by their ratio. */
+/** Logits of each text, by our graph and by transformers. */
 async function logitsRow(path: string, theirs: PipelineAnswers): Promise<CheckpointRow> {
   const ours = (await graphResults(path, theirs.texts)).flatMap(({ outputs }) => outputs);
   const expected = (theirs.logits ?? []).flat();
-  const differences = expected.map(
-    (logit, at) => Math.abs(logit - (ours[at] ?? Number.NaN)) / Math.max(1, Math.abs(logit)),
-  );
+  const differences = expected.map((logit, at) => Math.abs(logit - (ours[at] ?? Number.NaN)));
   const others = ours.length === expected.length ? [] : [`${ours.length} logits, not ${expected.length}`];
   return shown(theirs, { scores: Math.max(...differences), compared: expected.length, others });
 }

@@ -10,6 +10,7 @@ import {
   type OrchardError,
   querySchema,
   toOrchardError,
+  ValidationError,
   validate,
 } from '../contract/index.js';
 import type { RowsOrPath } from '../datasets/index.js';
@@ -237,7 +238,16 @@ async function open(model: string, options: LoadModelOptions): Promise<Model> {
   const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
   const reading = validate(readingSchema, { aggregation, weights });
   const placed = await askableFolder(await findModel(name, { modelLoader: loader, signal }), reading);
+  if (placed.checkpoint === undefined) requireNothingOf(reading, placed);
   return OpenModel.open(placed, { service, signal });
+}
+
+/** @throws ValidationError for an option that would be ignored without a word */
+function requireNothingOf(reading: Readonly<Record<string, unknown>>, { directory }: AskableModel): void {
+  const given = Object.keys(reading).find((name) => reading[name] !== undefined);
+  if (given === undefined) return;
+  const msg = `it is for checkpoints of transformers, and ${directory} is a model folder of Orchard, which says how it answers`;
+  throw new ValidationError([{ loc: [given], msg, type: 'unsupported' }]);
 }
 
 /** Options of {@link exportModel}. */

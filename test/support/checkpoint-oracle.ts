@@ -29,17 +29,26 @@ export interface CheckpointDifference {
   readonly others: readonly string[];
 }
 
-/** Asks a checkpoint each text. @param strategies how labels of tokens become entities. */
+/**
+ * Asks a checkpoint each text.
+ * @param only how labels of tokens become entities where that isn't asked for. Default: both ways are asked for.
+ */
 export async function compareCheckpoint(
   folder: string,
   theirs: PipelineAnswers,
-  strategies: readonly Aggregation[] = aggregations,
+  only?: Aggregation,
 ): Promise<CheckpointDifference> {
   if (theirs.labels !== undefined) {
     const answers = await answersOf(folder, theirs.texts);
     return differenceOf(answers.map(labelScores), theirs.labels.map(pairs));
   }
-  const found = await Promise.all(strategies.map((strategy) => compareEntities(folder, theirs, strategy)));
+  const strategies = only === undefined ? aggregations : [only];
+  const found = await Promise.all(
+    strategies.map(async (strategy) => {
+      const answers = await answersOf(folder, theirs.texts, only === undefined ? strategy : undefined);
+      return compareEntities(answers, theirs, strategy);
+    }),
+  );
   return {
     scores: Math.max(...found.map(({ scores }) => scores)),
     compared: found.reduce((sum, { compared }) => sum + compared, 0),
@@ -59,8 +68,7 @@ const labelScores = (answer: Answer): Scores => pairs(answer.kind === 'labels' ?
 const pairs = (scored: readonly { readonly label: string; readonly score: number }[]): Scores =>
   new Map(scored.map(({ label, score }) => [label, score]));
 
-async function compareEntities(folder: string, theirs: PipelineAnswers, aggregation: Aggregation) {
-  const answers = await answersOf(folder, theirs.texts, aggregation);
+function compareEntities(answers: readonly Answer[], theirs: PipelineAnswers, aggregation: Aggregation) {
   const ours = answers.map((answer, at) => {
     const text = theirs.texts[at] ?? '';
     const entities = answer.kind === 'entities' ? answer.entities : [];
