@@ -76,6 +76,7 @@ export async function linesOf(
   const judged = folds === undefined ? `${grouped(dev)} to evaluate on` : `cross-validated in ${folds} folds`;
   const rows = `${grouped(train)} rows trained on, ${judged}`;
   return [
+    ...(training.readAs === undefined ? [] : [`read as ${training.readAs}`]),
     `${folder}: ${type} (${training.reason})`,
     `${rows}: ${figuresOf(training)}; ${training.seconds.toFixed(1)} s`,
     ...(training.test ? await evaluationLines(training.test) : []),
