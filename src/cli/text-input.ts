@@ -14,7 +14,11 @@ interface GivenText {
   readonly text: string;
 }
 
-export type InputText = GivenText | { readonly line: number; readonly problem: string };
+export type InputText =
+  | GivenText
+  | { readonly line: number; readonly problem: string }
+  /** A line that has no text, before others that have. */
+  | { readonly line: number; readonly isBlank: true };
 
 type InputTexts = AsyncGenerator<InputText, void, undefined>;
 
@@ -33,6 +37,8 @@ export interface TextOutput {
   readonly progress?: Progress;
   /** Whether a line of JSON replaces the result of a text that has none. Default: as the output. */
   readonly isJson?: boolean;
+  /** Whether an empty line replaces it, so that results stand beside their lines. Default false. */
+  readonly keepsLines?: boolean;
 }
 
 interface TextSource {
@@ -82,16 +88,18 @@ export class GivenTexts {
   }
 
   async reportProblems(): Promise<void> {
-    for (let first = this.#waiting[0]; first !== undefined && 'problem' in first; first = this.#waiting[0]) {
+    for (let first = this.#waiting[0]; first !== undefined && !('text' in first); first = this.#waiting[0]) {
       this.#waiting.shift();
-      await this.problem(first.line, first.problem);
+      if ('problem' in first) await this.problem(first.line, first.problem);
+      else if (this.#shown.keepsLines) await this.#shown.output.line('');
     }
   }
 
   async problem(line: number, message: string): Promise<void> {
-    const { output, progress, isJson } = this.#shown;
+    const { output, progress, isJson, keepsLines } = this.#shown;
     progress?.clear();
     await output.problem(this.#source.name, line, message, isJson);
+    if (keepsLines) await output.line('');
   }
 
   /** The texts one by one, for results that are known before the next text is read. */
@@ -129,12 +137,15 @@ export async function openTextSource(
   };
 }
 
-/** Makes a text that is too long for any model a problem of its line. */
+/** Makes a text that is too long for any model, or blank, a problem of its line. */
 async function* withinLimits(texts: InputTexts): InputTexts {
   const most = MAX_QUERY_CHARACTERS.toLocaleString('en-US');
   for await (const each of texts) {
     const isLong = 'text' in each && each.text.length > MAX_QUERY_CHARACTERS;
-    yield isLong ? { line: each.line, problem: `longer than ${most} UTF-16 code units` } : each;
+    const isBlank = 'text' in each && each.text.trim() === '';
+    if (isLong) yield { line: each.line, problem: `longer than ${most} UTF-16 code units` };
+    else if (isBlank) yield { line: each.line, problem: 'a blank text, of which there is nothing to say' };
+    else yield each;
   }
 }
 
@@ -168,7 +179,7 @@ function formatOfFile(path: string): InputFormat {
 }
 
 /**
- * Reads texts in bounded memory. Blank lines are skipped. What can't be read is a problem in its place, and the next
+ * Reads texts in bounded memory. A blank line is no text; blank ones at the end are skipped. What can't be read is a problem in its place, and the next
  * lines go on; a table whose header lacks the column, or whose quoting is broken, ends there.
  */
 export async function* textsOf({
@@ -182,12 +193,17 @@ export async function* textsOf({
 }): InputTexts {
   const lines = linesOf(bytes);
   if (format === 'csv' || format === 'tsv') return yield* textsOfColumn(recordsOf(lines, DIALECTS[format]), column);
+  let blank: number[] = [];
   for await (const some of lines) {
     for (const line of some) {
-      if ('problem' in line) yield brokenLine(line);
-      else if (line.text.trim() !== '') {
-        yield { line: line.number, ...(format === 'text' ? { text: line.text } : textIn(line.text, column)) };
+      if ('text' in line && line.text.trim() === '') {
+        blank.push(line.number);
+        continue;
       }
+      for (const number of blank) yield { line: number, isBlank: true };
+      blank = [];
+      if ('problem' in line) yield brokenLine(line);
+      else yield { line: line.number, ...(format === 'text' ? { text: line.text } : textIn(line.text, column)) };
     }
   }
 }

@@ -53,7 +53,12 @@ describe('orchard predict', () => {
     });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^standard input line 2: .*100,000 UTF-16 code units/);
-    expect(stdout.trimEnd().split('\n')).toHaveLength(2);
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t')[2]),
+    ).toEqual(['fine', undefined, 'fine']);
   });
 
   it('reads a column of a table, and writes CSV that reads back', async () => {
@@ -80,6 +85,19 @@ describe('orchard predict', () => {
     ]);
     expect(rows[0]?.text).toBe('Works, "really" well');
     expect(Number(rows[0]?.score) + Number(rows[1]?.score)).toBeCloseTo(1, 6);
+  });
+
+  it('writes a line for each line that is read, an empty one where there is no text', async () => {
+    const { exitCode, stdout } = await run(['predict', model], { input: 'Works perfectly!\n\n  \nAwful\n\n' });
+    expect(exitCode).toBe(0);
+    expect(stdout.split('\n').map((line) => line.split('\t')[0])).toEqual(['positive', '', '', 'negative', '']);
+  });
+
+  it('says that a blank text has no answer', async () => {
+    const { exitCode, stdout, stderr } = await run(['predict', model, 'Works perfectly!', ' ']);
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^positive.*\n\n$/);
+    expect(stderr).toMatch(/text 2: a blank text/);
   });
 
   it('marks entities in their text', async () => {

@@ -22,10 +22,12 @@ async function read(content: string | Buffer, format: InputFormat, piece = 3, co
 }
 
 describe.each([1, 3, 1000])('in pieces of %i bytes', (piece) => {
-  it('lines end at LF and CRLF alone; blank ones are skipped and counted', async () => {
-    const texts = await read('\uFEFFone\r\n\n  \nfoür\u2028still\rfour\nfive', 'text', piece);
+  it('lines end at LF and CRLF alone; blank ones before others are no text', async () => {
+    const texts = await read('\uFEFFone\r\n\n  \nfoür\u2028still\rfour\nfive\n\n \n', 'text', piece);
     expect(texts).toEqual([
       { line: 1, text: 'one' },
+      { line: 2, isBlank: true },
+      { line: 3, isBlank: true },
       { line: 4, text: 'foür\u2028still\rfour' },
       { line: 5, text: 'five' },
     ]);

@@ -45,7 +45,11 @@ text that can't be read or answered is reported with its line number; the rest c
   async run({ settings, terminal, output }) {
     const { format = output.isJson ? 'jsonl' : 'text', top, noneOfThese } = settings;
     const progress = new Progress(terminal, !output.isTerminal);
-    using input = await openTexts(settings, { terminal, output, progress, isJson: format === 'jsonl' });
+    using input = await openTexts(settings, {
+      ...{ terminal, output, progress },
+      isJson: format === 'jsonl',
+      keepsLines: format === 'text',
+    });
     await using model = await openModel(settings);
     const writer = answerWriter(format, model.kind, top);
     if (writer.header !== undefined) await output.line(writer.header);

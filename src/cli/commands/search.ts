@@ -67,7 +67,7 @@ async function indexOf(
   const passages: string[] = [];
   for await (const each of entries) {
     if ('text' in each) passages.push(each.text);
-    else output.warn(`${name} ${grouped(each.line)}: ${each.problem}`);
+    else if ('problem' in each) output.warn(`${name} ${grouped(each.line)}: ${each.problem}`);
   }
   return unwrap(search(passages, { model, rerank, device, language, signal }));
 }
