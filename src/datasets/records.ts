@@ -54,7 +54,10 @@ export async function tableRecords(
     return false;
   });
   return {
-    name: DELIMITERS[dialect.delimiter] ?? `values separated by ${quoted(dialect.delimiter)}`,
+    name:
+      columns.length < 2
+        ? 'a table'
+        : (DELIMITERS[dialect.delimiter] ?? `values separated by ${quoted(dialect.delimiter)}`),
     columns,
     cells: whole,
     ...(header && { header: header.line }),
@@ -163,6 +166,14 @@ function ofObjects({ name, records }: Pick<Records, 'name' | 'records'>, file: s
 
 const withoutComma = (text: string): string => text.trim().replace(/,$/u, '');
 
+/** What the array of records is called in objects that have others, too, such as Hugging Face's answers. */
+const HOLDERS = ['rows', 'data', 'records', 'examples', 'items'];
+
+function rank(key: string): number {
+  const place = HOLDERS.indexOf(key);
+  return place === -1 ? HOLDERS.length : place;
+}
+
 /** Whether an object is a row itself: it has a text, a question, or the words of one sentence. */
 function isRow(value: Readonly<Record<string, unknown>>): boolean {
   const isWord = (each: unknown) => typeof each === 'string';
@@ -181,8 +192,8 @@ function recordsIn(value: unknown, text: string): Pick<Records, 'name' | 'record
     Array.isArray(member) ? [[name, member]] : [],
   );
   const ofObjects = arrays.filter(([, member]) => isObject(member[0]));
-  const [[key, items] = ['', []], ...others] = ofObjects;
-  if (ofObjects.length > 0 && others.length === 0) {
+  const [[key, items] = ['', []], ...others] = ofObjects.toSorted((a, b) => rank(a[0]) - rank(b[0]));
+  if (ofObjects.length > 0 && (others.length === 0 || rank(key) < HOLDERS.length)) {
     const rows = items.map((item: unknown) => (isObject(item) && isObject(item.row) ? item.row : item));
     return { name: `a JSON array in ${quoted(key)}`, records: rows.map((each: unknown) => ({ line: 1, value: each })) };
   }

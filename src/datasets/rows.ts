@@ -72,23 +72,28 @@ const labelsSchema = z.object({ text, labels: texts });
 const taggedSchema = z
   .object({ tokens: texts, tags: texts })
   .refine(({ tokens, tags }) => tokens.length === tags.length, 'give as many tags as tokens');
-const rangeSchema = z.object({
-  start: z.int('give a whole number').min(0, 'give a place from 0'),
-  end: z.int('give a whole number'),
-  type: text.min(1, 'give a type'),
-});
-const entitySchema = z.object({ text, entities: z.array(rangeSchema) }).superRefine((row, context) => {
-  for (const [at, { start, end }] of row.entities.entries()) {
-    const others = row.entities.slice(0, at);
-    const path = ['entities', at];
-    if (end <= start || end > row.text.length) {
-      const message = `${start} to ${end} is no part of a text of ${row.text.length} UTF-16 code units`;
-      context.addIssue({ code: 'custom', path, message });
-    } else if (others.some((other) => other.start < end && start < other.end)) {
-      context.addIssue({ code: 'custom', path, message: 'it overlaps an earlier entity; keep one of the two' });
+const rangeSchema = z.object(
+  {
+    start: z.int('give a whole number').min(0, 'give a place from 0'),
+    end: z.int('give a whole number'),
+    type: text.min(1, 'give a type'),
+  },
+  'give { start, end, type }',
+);
+const entitySchema = z
+  .object({ text, entities: z.array(rangeSchema, 'give an array of entities') })
+  .superRefine((row, context) => {
+    for (const [at, { start, end }] of row.entities.entries()) {
+      const others = row.entities.slice(0, at);
+      const path = ['entities', at];
+      if (end <= start || end > row.text.length) {
+        const message = `${start} to ${end} is no part of a text of ${row.text.length} UTF-16 code units`;
+        context.addIssue({ code: 'custom', path, message });
+      } else if (others.some((other) => other.start < end && start < other.end)) {
+        context.addIssue({ code: 'custom', path, message: 'it overlaps an earlier entity; keep one of the two' });
+      }
     }
-  }
-});
+  });
 const passageSchema = z.object({ question: text, passage: text });
 const passagesSchema = z.object({
   question: text,

@@ -99,7 +99,12 @@ function ofRows(name: string, shape: Shape, rows: readonly ReadRow[]): FoundRows
 function spanField(objects: readonly Readonly<Record<string, unknown>>[]): string | undefined {
   if (!objects.every((row) => typeof row.text === 'string')) return undefined;
   return ['entities', 'spans', 'label', 'labels', 'annotations'].find((field) => {
-    const lists = objects.map((row) => row[field]).filter((list) => Array.isArray(list));
+    const lists = objects.flatMap((row) => {
+      const value = own(row, field);
+      // spaCy's groups of spans.
+      const list: unknown = isObject(value) ? Object.values(value).flat() : value;
+      return Array.isArray(list) ? [list] : [];
+    });
     const spans: unknown[] = lists.flat();
     const isNamed = field === 'entities' || field === 'spans';
     return lists.length > 0 && (spans.length > 0 ? spans.every(isSpan) : isNamed);

@@ -132,6 +132,11 @@ const cases: Readonly<Record<string, Case>> = {
   'a JSON array on one line': { file: 'a.json', content: JSON.stringify(pairs), ...binary },
   'an object of arrays': { file: 'a.json', content: json({ text: texts, label: labels }), ...binary },
   'an object with an array': { file: 'a.json', content: json({ version: 1, data: pairs }), ...binary },
+  "rows as Hugging Face's server answers": {
+    file: 'a.json',
+    content: JSON.stringify({ features: [{ name: 'text' }], rows: pairs.map((row, row_idx) => ({ row_idx, row })) }),
+    ...binary,
+  },
   'JSON Lines': { file: 'a.jsonl', content: jsonl(pairs), ...binary, readAs: /^JSON Lines/ },
   'JSON Lines with a comma after each': { file: 'a.jsonl', content: jsonl(pairs, ','), ...binary },
   'numbers as labels': {
@@ -248,6 +253,11 @@ const cases: Readonly<Record<string, Case>> = {
   'spaCy, one document a line': {
     file: 'a.jsonl',
     content: jsonl(triples(points).map(([text, spans]) => ({ text, entities: spans }))),
+    ...entities,
+  },
+  "spaCy's groups of spans": {
+    file: 'a.jsonl',
+    content: jsonl(triples(points).map(([text, spans]) => ({ text, spans: { sc: spans } }))),
     ...entities,
   },
   "spaCy's cats": {
@@ -650,6 +660,11 @@ const refused: Readonly<Record<string, readonly [file: string, content: string |
   'JSON that is cut': ['a.json', '[{"text": "a", "label": "b"}, {"te', /a\.json line 1.*expected JSON/],
   'a line that is no JSON': ['a.jsonl', `${jsonl(pairs)}\nnone`, /a\.jsonl line 7.*expected JSON on each line/],
   'a JSON value without rows': ['a.json', '{"name": "x"}', /a\.json.*found/],
+  'entities that are no list': [
+    'a.jsonl',
+    jsonl([{ text: 'Ada', entities: null }]),
+    /column entities: found null; expected an array of entities/,
+  ],
   'a label that is missing': [
     'a.jsonl',
     jsonl([...pairs, { text: 'no label' }]),
