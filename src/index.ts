@@ -42,6 +42,7 @@ export {
   type OutOfFoldAnswer,
   type PassageAnswer,
   type PassageEvaluation,
+  type ReadText,
   type RowPlace,
   type ScoredLabel,
   type ScoredPassage,

@@ -18,8 +18,14 @@ export interface ScoredLabel {
   readonly score: number;
 }
 
+/** What each answer says of its text. */
+export interface ReadText {
+  /** Whether only the beginning of the text was read, since the model reads no more. Absent if all of it was. */
+  readonly truncated?: true;
+}
+
 /** A classifier's answer. */
-export interface LabelAnswer {
+export interface LabelAnswer extends ReadText {
   readonly kind: 'labels';
   /** The most probable label. */
   readonly label: string;
@@ -47,7 +53,7 @@ export interface FoundEntity {
 }
 
 /** The entities that a model found, from left to right. */
-export interface EntityAnswer {
+export interface EntityAnswer extends ReadText {
   readonly kind: 'entities';
   readonly entities: readonly FoundEntity[];
 }
@@ -59,7 +65,7 @@ export interface ScoredPassage {
 }
 
 /** The ten passages that best answer a question, best first. */
-export interface PassageAnswer {
+export interface PassageAnswer extends ReadText {
   readonly kind: 'passages';
   readonly passages: readonly ScoredPassage[];
 }
@@ -104,7 +110,13 @@ export interface AnswerReading {
   readonly isMultilabel: boolean;
 }
 
-export function toAnswer(result: JudgedResult, { view, isMultilabel }: AnswerReading): Answer {
+/** @param isTruncated whether only the beginning of the text was read */
+export function toAnswer(result: JudgedResult, reading: AnswerReading, isTruncated = false): Answer {
+  const answer = answerOf(result, reading);
+  return isTruncated ? { ...answer, truncated: true } : answer;
+}
+
+function answerOf(result: JudgedResult, { view, isMultilabel }: AnswerReading): Answer {
   const { labels, scores, none_of_these } = result;
   if (view === 'entities') return { kind: 'entities', entities: entitiesOf(result) };
   if (view === 'passages') {

@@ -7,6 +7,7 @@ export type {
   FoundEntity,
   LabelAnswer,
   PassageAnswer,
+  ReadText,
   ScoredLabel,
   ScoredPassage,
 } from './answers.js';

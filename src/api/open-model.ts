@@ -117,8 +117,9 @@ export class OpenModel implements Model {
     return toResult(`explaining an answer of model ${this.name}`, options.signal, async () => {
       const queries = [validate(querySchema, text, ['query'])];
       const request = explainRequest(options);
-      const { data } = explanationResponse(await this.#service.predict(this.directory, queries, request));
-      return { answer: toAnswer(data, this.#reading), explained: data.explained };
+      const { data, metadata } = explanationResponse(await this.#service.predict(this.directory, queries, request));
+      const isTruncated = metadata.truncated !== undefined;
+      return { answer: toAnswer(data, this.#reading, isTruncated), explained: data.explained };
     });
   }
 
@@ -166,14 +167,15 @@ export class OpenModel implements Model {
     return toResult(`asking model ${this.name}`, options.signal, async () => {
       const texts = [validate(querySchema, text, ['query'])];
       const predictions = await this.#service.predict(this.directory, texts, requestOptions(options));
-      return toAnswer(resultOf(predictions), this.#reading);
+      return toAnswer(resultOf(predictions), this.#reading, predictions.truncated.length > 0);
     });
   }
 
   #all(texts: readonly string[], options: StreamOptions): ResultAsync<readonly Answer[], OrchardError> {
     return this.#call(`asking model ${this.name}`, async () => {
-      const results = await askAll(this.#service, this, validate(textsSchema, texts, ['texts']), options);
-      return results.map((result) => toAnswer(result, this.#reading));
+      const given = validate(textsSchema, texts, ['texts']);
+      const { results, truncated } = await askAll(this.#service, this, given, options);
+      return results.map((result, at) => toAnswer(result, this.#reading, truncated.has(at)));
     });
   }
 

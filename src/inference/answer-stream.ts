@@ -44,6 +44,12 @@ export async function* answerStream<Query, Answer>(
   }
 }
 
+interface AskedTexts {
+  readonly results: readonly JudgedResult[];
+  /** Positions of the texts of which only the beginning was read. */
+  readonly truncated: ReadonlySet<number>;
+}
+
 /**
  * The results of the model in a folder for any number of texts, in their order: two requests at a time have half of the
  * texts in flight each. @throws the first failure
@@ -53,18 +59,20 @@ export async function askAll(
   { name, directory }: FoundModel,
   texts: Iterable<string>,
   options: StreamOptions,
-): Promise<JudgedResult[]> {
+): Promise<AskedTexts> {
   const inFlight = inFlightOf(options);
   const request = requestOptions(options);
   const parts = partsOf(texts, Math.ceil(inFlight / 2));
   const ask = (part: readonly string[]) =>
     toResult(`asking model ${name}`, options.signal, () => service.predict(directory, part, request));
-  const all: JudgedResult[] = [];
+  const results: JudgedResult[] = [];
+  const truncated = new Set<number>();
   for await (const answer of answerStream(parts, ask, { ...options, inFlight: Math.min(2, inFlight) })) {
     if (answer.isErr()) throw answer.error;
-    for (const result of answer.value.results) all.push(result);
+    for (const at of answer.value.truncated) truncated.add(results.length + at);
+    for (const result of answer.value.results) results.push(result);
   }
-  return all;
+  return { results, truncated };
 }
 
 function* partsOf(texts: Iterable<string>, size: number): Generator<string[]> {

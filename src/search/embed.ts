@@ -239,7 +239,7 @@ export class RunningEncoder {
 
   /** The numbers of each text, in their order. @throws AbortedError, ClosedError, OverloadedError */
   async numbers(texts: Iterable<string>, signal: AbortSignal | undefined): Promise<(readonly number[])[]> {
-    const results = await askAll(this.#service, this, texts, { signal });
+    const { results } = await askAll(this.#service, this, texts, { signal });
     return results.map(({ scores }) => scores);
   }
 

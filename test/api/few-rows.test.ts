@@ -52,6 +52,9 @@ describe('train on sixteen rows', () => {
     expect(training.warnings).toEqual([]);
     const answer = await model?.predict('an enjoyable evening');
     expect(answer?.isOk() && answer.value.label).toBe('positive');
+    const answers = (await model?.predict(['lovely '.repeat(2000), 'lovely']))?._unsafeUnwrap();
+    expect(answers?.map(({ truncated }) => truncated)).toEqual([true, undefined]);
+    expect((await model?.predict('lovely '.repeat(2000)))?._unsafeUnwrap().truncated).toBe(true);
     const shares = events.flatMap((event) => (event.type === 'progress' ? [event.fraction] : []));
     expect(shares).toEqual([...shares].sort((a, b) => a - b));
   });
