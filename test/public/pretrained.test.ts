@@ -75,7 +75,8 @@ describe('an application with the models installed', () => {
   it('has spans of OpenTelemetry for a request and each of its stages', async () => {
     const spans = [...(await output('opentelemetry.ts')).matchAll(/^ {2}name: '(.*)'/gm)];
     const stages = ['queue', 'load', 'tokenize', 'run', 'decode', 'predict'];
-    expect(spans.map(([, name]) => name)).toEqual(stages.map((stage) => `orchard.${stage}`));
+    // A busy machine may answer the texts of a request in several batches.
+    expect([...new Set(spans.map(([, name]) => name))]).toEqual(stages.map((stage) => `orchard.${stage}`));
   });
 
   it('may be of CommonJS', async () => {
