@@ -37,7 +37,7 @@ export class ValidationError extends OrchardErrorBase {
     /** Everything that is wrong, not only the first. */
     readonly problems: readonly ValidationProblem[],
   ) {
-    super(problems.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; '));
+    super(problems.map(({ loc, msg }) => (loc.length > 0 ? `${loc.join('.')}: ${msg}` : msg)).join('; '));
   }
 }
 
