@@ -63,6 +63,7 @@ export {
   type TuningSummary,
   train,
   tune,
+  type UnknownLabel,
 } from './api/index.js';
 export {
   AbortedError,

@@ -14,6 +14,7 @@ import {
   confusionOf,
   expectedCalibrationError,
   figuresOf,
+  foldLabel,
   labelMistake,
   sentenceWithEntities,
   share,
@@ -80,6 +81,17 @@ export interface LabelEvaluation extends Averages {
   };
   /** The 50 most confident mistakes. */
   readonly mistakes: readonly Mistake[];
+  /** Labels of examples that the model doesn't have; their examples count as wrong. Absent if there are none. */
+  readonly unknownLabels?: readonly UnknownLabel[];
+}
+
+/** A label of examples that a model doesn't have. */
+export interface UnknownLabel {
+  readonly label: string;
+  /** Number of examples that have it. */
+  readonly rows: number;
+  /** The model's label that differs only in case, spaces or Unicode form, if there is one. */
+  readonly similarTo?: string;
 }
 
 /** The evaluation of an entity model, as in seqeval's report: an entity is correct if its place and type are. */
@@ -137,7 +149,10 @@ const optionsSchema = z.strictObject({
 export async function evaluateModel(model: Model, rows: RowsOrPath, options: EvaluateOptions): Promise<Evaluation> {
   const { resamples, seed, signal, ...reading } = validate(optionsSchema, options ?? {});
   const isMultilabel = model.type === 'multilabel-text-classification';
-  const { checked, origin } = await readRows(rows, { option: 'rows', reading, isMultilabel, signal });
+  const { checked, origin } = await readRows(rows, {
+    ...{ option: 'rows', reading, isMultilabel, signal },
+    refusesBlank: true,
+  });
   const examples = examplesFor(model, checked, origin);
   const texts = examples.map(({ text }) => text);
   const answers = await answersTo(model, texts, signal);
@@ -276,6 +291,7 @@ function* labelEvaluation(
     options,
   );
   const figures = classFigures(decisions, names, { keepsAll: isMultilabel });
+  const unknown = unknownLabels(labels, rows);
   const occurring = figures.classes.map(({ label }) => label);
   return {
     kind: 'labels',
@@ -304,7 +320,19 @@ function* labelEvaluation(
         return labelMistake(judged, (label) => scores.get(label) ?? 0);
       }),
     ),
+    ...(unknown.length > 0 && { unknownLabels: unknown }),
   };
+}
+
+function unknownLabels(known: readonly string[], rows: readonly Judged<LabelAnswer>[]): readonly UnknownLabel[] {
+  const counts = new Map<string, number>();
+  for (const label of rows.flatMap(({ example }) => example.labels)) {
+    if (!known.includes(label)) counts.set(label, (counts.get(label) ?? 0) + 1);
+  }
+  return [...counts].map(([label, count]) => {
+    const similarTo = known.find((each) => foldLabel(each) === foldLabel(label));
+    return { label, rows: count, ...(similarTo !== undefined && { similarTo }) };
+  });
 }
 
 /** @param times how often each row counts. Default: once. [rows] */

@@ -39,6 +39,7 @@ export type {
   Interval,
   LabelEvaluation,
   PassageEvaluation,
+  UnknownLabel,
 } from './evaluate.js';
 export {
   type EvaluationFigure,

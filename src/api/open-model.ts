@@ -60,7 +60,9 @@ interface OpenParts extends AskableModel, Pick<OpenOptions, 'onClose'> {
   readonly service: InferenceService;
 }
 
-const textsSchema = z.array(querySchema);
+/** No model can say anything about a blank text. The service answers it all the same, as its interface asks for. */
+const textSchema = querySchema.refine((text) => text.trim() !== '', 'the text is blank; leave it out');
+const textsSchema = z.array(textSchema);
 
 export class OpenModel implements Model {
   readonly name: string;
@@ -115,7 +117,7 @@ export class OpenModel implements Model {
   explain(text: string, options: ExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {
     if (this.#closing) return errAsync(new ClosedError('model'));
     return toResult(`explaining an answer of model ${this.name}`, options.signal, async () => {
-      const queries = [validate(querySchema, text, ['query'])];
+      const queries = [validate(textSchema, text, ['query'])];
       const request = explainRequest(options);
       const { data, metadata } = explanationResponse(await this.#service.predict(this.directory, queries, request));
       const isTruncated = metadata.truncated !== undefined;
@@ -165,7 +167,7 @@ export class OpenModel implements Model {
   #one(text: string, options: CallOptions): ResultAsync<Answer, OrchardError> {
     if (this.#closing) return errAsync(new ClosedError('model'));
     return toResult(`asking model ${this.name}`, options.signal, async () => {
-      const texts = [validate(querySchema, text, ['query'])];
+      const texts = [validate(textSchema, text, ['query'])];
       const predictions = await this.#service.predict(this.directory, texts, requestOptions(options));
       return toAnswer(resultOf(predictions), this.#reading, predictions.truncated.length > 0);
     });

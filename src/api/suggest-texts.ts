@@ -92,20 +92,23 @@ async function addAnswered(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const isMultilabel = model.type === 'multilabel-text-classification';
-  const waiting: string[] = [];
+  const waiting: { readonly text: string; readonly index: number }[] = [];
   async function* remembered() {
+    let index = 0;
     for await (const text of texts) {
-      waiting.push(text);
-      yield text;
+      // A blank text is nothing to label.
+      if (typeof text !== 'string' || text.trim() !== '') {
+        waiting.push({ text, index });
+        yield text;
+      }
+      index += 1;
     }
   }
-  let index = 0;
   for await (const answer of model.predict(remembered(), { signal })) {
     if (signal?.aborted) throw new AbortedError('suggesting texts', { cause: signal.reason });
     if (answer.isErr()) throw answer.error;
-    const text = waiting.shift() ?? '';
-    sample.add({ text, index, uncertainty: uncertaintyOf(answer.value, isMultilabel) });
-    index += 1;
+    const asked = waiting.shift();
+    if (asked) sample.add({ ...asked, uncertainty: uncertaintyOf(answer.value, isMultilabel) });
   }
 }
 

@@ -43,7 +43,13 @@ export async function evaluationLines(evaluation: Evaluation): Promise<readonly 
     'right',
   );
   const confusions = evaluation.kind === 'labels' ? confusionLines(evaluation) : [];
-  return [...table, '', `${rows} rows`, ...metrics, ...confusions];
+  const unknown = evaluation.kind === 'labels' ? (evaluation.unknownLabels ?? []) : [];
+  const strange = unknown.map(({ label, rows, similarTo }) => {
+    const hint = similarTo === undefined ? '' : `; the model has ${JSON.stringify(similarTo)}`;
+    return `${JSON.stringify(label)} (${grouped(rows)} rows)${hint}`;
+  });
+  const note = strange.length > 0 ? ['', "labels that the model doesn't have, counted as wrong:", ...strange] : [];
+  return [...table, '', `${rows} rows`, ...metrics, ...confusions, ...note];
 }
 
 function cellsOf({ label, precision, recall, f1, support }: AverageFigures & { readonly label: string }) {

@@ -88,6 +88,8 @@ export const readingShape = {
 interface RowFileOptions extends ReadingOptions {
   /** Whether rows have any number of labels. Default: as the labels say. */
   readonly isMultilabel?: boolean | undefined;
+  /** Whether blank texts and labels are refused here, not only by the family. Default: as `skipInvalid`. */
+  readonly refusesBlank?: boolean | undefined;
   /** The shapes that its rows may have, in the order in which they are tried. Default: any. */
   readonly fitting?: readonly RowShape[] | undefined;
 }
@@ -206,10 +208,16 @@ interface SettledTable {
 }
 
 /** Checked rows; places of entities in UTF-16 code units. @throws DatasetError, or ValidationError for rows in memory */
-function settledRows(found: FoundTable, { offsets, skipInvalid = false }: ReadingOptions): SettledTable {
+function settledRows(
+  found: FoundTable,
+  { offsets, skipInvalid = false, refusesBlank = skipInvalid }: ReadingOptions & Pick<RowFileOptions, 'refusesBlank'>,
+): SettledTable {
   const { shape, origin, places } = found;
   const spans = shape === 'entities' ? settledEntities(found, offsets) : { rows: found.rows, notes: [], warnings: [] };
-  const { checked, issues } = checkRows(shape, spans.rows, skipInvalid ? Number.POSITIVE_INFINITY : undefined);
+  const { checked, issues } = checkRows(shape, spans.rows, {
+    refusesBlank,
+    ...(skipInvalid && { most: Number.POSITIVE_INFINITY }),
+  });
   const table = { checked, origin, ...(places && { places }) };
   if (issues.length === 0) return { ...spans, table };
   const error = errorOf(issues, found);
@@ -328,27 +336,29 @@ interface ReadOptions {
   readonly option: string;
   readonly reading?: ReadingOptions | undefined;
   readonly isMultilabel?: boolean | undefined;
+  /** Whether blank texts and labels are refused here, not only by the family. Default: as `skipInvalid`. */
+  readonly refusesBlank?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Reads and checks all rows. @throws ValidationError, DatasetError, AbortedError; what the iterator of the rows throws */
 export async function readRows(
   source: RowsOrPath,
-  { option, reading = {}, isMultilabel, signal }: ReadOptions,
+  { option, reading = {}, isMultilabel, refusesBlank, signal }: ReadOptions,
 ): Promise<RowTable> {
-  if (typeof source === 'string') return readRowFile(source, { ...reading, isMultilabel });
+  if (typeof source === 'string') return readRowFile(source, { ...reading, isMultilabel, refusesBlank });
   for (const name of ['columns', 'format', 'encoding', 'delimiter'] as const) {
     if (reading[name] !== undefined)
       throw invalid([name], `${name} is for files; rows in memory name their own fields`);
   }
-  return readRowsInMemory(source, option, reading, signal);
+  return readRowsInMemory(source, option, { ...reading, refusesBlank }, signal);
 }
 
 /** Labels may be numbers, and entities as other tools write them. @throws ValidationError, AbortedError; what the iterator throws */
 async function readRowsInMemory(
   source: Rows,
   option: string,
-  reading: ReadingOptions,
+  reading: RowFileOptions,
   signal?: AbortSignal,
 ): Promise<RowTable> {
   const isIterable =

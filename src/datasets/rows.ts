@@ -209,14 +209,22 @@ export function invalid(loc: readonly (string | number)[], msg: string): Validat
   return new ValidationError([{ loc, msg, type: 'invalid_option' }]);
 }
 
+interface RowChecks {
+  /** Issues after which the rest is not looked at. Default 100. */
+  readonly most?: number;
+  /** Whether a blank text or label is an issue, too. Default: it is left to the family. */
+  readonly refusesBlank?: boolean;
+}
+
 /** The rows that have the fields of a shape, and what is wrong with the others. */
 export function checkRows(
   shape: RowShape,
   rows: readonly unknown[],
-  most = MAX_ISSUES,
+  checks: RowChecks = {},
 ): { checked: CheckedRows; issues: readonly RowIssue[] } {
   const issues: RowIssue[] = [];
-  const parse = <Row>(schema: z.ZodType<Row>) => parsed(rows, schema, issues, most);
+  const parse = <Row extends object>(schema: z.ZodType<Row>) =>
+    parsed(rows, schema, issues, { ...checks, fields: shapes[shape].fields });
   switch (shape) {
     case 'label':
       return { checked: { shape, rows: parse(labelSchema) }, issues };
@@ -233,12 +241,24 @@ export function checkRows(
   }
 }
 
-function parsed<Row>(rows: readonly unknown[], schema: z.ZodType<Row>, issues: RowIssue[], most: number): Row[] {
+function parsed<Row extends object>(
+  rows: readonly unknown[],
+  schema: z.ZodType<Row>,
+  issues: RowIssue[],
+  { most = MAX_ISSUES, refusesBlank = false, fields }: RowChecks & { readonly fields: readonly string[] },
+): Row[] {
   const checked: Row[] = [];
   for (const [row, value] of rows.entries()) {
     const result = schema.safeParse(value, { reportInput: true });
-    if (result.success) checked.push(result.data);
-    else
+    if (result.success) {
+      const blank = refusesBlank
+        ? Object.entries(result.data).find(
+            ([field, input]) => fields.includes(field) && typeof input === 'string' && input.trim() === '',
+          )
+        : undefined;
+      if (blank === undefined) checked.push(result.data);
+      else issues.push({ row, path: [blank[0]], message: `give a ${blank[0]} that is not blank`, input: blank[1] });
+    } else
       for (const { path, message, input } of result.error.issues)
         issues.push({ row, path: path.map(segment), message, input });
     if (issues.length >= most) break;

@@ -82,6 +82,6 @@ export { foldsOf } from './folds.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './retrieval/passages.js';
 export { pooledByGraph } from './retrieval/sentence-vector.js';
 export { meanOfRows, quantizeVector, unitVector, VectorIndex } from './retrieval/vector-index.js';
-export { type CheckedRowSets, type Dataset, foldText, type RowSets } from './row-sets.js';
+export { type CheckedRowSets, type Dataset, foldLabel, foldText, type RowSets } from './row-sets.js';
 export { softmax } from './softmax.js';
 export { splitWords } from './words.js';

@@ -212,3 +212,8 @@ export function findTextProblem(text: string): { found: string; expected: string
 export function foldText(text: string): string {
   return text.trim().replace(/\s+/g, ' ').toLowerCase();
 }
+
+/** Equal for labels that differ only in case, spaces or Unicode form. */
+export function foldLabel(label: string): string {
+  return foldText(label.normalize('NFKC'));
+}

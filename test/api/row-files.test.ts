@@ -494,7 +494,13 @@ const cases: Readonly<Record<string, Case>> = {
     content: `${csv()}\n,good`,
     reading: { skipInvalid: true },
     ...binary,
-    rows: 7,
+    warnings: ['invalid_row'],
+  },
+  'a missing label, left out by the option, which is no label of its own': {
+    file: 'a.csv',
+    content: `${csv()}\na text,`,
+    reading: { skipInvalid: true },
+    ...binary,
     warnings: ['invalid_row'],
   },
 };

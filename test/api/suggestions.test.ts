@@ -165,6 +165,14 @@ describe('suggestTexts', () => {
     expect((await suggestTexts(model, []))._unsafeUnwrap()).toEqual([]);
   });
 
+  it('passes over blank texts, and counts them as places', async () => {
+    const all = (await suggestTexts(model, ['', sure[0] ?? '', ' \n', unsure[0] ?? ''], { count: 9 }))._unsafeUnwrap();
+    expect(all.map(({ text, index }) => [index, text]).sort()).toEqual([
+      [1, sure[0]],
+      [3, unsure[0]],
+    ]);
+  });
+
   it('refuses what is no text, and stops at the signal', async () => {
     const wrong: object = { count: 0 };
     expect((await suggestTexts(model, sure, wrong))._unsafeUnwrapErr().code).toBe('validation');

@@ -89,6 +89,17 @@ describe('a model trained on rows', () => {
     expect(read).toBeLessThan(40);
   });
 
+  it('has no answer to a blank text, wherever that stands', async () => {
+    const told = 'the text is blank; leave it out';
+    expect((await model.predict(' \n'))._unsafeUnwrapErr().message).toBe(`query: ${told}`);
+    expect((await model.predict(['it is great', '']))._unsafeUnwrapErr().message).toBe(`texts.1: ${told}`);
+    const answers: string[] = [];
+    for await (const answer of model.predict(new Set(['it is great', '\u3000', 'it is terrible']))) {
+      answers.push(answer.isOk() ? answer.value.label : answer.error.message);
+    }
+    expect(answers).toEqual(['positive', `query: ${told}`, 'negative']);
+  });
+
   it('explains an answer by its words, and says whether none of its labels may fit', async () => {
     const text = 'this lamp works perfectly';
     const explained = await model.explain(text);
@@ -102,6 +113,25 @@ describe('a model trained on rows', () => {
     const judged = await model.predict(text, { noneOfThese: true });
     expect(judged.isOk() && judged.value.noneOfThese).toBeTypeOf('boolean');
     expect((await model.predict(text)).isOk()).toBe(true);
+  });
+
+  it('names labels of the rows that it does not have, and rows without text or label', async () => {
+    const great = { text: 'it is great', label: 'positive' };
+    const judged = await model.evaluate([great, { ...great, label: 'Positive ' }, { ...great, label: 'other' }, great]);
+    if (judged.isErr()) throw judged.error;
+    const { kind } = judged.value;
+    expect(kind === 'labels' && judged.value.unknownLabels).toEqual([
+      { label: 'Positive ', rows: 1, similarTo: 'positive' },
+      { label: 'other', rows: 1 },
+    ]);
+    const blank = [great, { ...great, text: ' ' }, { ...great, label: '' }];
+    const refused = (await model.evaluate(blank))._unsafeUnwrapErr();
+    expect(refused.message).toBe(
+      'rows.1.text: give a text that is not blank; rows.2.label: give a label that is not blank',
+    );
+    const rest = (await model.evaluate(blank, { skipInvalid: true }))._unsafeUnwrap();
+    expect(rest).toMatchObject({ rows: 1, accuracy: 1 });
+    expect(rest).not.toHaveProperty('unknownLabels');
   });
 
   it('is judged on rows, which have to be of its kind', async () => {

@@ -26,6 +26,7 @@ import type { FamilyRows } from '../family.js';
 import {
   comparisonWarnings,
   findTextProblem,
+  foldLabel,
   foldText,
   type RowComparison,
   requireValid,
@@ -262,7 +263,7 @@ function nameWarnings(labels: readonly string[], rows: readonly LocatedRow[]): r
   const shown = (id: number) => `${quoted(labels[id] ?? '')} (${counted(counts[id] ?? 0, 'row')})`;
   const groups = new Map<string, number[]>();
   for (const [id, label] of labels.entries()) {
-    const key = label.normalize('NFKC').replaceAll(/\s+/gu, ' ').trim().toLowerCase();
+    const key = foldLabel(label);
     groups.set(key, [...(groups.get(key) ?? []), id]);
   }
   const alike = [...groups.values()].filter(({ length }) => length > 1);
