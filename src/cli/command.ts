@@ -85,7 +85,7 @@ function parse<From extends Parameters>(
 }
 
 /** `--port` of an option, `model` of an argument. */
-function nameOf({ usage }: Parameter): string {
+export function nameOf({ usage }: Parameter): string {
   return /--[a-z-]+/.exec(usage)?.[0] ?? usage.replace(/[<>[\].]/g, '');
 }
 

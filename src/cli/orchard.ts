@@ -1,7 +1,14 @@
 import { Argument, CommanderError, Option, Command as Parser } from 'commander';
-import { describeDatasetProblem, type OrchardError, toOrchardError } from '../contract/index.js';
+import {
+  DatasetError,
+  describeDatasetProblem,
+  isOrchardError,
+  type OrchardError,
+  toOrchardError,
+  ValidationError,
+} from '../contract/index.js';
 import { version } from '../system/index.js';
-import { type Command, isOption, type Parameter, UsageError } from './command.js';
+import { type Command, isOption, nameOf, type Parameter, UsageError } from './command.js';
 import { commands } from './commands.js';
 import { Output, type Terminal } from './terminal.js';
 
@@ -33,9 +40,50 @@ async function run({ command, path, given }: Call, terminal: Terminal, output: O
     return output.hasFailed ? FAILED : 0;
   } catch (thrown) {
     if (output.closed.aborted) return output.hasFailed ? FAILED : 0; // that the reader of the results has gone is none
-    return reportFailure(thrown, path, output);
+    return reportFailure(withFlags(thrown, command, given), path, output);
   }
 }
+
+/** Errors name options as the library has them; here, they are flags. */
+function withFlags(thrown: unknown, { parameters }: Command, typed: Call['given']): unknown {
+  const flags = new Map(
+    Object.entries(parameters).flatMap(([key, parameter]) => (isOption(parameter) ? [[key, nameOf(parameter)]] : [])),
+  );
+  for (const column of COLUMNS) {
+    const flag = flags.get(`${column}Column`);
+    if (flag === undefined) continue;
+    flags.set(`columns.${column}`, flag);
+    if (typed[`${column}Column`] !== undefined) flags.set('columns', flag);
+  }
+  const inWords = (words: string) =>
+    words
+      .replace(/the option columns, such as \{ (.*?) \}/g, (all, pairs: string) => {
+        const given = pairs.replace(/(\w+): /g, (same, name: string) => `${flags.get(`columns.${name}`) ?? same} `);
+        return given.includes('--') ? given.replaceAll(/, (?=--)/g, ' ') : all;
+      })
+      .replace(/\b(\w+): (?='|\[')/g, (same, name: string) => (flags.has(name) ? `${flags.get(name)} ` : same))
+      .replace(/--tag-names \[(.*?)\]/g, (_, names: string) => `--tag-names ${names.replaceAll(/[' ]/g, '')}`)
+      .replace(/\bleave (\w+) out\b/g, (same, name: string) =>
+        flags.has(name) ? `leave ${flags.get(name)} out` : same,
+      )
+      .replace(/(?:the option )(?=--)/g, '');
+  if (!isOrchardError(thrown)) return thrown;
+  if (thrown.code === 'validation') {
+    return new ValidationError(
+      thrown.problems.map(({ loc, msg, type }) => {
+        const [first = '', second] = loc;
+        const flag = flags.get(`${first}.${second}`);
+        const named = flag === undefined ? [flags.get(`${first}`) ?? first, ...loc.slice(1)] : [flag, ...loc.slice(2)];
+        return { loc: loc.length === 0 ? loc : named, msg: inWords(msg), type };
+      }),
+    );
+  }
+  if (thrown.code !== 'dataset') return thrown;
+  const problems = thrown.problems.map((problem) => ({ ...problem, expected: inWords(problem.expected) }));
+  return new DatasetError(problems, thrown.total);
+}
+
+const COLUMNS = ['text', 'label', 'question', 'passage'];
 
 /** Also for a command line that can't be parsed. What follows `--` is not an option. */
 function isJsonWanted(args: readonly string[]): boolean {

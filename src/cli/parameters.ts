@@ -211,7 +211,7 @@ export const trainingParameters = {
   threads: modelParameters.threads,
 };
 
-export function trainingOptions(settings: Settings<typeof trainingParameters>) {
+export function trainingOptions(settings: Omit<Settings<typeof trainingParameters>, 'data'>) {
   const { type, base, name, size, language, devFraction, epochs, batchSize, learningRate, seed, device, threads } =
     settings;
   const options = {

@@ -83,7 +83,9 @@ function kindOf(path: string, file: string): string {
   if (kind === GZIP || TEXTS.includes(kind)) return kind;
   const known = kind === ZIP && /\.(?:xlsx|xlsm|ods)$/iu.test(file) ? 'an Excel workbook' : kind;
   const command = CONVERSIONS[known]?.replace('FILE', file).replace('NEW', file.replace(/\.\w+$/u, ''));
-  const expected = command === undefined ? 'text: CSV, JSON, JSON Lines or CoNLL' : `text; convert it: ${command}`;
+  const unzipped = known === ZIP ? '; unzip it, and give the file of rows in it' : '';
+  const text = `text: CSV, JSON, JSON Lines or CoNLL${unzipped}`;
+  const expected = command === undefined ? text : `text; convert it: ${command}`;
   throw singleProblem({ file, found: `found ${known}`, expected });
 }
 

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { run } from './run-command.js';
@@ -20,4 +21,11 @@ it('orchard train trains on an archive that orchard archive made', async () => {
   const trained = await run(['train', zip, ...options]);
   expect(trained).toMatchObject({ exitCode: 0 });
   expect(JSON.parse(trained.stdout)).toMatchObject({ type: 'binary-text-classification' });
+  const byUrl = await run(['train', pathToFileURL(zip).href, ...options]);
+  expect(byUrl).toMatchObject({ exitCode: 0 });
+  expect(JSON.parse(byUrl.stdout)).toMatchObject({ name: 'rows', type: 'binary-text-classification' });
+  const named = await run(['train', zip, ...options, '--label-column', 'label']);
+  expect(named.stderr).toMatch(/--label-column: an archive brings its own; leave --label-column out/);
+  const validated = await run(['cross-validate', zip]);
+  expect(validated.stderr).toMatch(/rows\.zip: found a zip archive; .*unzip it, and give the file of rows in it/);
 });

@@ -69,7 +69,7 @@ describe('a usage error', () => {
   it.each([
     [[], /^Usage: orchard/],
     [['trian', 'x.csv'], /unknown command 'trian'\n\(Did you mean train\?\)/],
-    [['train'], /missing required argument 'data'\n\(see orchard train --help\)/],
+    [['train'], /nothing to train on; give .* or --labels\n\(see orchard train --help\)/],
     [['train', 'a', 'b'], /too many arguments/],
     [['train', 'a.csv', '--epoch', '3'], /unknown option '--epoch'\n\(Did you mean --epochs\?\)/],
     [['train', 'a.csv', '--epochs', 'three'], /^orchard train: --epochs: give a whole number/],

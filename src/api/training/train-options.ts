@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import leven from 'leven';
 import * as z from 'zod';
 import { DEVICES, implementation, modelSizes, modelTypeSchema, validate } from '../../contract/index.js';
@@ -106,11 +107,25 @@ function isIterable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Symbol.iterator in value;
 }
 
+const isFileUrl = (place: string): boolean => /^file:\/\//iu.test(place);
+
+/** The path that a `file:` URL names; any other text is a path itself. @throws ValidationError */
+function localPath(place: string, option: string): string {
+  if (!isFileUrl(place)) return place;
+  try {
+    return fileURLToPath(place);
+  } catch {
+    throw invalid([option], `${place} names no file of this machine; give a path`);
+  }
+}
+
 function sourceOf({ rows, path, url, labels }: z.infer<typeof trainSchema>): TrainSource {
   const given = [rows, path, url].filter((each) => each !== undefined).length;
   if (given === 1 && rows !== undefined) return { kind: 'rows', rows };
-  if (given === 1 && path !== undefined) return { kind: 'path', path };
-  if (given === 1 && url !== undefined) return { kind: 'url', url };
+  if (given === 1 && path !== undefined) return { kind: 'path', path: localPath(path, 'path') };
+  if (given === 1 && url !== undefined) {
+    return isFileUrl(url) ? { kind: 'path', path: localPath(url, 'url') } : { kind: 'url', url };
+  }
   if (given === 0 && labels !== undefined) return { kind: 'labels', labels: labelNames(labels) };
   const what = given === 0 ? 'nothing to train on' : 'several sources of examples';
   throw invalid(['rows'], `${what}; give one of rows, path and url, or labels alone`);

@@ -38,12 +38,13 @@ metrics over all rows, their mean and deviation over the folds, and the rows who
     };
     const validation = interruptible((signal) => unwrap(crossValidate({ ...options, signal })));
     const { answers, ...result } = await validation.finally(() => progress.clear());
+    if (!output.isJson) for (const { message } of result.warnings) output.warn(`warning: ${message}`);
+    // First, so that a file that can't be written costs no figures.
+    await output.result(result, await linesOf(result, doubtful));
     if (answersFile !== undefined) {
       await writeFile(answersFile, answers.map((each) => `${JSON.stringify(each)}\n`).join(''));
       output.note(`answers written to ${answersFile}`);
     }
-    if (!output.isJson) for (const { message } of result.warnings) output.warn(`warning: ${message}`);
-    await output.result(result, await linesOf(result, doubtful));
   },
 });
 

@@ -1,8 +1,9 @@
+import { readFile } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import type { TrainedModel, TrainOptions } from '../../api/index.js';
-import { unwrap } from '../../contract/index.js';
+import { StorageError, unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
-import { command, type Settings } from '../command.js';
+import { command, type Settings, UsageError } from '../command.js';
 import { evaluationLines, grouped } from '../format.js';
 import { choice, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, type Output, Progress } from '../terminal.js';
@@ -11,6 +12,10 @@ import { interruptible, type Output, Progress } from '../terminal.js';
 export const trainParameters = {
   ...trainingParameters,
   output: option('-o, --output <folder>', 'model folder to write (default: <name>-model)'),
+  labels: option(
+    '--labels <labels>',
+    'labels of a classifier, with commas between, or a JSON file of what each means (default: those of the rows)',
+  ),
   dev: option('--dev <file>', 'rows to evaluate on during training, in the same format'),
   test: option('--test <file>', 'rows to evaluate the finished model on'),
 };
@@ -21,12 +26,14 @@ export const trainCommand = command({
   details: `The rows are a file: CSV, JSON, JSON Lines or CoNLL, or an export of Label Studio, Prodigy, doccano or spaCy, as its
 text says; the options from --text-column to --skip-invalid say it where that is wrong. A dataset archive works too, as a zip,
 a folder or a URL. With up to 1,000 rows, a classifier learns from all of them and is cross-validated; else a tenth
-of the rows is set aside for evaluation.
+of the rows is set aside for evaluation. Without rows, --labels makes a first classifier of what the labels are called, or mean.
 
   orchard train reviews.csv
+  orchard train --labels refund,complaint,question
   orchard train names.conll --base english-base --output ./names-model`,
   parameters: {
     ...trainParameters,
+    data: option('[data]', trainParameters.data.description),
     effort: choice(
       '--effort <effort>',
       'time to spend on a better model: a classifier of few rows (default: balanced)',
@@ -35,7 +42,10 @@ of the rows is set aside for evaluation.
   },
   async run({ settings, terminal, output }) {
     const { train } = await import('../../api/index.js');
-    const options = { ...outputOptions(settings), effort: settings.effort };
+    if (settings.data === undefined && settings.labels === undefined) {
+      throw new UsageError('nothing to train on; give a file of rows, an archive, or --labels');
+    }
+    const options = { ...(await outputOptions(settings)), effort: settings.effort };
     const progress = new Progress(terminal);
     const onProgress = (event: TrainingEvent) => showTraining(progress, event);
     const training = interruptible((signal) => unwrap(train({ ...options, signal, onProgress })));
@@ -44,13 +54,36 @@ of the rows is set aside for evaluation.
   },
 });
 
-export function outputOptions(settings: Settings<typeof trainParameters>) {
-  const { data, dev, test, name, output } = settings;
+type OutputSettings = Omit<Settings<typeof trainParameters>, 'data'> & { readonly data: string | undefined };
+
+/** @throws StorageError if the file of --labels can't be read, UsageError if it has no labels */
+export async function outputOptions({ data, ...settings }: OutputSettings) {
+  const { dev, test, name, output, labels } = settings;
   return {
     ...trainingOptions(settings),
-    ...(/^https?:/.test(data) ? { url: data } : { path: data }),
-    ...{ dev, test, output: output ?? `${name ?? nameOf(data)}-model` },
+    ...(data === undefined ? {} : /^https?:/.test(data) ? { url: data } : { path: data }),
+    ...(labels !== undefined && { labels: await labelsOf(labels) }),
+    ...{ dev, test, output: output ?? `${name ?? (data === undefined ? 'labels' : nameOf(data))}-model` },
   } satisfies TrainOptions;
+}
+
+/** @param typed names with commas between, or the path of a JSON file: an array of names, or what each means */
+async function labelsOf(typed: string): Promise<NonNullable<TrainOptions['labels']>> {
+  if (!/\.json$/i.test(typed)) return typed.split(',').map((name) => name.trim());
+  const json = await readFile(typed, 'utf8').catch((cause: unknown) => {
+    throw new StorageError(`--labels ${typed}: ${cause}`, { cause });
+  });
+  try {
+    const given: unknown = JSON.parse(json);
+    if (Array.isArray(given) && given.every((name) => typeof name === 'string')) return given;
+    const means = Object.entries(typeof given === 'object' && given !== null && !Array.isArray(given) ? given : {});
+    const told = means.flatMap(([label, meaning]) => (typeof meaning === 'string' ? [[label, meaning] as const] : []));
+    if (told.length > 0 && told.length === means.length) return Object.fromEntries(told);
+  } catch {
+    // said below
+  }
+  const expected = 'a JSON array of names, or an object such as {"refund": "wants the money back"}';
+  throw new UsageError(`--labels ${typed}: give ${expected}`);
 }
 
 /** "data/Reviews 2.csv" → "Reviews 2" */
@@ -73,6 +106,14 @@ export async function linesOf(
   for (const { message } of training.warnings) output.warn(`warning: ${message}`);
   output.note(`orchard predict ${folder} 'a text'   orchard evaluate ${folder} test.csv`);
   const { train, dev, folds } = training;
+  if (train === 0) {
+    const made = `made of the names of the labels, without a row; ${training.seconds.toFixed(1)} s`;
+    return [
+      `${folder}: ${type} (${training.reason})`,
+      made,
+      ...(training.test ? await evaluationLines(training.test) : []),
+    ];
+  }
   const judged = folds === undefined ? `${grouped(dev)} to evaluate on` : `cross-validated in ${folds} folds`;
   const rows = `${grouped(train)} rows trained on, ${judged}`;
   return [

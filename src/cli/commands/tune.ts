@@ -29,7 +29,7 @@ to every trial.
     const progress = new Progress(terminal);
     let trial = 0;
     const options = {
-      ...outputOptions(training),
+      ...(await outputOptions(training)),
       ...(minutes !== undefined && { budgetSeconds: 60 * minutes }),
       ...(space !== undefined && { space: await readSpace(space) }),
       trials,
@@ -50,11 +50,12 @@ to every trial.
 /** @throws StorageError if the file can't be read, UsageError if its contents are wrong */
 async function readSpace(path: string): Promise<SearchSpace> {
   const { spaceSchema } = await import('../../api/index.js');
+  const { validate } = await import('../../contract/index.js');
   const json = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw new StorageError(`--space ${path}: ${cause}`, { cause });
   });
   try {
-    return spaceSchema.parse(JSON.parse(json));
+    return validate(spaceSchema, JSON.parse(json));
   } catch (thrown) {
     throw new UsageError(`--space ${path}: ${thrown instanceof Error ? thrown.message : thrown}`);
   }
