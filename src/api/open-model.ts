@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { err, errAsync, type Result, ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
@@ -38,13 +38,16 @@ import {
   aggregations,
   CARD_FILE,
   CONFIG_FILE,
+  changedFolder,
   copyInto,
   findModel,
+  folderVersion,
   type ModelFolderConfig,
   type ModelLoader,
   readConfig,
   readFolderFile,
   readModelReport,
+  readUnchanged,
   writeFolder,
 } from '../models/index.js';
 import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
@@ -55,6 +58,8 @@ import type { Model } from './model.js';
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
 interface OpenParts extends AskableModel, Pick<OpenOptions, 'onClose'> {
+  /** Of its folder, when it was opened. */
+  readonly version: string;
   readonly config: ModelFolderConfig;
   readonly family: Family;
   readonly service: InferenceService;
@@ -74,10 +79,11 @@ export class OpenModel implements Model {
   readonly #reading: AnswerReading;
   readonly #service: InferenceService;
   readonly #checkpoint: string | undefined;
+  readonly #version: string;
   readonly #onClose: OpenOptions['onClose'];
   #closing: Promise<void> | undefined;
 
-  private constructor({ name, directory, checkpoint, config, family, service, onClose }: OpenParts) {
+  private constructor({ name, directory, checkpoint, version, config, family, service, onClose }: OpenParts) {
     this.name = name;
     this.directory = directory;
     this.type = config.orchard.type;
@@ -89,15 +95,17 @@ export class OpenModel implements Model {
     this.#reading = { view: family.answerView, isMultilabel };
     this.#service = service;
     this.#checkpoint = checkpoint;
+    this.#version = version;
     this.#onClose = onClose;
   }
 
   /** @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
   static async open(placed: AskableModel, options: OpenOptions): Promise<OpenModel> {
+    const version = await folderVersion(placed.directory);
     const config = await readConfig(placed.directory);
     const family = familyOfModel(config, join(placed.directory, CONFIG_FILE));
     const service = await serviceFor(placed, options);
-    return new OpenModel({ ...placed, config, family, service, onClose: options.onClose });
+    return new OpenModel({ ...placed, version, config, family, service, onClose: options.onClose });
   }
 
   predict(text: string, options?: CallOptions): ResultAsync<Answer, OrchardError>;
@@ -136,7 +144,7 @@ export class OpenModel implements Model {
     return this.#call(`saving ${this.name}`, () =>
       writeFolder(folder, MODEL_FOLDER, (made) =>
         this.#checkpoint === undefined
-          ? copyInto(this.directory, made)
+          ? this.#read(() => copyInto(this.directory, made))
           : convertFolder(this.#checkpoint, made, 'float32'),
       ),
     );
@@ -144,14 +152,14 @@ export class OpenModel implements Model {
 
   card(): ResultAsync<string, OrchardError> {
     return this.#call(`reading the card of ${this.name}`, async () =>
-      (await readFolderFile(this.directory, CARD_FILE)).toString('utf8'),
+      this.#read(async () => (await readFolderFile(this.directory, CARD_FILE)).toString('utf8')),
     );
   }
 
   report(): ResultAsync<string, OrchardError> {
     return this.#call(`writing the report of ${this.name}`, async () => {
       const { reportHtml } = await import('../report/index.js');
-      return reportHtml(await readModelReport(this.directory));
+      return reportHtml(await this.#read(() => readModelReport(this.directory)));
     });
   }
 
@@ -187,6 +195,14 @@ export class OpenModel implements Model {
   ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
     if (this.#closing) return yield err(new ClosedError('model'));
     yield* answerStream(texts, (text) => this.#one(text, options), options);
+  }
+
+  /** Reads the folder again. @throws ModelFolderError if it has another model by now */
+  async #read<T>(read: () => Promise<T>): Promise<T> {
+    const [value] = await Promise.allSettled([read()]);
+    if ((await folderVersion(this.directory)) !== this.#version) throw changedFolder(this.directory);
+    if (value.status === 'rejected') throw value.reason;
+    return value.value;
   }
 
   #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
@@ -241,9 +257,12 @@ async function open(model: string, options: LoadModelOptions): Promise<Model> {
   const { modelLoader, aggregation, weights, signal, ...service } = options;
   const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
   const reading = validate(readingSchema, { aggregation, weights });
-  const placed = await askableFolder(await findModel(name, { modelLoader: loader, signal }), reading);
-  if (placed.checkpoint === undefined) requireNothingOf(reading, placed);
-  return OpenModel.open(placed, { service, signal });
+  const openOnce = async () => {
+    const placed = await askableFolder(await findModel(name, { modelLoader: loader, signal }), reading);
+    if (placed.checkpoint === undefined) requireNothingOf(reading, placed);
+    return OpenModel.open(placed, { service, signal });
+  };
+  return (await readUnchanged(resolve(name), openOnce, (opened) => opened.close())).value;
 }
 
 /** @throws ValidationError for an option that would be ignored without a word */

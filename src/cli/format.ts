@@ -1,4 +1,5 @@
 import type { AverageFigures, Evaluation, LabelEvaluation } from '../api/index.js';
+import type { DatasetWarning } from '../datasets/index.js';
 
 /** 12345 → "12,345" */
 export function grouped(count: number): string {
@@ -76,3 +77,15 @@ function confusionLines({ confusion }: LabelEvaluation): readonly string[] {
     ]);
   return ['', 'confusions:', ...alignedLines(lines)];
 }
+
+/** A warning with the places of its first rows: `2 repeated rows left out (rows.csv line 7, line 12)`. */
+export function warningLine({ message, count, examples }: DatasetWarning): string {
+  const placed = examples.filter(({ line }) => line !== undefined).slice(0, MAX_PLACES);
+  if (placed.length === 0) return `warning: ${message}`;
+  const places = placed.map(({ file, line = 0 }, at) =>
+    file === placed[at - 1]?.file ? `line ${grouped(line)}` : `${file} line ${grouped(line)}`,
+  );
+  return `warning: ${message} (${places.join(', ')}${count > placed.length ? ', …' : ''})`;
+}
+
+const MAX_PLACES = 5;

@@ -301,7 +301,7 @@ async function writeArchive<Made extends Dataset>(
     path,
     train: dataset.train.length,
     dev: dataset.dev.length,
-    removedDuplicates: leftOut[0]?.count ?? 0,
+    removedDuplicates: leftOut.find(({ kind }) => kind === 'duplicate_row')?.count ?? 0,
     warnings: dataset.warnings,
   };
 }

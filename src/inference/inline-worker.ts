@@ -1,8 +1,6 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Device, InternalError, ModelFolderError } from '../contract/index.js';
-import { CONFIG_FILE } from '../models/index.js';
+import { type Device, InternalError } from '../contract/index.js';
+import { changedFolder, readUnchanged } from '../models/index.js';
 import type { BatchWork } from './batch-work.js';
 import { SharedTokenizers, TextModel } from './text-model.js';
 import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
@@ -133,12 +131,15 @@ export class InlineWorker implements InferenceWorker {
     const known = this.#models.get(directory);
     if (known !== undefined) return { ms: 0, loaded: known };
     const startedAt = performance.now();
-    const version = await versionOf(directory);
-    if (expected !== undefined && version !== expected) {
-      throw new ModelFolderError(directory, 'it has changed since the model was loaded; load the model again');
-    }
     const { threads, device } = this.#options;
-    const model = await TextModel.load(directory, threads, this.#tokenizers, device);
+    const { value: model, version } = await readUnchanged(
+      directory,
+      async (found) => {
+        if (expected !== undefined && found !== expected) throw changedFolder(directory);
+        return TextModel.load(directory, threads, this.#tokenizers, device);
+      },
+      (loaded) => loaded.release(),
+    );
     const loaded: LoadedModel = { model, version, uses: 0, isForgotten: false };
     this.#models.set(directory, loaded);
     return { ms: performance.now() - startedAt, loaded };
@@ -171,12 +172,6 @@ export class InlineWorker implements InferenceWorker {
     this.#last = result.catch(() => undefined);
     return result;
   }
-}
-
-/** Changes when another model replaces the folder, or its config.json. */
-async function versionOf(directory: string): Promise<string> {
-  const stats = await Promise.all([stat(directory), stat(join(directory, CONFIG_FILE))]).catch(() => []);
-  return stats.map(({ ino, mtimeMs }) => `${ino} ${mtimeMs}`).join();
 }
 
 function gone(): InternalError {

@@ -176,7 +176,10 @@ const DEFAULT_ENDPOINT = 'https://huggingface.co';
 const settingsSchema = z.lazy(() =>
   z.object({
     cacheDirectory: z.string().min(1),
-    token: z.string().min(1).optional(),
+    token: z
+      .string()
+      .regex(/^[\x21-\x7E]+$/, 'a token has no spaces or line breaks; check HF_TOKEN, or what you pass')
+      .optional(),
     offline: z.boolean(),
     endpoint: z.url({ protocol: /^https?$/ }),
     revision: z.string().default('main'),

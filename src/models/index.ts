@@ -43,10 +43,13 @@ export {
   SIMILARITIES,
 } from './model-config.js';
 export {
+  changedFolder,
   claimFolder,
   copyInto,
+  folderVersion,
   moveInto,
   openModelFolder,
+  readUnchanged,
   writeFolder,
   writeModelFolder,
 } from './model-folder.js';

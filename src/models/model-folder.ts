@@ -4,7 +4,8 @@ import { cp, mkdir, mkdtemp, readdir, rename, rm, rmdir, stat } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { StorageError, ValidationError } from '../contract/index.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ModelFolderError, StorageError, ValidationError } from '../contract/index.js';
 import { FileLocks, failedWith, fileWithin } from '../system/index.js';
 import {
   CONFIG_FILE,
@@ -230,4 +231,50 @@ export async function moveInto(source: string, directory: string): Promise<void>
 
 export async function copyInto(source: string, directory: string): Promise<void> {
   await cp(source, directory, { recursive: true, dereference: true });
+}
+
+/** Changes when another model replaces the folder, or its config.json. */
+export async function folderVersion(directory: string): Promise<string> {
+  const stats = await Promise.all([stat(directory), stat(join(directory, CONFIG_FILE))]).catch(() => []);
+  return stats.map(({ ino, mtimeMs }) => `${ino} ${mtimeMs}`).join();
+}
+
+export function changedFolder(directory: string): ModelFolderError {
+  return new ModelFolderError(directory, 'it has changed since the model was loaded; load the model again');
+}
+
+/** How often a folder is read again that is replaced while it is read. */
+const MOST_READINGS = 20;
+const READING_PAUSE_MS = 5;
+
+/**
+ * What was read of a folder that `writeFolder` may replace meanwhile: all of it is of one model. Reads again where the folder
+ * changed, or was away for the moment between the two renames.
+ * @param read given the folder's version
+ * @param discard what was read of two models
+ * @throws what `read` throws; ModelFolderError if the folder changes all the time
+ */
+export async function readUnchanged<Value>(
+  directory: string,
+  read: (version: string) => Promise<Value>,
+  discard: (value: Value) => Promise<void>,
+): Promise<{ readonly value: Value; readonly version: string }> {
+  for (let reading = 1; ; reading += 1) {
+    const version = await folderVersion(directory);
+    try {
+      const value = await read(version);
+      if ((await folderVersion(directory)) === version) return { value, version };
+      await discard(value);
+      if (reading === MOST_READINGS) throw changedFolder(directory);
+    } catch (thrown) {
+      if (reading === MOST_READINGS || !(await isBeingReplaced(directory, version))) throw thrown;
+    }
+    await delay(reading * READING_PAUSE_MS);
+  }
+}
+
+async function isBeingReplaced(directory: string, version: string): Promise<boolean> {
+  if ((await folderVersion(directory)) !== version) return true;
+  const names = await readdir(dirname(directory)).catch(() => []);
+  return names.some((name) => name.startsWith(`.${basename(directory)}.old-`));
 }

@@ -76,7 +76,7 @@ describe('an error of orchard train', () => {
     ]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: expect.stringMatching(/^--output: .* can't be written/),
+      stderr: expect.stringMatching(/^--output: .* is a file; give a folder/),
     });
   });
 });

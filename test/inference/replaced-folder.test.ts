@@ -1,7 +1,8 @@
-import { cp, mkdir, rename } from 'node:fs/promises';
+import { cp, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadModel } from '../../src/index.js';
+import { readUnchanged } from '../../src/models/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /** A folder that another model replaces while its model is open: worker threads would load the other one later. */
@@ -27,4 +28,93 @@ it('a model whose folder was replaced answers as itself, or says so; it never an
   const many = (await model.predict(Array.from({ length: 2000 }, () => short)))._unsafeUnwrap();
   expect(new Set(many.map((answer) => 'label' in answer && answer.label))).toEqual(new Set(['positive']));
   await model.close();
+});
+
+it('a model whose folder was replaced is not saved, and has no card, as the other model', async () => {
+  const directory = join(temporaryDirectory(), 'model');
+  await cp(join(catalogue, 'customer-review'), directory, { recursive: true });
+  const model = (await loadModel(directory))._unsafeUnwrap();
+  const copy = join(temporaryDirectory(), 'copy');
+  expect((await model.save(copy)).isOk()).toBe(true);
+  await rename(directory, `${directory}.old`);
+  await cp(join(catalogue, 'emotion-detection'), directory, { recursive: true });
+
+  const refused = { code: 'model_folder', message: expect.stringContaining('load the model again') };
+  const other = join(temporaryDirectory(), 'other');
+  expect((await model.save(other))._unsafeUnwrapErr()).toMatchObject(refused);
+  await expect(readFile(join(other, 'config.json'))).rejects.toThrow(/ENOENT/);
+  expect((await model.card())._unsafeUnwrapErr()).toMatchObject(refused);
+  expect((await model.report())._unsafeUnwrapErr()).toMatchObject(refused);
+  await model.close();
+});
+
+describe('a folder that is replaced while it is read', () => {
+  async function folderOf(name: string, content: string): Promise<string> {
+    const directory = join(temporaryDirectory(), name);
+    await mkdir(directory, { recursive: true });
+    for (const file of ['config.json', 'graph']) await writeFile(join(directory, file), content);
+    return directory;
+  }
+
+  const replace = async (directory: string, by: string) => {
+    await rename(directory, `${directory}.${Math.random()}`);
+    await rename(by, directory);
+  };
+
+  it('is read again, and what was read of two models is thrown away', async () => {
+    const [directory, next] = [await folderOf('model', 'first'), await folderOf('next', 'second')];
+    const discarded: string[] = [];
+    let readings = 0;
+    const { value } = await readUnchanged(
+      directory,
+      async () => {
+        const config = await readFile(join(directory, 'config.json'), 'utf8');
+        readings += 1;
+        if (readings === 1) await replace(directory, next);
+        return `${config} ${await readFile(join(directory, 'graph'), 'utf8')}`;
+      },
+      async (mixed) => void discarded.push(mixed),
+    );
+    expect({ value, readings, discarded }).toEqual({
+      value: 'second second',
+      readings: 2,
+      discarded: ['first second'],
+    });
+  });
+
+  it('may be away for a moment', async () => {
+    const directory = await folderOf('model', 'first');
+    const away = join(directory, '..', '.model.old-1');
+    await rename(directory, away);
+    let readings = 0;
+    const { value } = await readUnchanged(
+      directory,
+      async () => {
+        readings += 1;
+        if (readings === 2) await rename(away, directory);
+        return readFile(join(directory, 'graph'), 'utf8');
+      },
+      async () => undefined,
+    );
+    expect(value).toBe('first');
+  });
+
+  it('is an error at once if there is none, and in the end if it never stays', async () => {
+    const none = join(temporaryDirectory(), 'none');
+    let readings = 0;
+    const missing = readUnchanged(
+      none,
+      () => readFile(none, 'utf8').finally(() => (readings += 1)),
+      async () => undefined,
+    );
+    await expect(missing).rejects.toThrow(/ENOENT/);
+    expect(readings).toBe(1);
+    const directory = await folderOf('model', 'first');
+    const restless = readUnchanged(
+      directory,
+      async () => replace(directory, await folderOf('next', 'again')),
+      async () => undefined,
+    );
+    await expect(restless).rejects.toThrow(/it has changed/);
+  });
 });

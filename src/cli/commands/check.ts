@@ -1,7 +1,7 @@
 import type { DataCheck, DoubtfulRow, RowPlace } from '../../api/index.js';
 import { modelTypes, unwrap } from '../../contract/index.js';
 import { command } from '../command.js';
-import { alignedLines, grouped, onOneLine } from '../format.js';
+import { alignedLines, grouped, onOneLine, warningLine } from '../format.js';
 import {
   argument,
   choice,
@@ -76,7 +76,7 @@ function linesOf(check: DataCheck, most: number): readonly string[] {
   return [
     ...(readAs === undefined ? [] : [`read as ${readAs}`]),
     `${grouped(rows)} rows, ${type} (${reason}); checked in ${seconds.toFixed(1)} s`,
-    ...warnings.map(({ message }) => `warning: ${message}`),
+    ...warnings.map(warningLine),
     ...doubtfulLines(check, section),
     ...section(
       'labels that are confused',

@@ -3,7 +3,7 @@ import type { CrossValidation, DoubtfulRow } from '../../api/index.js';
 import { unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command } from '../command.js';
-import { alignedLines, evaluationLines, grouped, onOneLine } from '../format.js';
+import { alignedLines, evaluationLines, grouped, onOneLine, warningLine } from '../format.js';
 import { argument, integer, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 
@@ -38,7 +38,7 @@ metrics over all rows, their mean and deviation over the folds, and the rows who
     };
     const validation = interruptible((signal) => unwrap(crossValidate({ ...options, signal })));
     const { answers, ...result } = await validation.finally(() => progress.clear());
-    if (!output.isJson) for (const { message } of result.warnings) output.warn(`warning: ${message}`);
+    if (!output.isJson) for (const warning of result.warnings) output.warn(warningLine(warning));
     // First, so that a file that can't be written costs no figures.
     await output.result(result, await linesOf(result, doubtful));
     if (answersFile !== undefined) {

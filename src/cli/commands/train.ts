@@ -4,7 +4,7 @@ import type { TrainedModel, TrainOptions } from '../../api/index.js';
 import { StorageError, unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, type Settings, UsageError } from '../command.js';
-import { evaluationLines, grouped } from '../format.js';
+import { evaluationLines, grouped, warningLine } from '../format.js';
 import { choice, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, type Output, Progress } from '../terminal.js';
 
@@ -103,7 +103,7 @@ export async function linesOf(
   output: Output,
 ): Promise<readonly string[]> {
   if (output.isJson) return [];
-  for (const { message } of training.warnings) output.warn(`warning: ${message}`);
+  for (const warning of training.warnings) output.warn(warningLine(warning));
   output.note(`orchard predict ${folder} 'a text'   orchard evaluate ${folder} test.csv`);
   const { train, dev, folds } = training;
   if (train === 0) {
