@@ -3,7 +3,7 @@ import { AbortedError, isOrchardError, TrainingError, validate } from '../contra
 import { invalid } from '../datasets/index.js';
 import { typeFacts } from '../families/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
-import { type FoundModel, findModel, readModelReport, requireReplaceable } from '../models/index.js';
+import { claimFolder, type FoundModel, findModel, readModelReport } from '../models/index.js';
 import { Random, TemporaryDirectory } from '../system/index.js';
 import type { TunedModel } from './model.js';
 import { MODEL_FOLDER } from './open-model.js';
@@ -40,7 +40,12 @@ export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
   const { training } = settings;
   const { output, signal } = training;
   if (signal?.aborted) throw new AbortedError('the search', { cause: signal.reason });
-  if (output !== undefined) await requireReplaceable(output, MODEL_FOLDER, 'output');
+  const search = () => searchAndOpen(settings, startedAt);
+  return output === undefined ? search() : claimFolder(output, MODEL_FOLDER, 'output', search);
+}
+
+async function searchAndOpen(settings: TuneSettings, startedAt: number): Promise<TunedModel> {
+  const { training } = settings;
   const bases = await placedBases(settings);
   const work = new TemporaryDirectory();
   try {

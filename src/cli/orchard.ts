@@ -29,9 +29,10 @@ export async function orchard(args: readonly string[], terminal: Terminal = proc
 async function run({ command, path, given }: Call, terminal: Terminal, output: Output): Promise<number> {
   try {
     await command.run?.({ given, terminal, output });
+    await output.end();
     return output.hasFailed ? FAILED : 0;
   } catch (thrown) {
-    if (output.closed.aborted) return 0; // the reader of the results has gone: not a failure
+    if (output.closed.aborted) return output.hasFailed ? FAILED : 0; // that the reader of the results has gone is none
     return reportFailure(thrown, path, output);
   }
 }

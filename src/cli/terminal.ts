@@ -83,8 +83,16 @@ export class Output {
 
   #ended(error: Error): void {
     const isPipe = 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
-    if (!isPipe && !this.closed.aborted) this.warn(`standard output: ${error.message}`);
+    if (!isPipe && !this.closed.aborted) {
+      this.fail();
+      this.warn(`standard output: ${error.message}`);
+    }
     this.#closing.abort(error);
+  }
+
+  /** Resolves once all results are written, or can't be. */
+  async end(): Promise<void> {
+    await new Promise<void>((resolve) => void this.#terminal.stdout.write('', () => resolve()));
   }
 }
 

@@ -37,7 +37,7 @@ export class ValidationError extends OrchardErrorBase {
     /** Everything that is wrong, not only the first. */
     readonly problems: readonly ValidationProblem[],
   ) {
-    super(problems.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; '));
+    super(problems.map(({ loc, msg }) => (loc.length > 0 ? `${loc.join('.')}: ${msg}` : msg)).join('; '));
   }
 }
 
@@ -214,9 +214,11 @@ export class MemoryLimitError extends OrchardErrorBase {
     /** The limit, in bytes. */
     readonly limit: number,
   ) {
-    const mebibytes = (count: number) => Math.ceil(count / 2 ** 20).toLocaleString('en-US');
+    // Rounded apart, so that the two never read the same.
+    const needed = Math.ceil(bytes / 2 ** 20).toLocaleString('en-US');
+    const allowed = Math.floor(limit / 2 ** 20).toLocaleString('en-US');
     super(
-      `${what} takes about ${mebibytes(bytes)} MiB of memory, and memoryLimit is ${mebibytes(limit)} MiB; raise the limit, or make do with less`,
+      `${what} takes about ${needed} MiB of memory, and memoryLimit is ${allowed} MiB; raise the limit, or make do with less`,
     );
   }
 }

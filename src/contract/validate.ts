@@ -15,7 +15,7 @@ export function validate<Schema extends z.ZodType>(
   input: unknown,
   at: readonly (string | number)[] = [],
 ): z.infer<Schema> {
-  const parsed = schema.safeParse(input, { reportInput: true, error: missing });
+  const parsed = schema.safeParse(input, { reportInput: true, error: remedy });
   if (parsed.success) return parsed.data;
   throw new ValidationError(
     parsed.error.issues.map((issue) => ({
@@ -37,13 +37,103 @@ const kinds: Readonly<Record<string, string>> = {
   record: 'an object',
 };
 
-/** For a missing field, a message that tells what to give; for others the schema's own message. */
-function missing(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.input !== undefined) return undefined;
-  if (issue.code === 'invalid_type') return `missing; give ${kinds[issue.expected] ?? issue.expected}`;
-  if (issue.code !== 'invalid_value') return undefined;
-  const values = issue.values.map((value) => (typeof value === 'string' ? JSON.stringify(value) : String(value)));
-  return `missing; give ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}`;
+/** Formats of strings in words; others keep the schema's name. */
+const formats: Readonly<Record<string, string>> = {
+  url: 'a URL',
+  datetime: 'a date and time such as 2026-01-31T12:00:00Z',
+  uuid: 'a UUID',
+};
+
+/** What to give instead. Where a schema has a message of its own, that is used. */
+function remedy(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.input === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value')) {
+    return `missing; give ${wanted(issue)}`;
+  }
+  switch (issue.code) {
+    case 'invalid_type': {
+      const isFraction = issue.expected === 'int' && typeof issue.input === 'number';
+      return `give ${wanted(issue)}, not ${isFraction ? String(issue.input) : kindOf(issue.input)}`;
+    }
+    case 'invalid_value':
+      return `give ${wanted(issue)}`;
+    case 'too_small':
+      return `give ${bounded(issue, issue.minimum, issue.inclusive === false ? 'above' : 'at least')}`;
+    case 'too_big':
+      return `give ${bounded(issue, issue.maximum, issue.inclusive === false ? 'below' : 'at most')}`;
+    case 'not_multiple_of':
+      return `give a multiple of ${issue.divisor}`;
+    case 'invalid_format':
+      return `give ${formatted(issue)}`;
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => unknown(key, issue.inst)).join('; ');
+    case 'invalid_union':
+      return [...new Set(issue.errors.flatMap(([first]) => (first ? [first.message] : [])))].join('; or ') || undefined;
+    case 'invalid_key':
+    case 'invalid_element':
+      return issue.issues[0] && `its key: ${issue.issues[0].message}`;
+    default:
+      return undefined;
+  }
+}
+
+type Issue<Code extends z.core.$ZodRawIssue['code']> = Extract<z.core.$ZodRawIssue, { readonly code: Code }>;
+
+function wanted(issue: Issue<'invalid_type'> | Issue<'invalid_value'>): string {
+  if (issue.code === 'invalid_value') {
+    const values = issue.values.map((value) => (typeof value === 'string' ? JSON.stringify(value) : String(value)));
+    return `${values.length > 1 ? 'one of ' : ''}${values.join(', ')}`;
+  }
+  const { expected } = issue;
+  return (
+    kinds[expected] ?? (/^[A-Z]/.test(expected) ? `${/^[AEIOU]/.test(expected) ? 'an' : 'a'} ${expected}` : expected)
+  );
+}
+
+/** The kind of a value, and not the value: it may be a secret. */
+function kindOf(value: unknown): string {
+  if (value === null || typeof value === 'boolean' || Number.isNaN(value)) return String(value);
+  return Array.isArray(value) ? 'a list' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`;
+}
+
+function bounded(
+  { origin, exact }: Issue<'too_small'> | Issue<'too_big'>,
+  bound: number | bigint,
+  how: string,
+): string {
+  if (origin === 'string' || origin === 'array') {
+    const [unit, nothing] =
+      origin === 'string' ? ['character', 'a string that is not empty'] : ['item', 'at least one item'];
+    if (how === 'at least' && bound === 1 && exact !== true) return nothing;
+    return `${exact === true ? 'exactly' : how} ${bound} ${unit}${Number(bound) === 1 ? '' : 's'}`;
+  }
+  return `a number ${how === 'above' || how === 'below' ? '' : 'of '}${how} ${bound}`;
+}
+
+function formatted(issue: Issue<'invalid_format'>): string {
+  if ('prefix' in issue) return `a string that starts with ${JSON.stringify(issue.prefix)}`;
+  if (issue.format === 'regex') return `a string that matches ${String(issue.pattern)}`;
+  return formats[issue.format] ?? `a valid ${issue.format}`;
+}
+
+/** Most fields that are listed where none resembles the unknown one. */
+const MOST_LISTED = 8;
+
+function unknown(key: string, schema: z.core.$ZodRawIssue['inst']): string {
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '');
+  const shared = (name: string) => {
+    const [one, other] = [plain(name), plain(key)];
+    let length = 0;
+    while (length < one.length && one[length] === other[length]) length += 1;
+    return length;
+  };
+  const [nearest] = known.toSorted((a, b) => shared(b) - shared(a));
+  const told = `unknown ${JSON.stringify(key)}`;
+  if (nearest !== undefined && shared(nearest) >= Math.min(3, nearest.length))
+    return `${told}; did you mean ${nearest}?`;
+  return known.length > 0 && known.length <= MOST_LISTED
+    ? `${told}; give ${known.join(', ')}`
+    : `${told}; leave it out`;
 }
 
 /** A stable name for the kind of problem: `missing` if a required field is absent, else the schema's code. */

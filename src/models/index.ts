@@ -43,10 +43,10 @@ export {
   SIMILARITIES,
 } from './model-config.js';
 export {
+  claimFolder,
   copyInto,
   moveInto,
   openModelFolder,
-  requireReplaceable,
   writeFolder,
   writeModelFolder,
 } from './model-folder.js';

@@ -1,10 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { constants, createWriteStream } from 'node:fs';
-import { access, cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { StorageError, ValidationError } from '../contract/index.js';
-import { failedWith, fileWithin } from '../system/index.js';
+import { FileLocks, failedWith, fileWithin } from '../system/index.js';
 import {
   CONFIG_FILE,
   MAX_CONFIG_BYTES,
@@ -118,26 +119,67 @@ interface FolderKind {
 }
 
 /** @throws ValidationError unless the folder is missing, empty or of the same kind */
-export async function requireReplaceable(folder: string, { marker, noun }: FolderKind, option: string): Promise<void> {
+async function requireReplaceable(folder: string, { marker, noun }: FolderKind, option: string): Promise<void> {
   const names = await namesIn(resolve(folder), option);
-  await requireWritable(dirname(resolve(folder)), folder, option);
   if (names.length === 0 || names.includes(marker)) return;
   const listed = names.slice(0, 3).join(', ');
   const msg = `${folder} has ${listed}${names.length > 3 ? ', …' : ''}, but no ${noun}; give a new or empty folder`;
   throw new ValidationError([{ loc: [option], msg, type: 'not_empty' }]);
 }
 
-/** What is written only after a long training must not fail for the folder's sake. @param folder as it was given */
-async function requireWritable(parent: string, folder: string, option: string): Promise<void> {
+/** Tries it: on some file systems, permissions say nothing. @param folder as it was given */
+async function requireWritable(folder: string, option: string): Promise<void> {
+  const parent = await nearestExisting(dirname(resolve(folder)));
   try {
-    await access(parent, constants.W_OK);
+    await rmdir(await mkdtemp(join(parent, '.orchard-')));
   } catch (thrown) {
-    if (failedWith(thrown, 'ENOENT') && dirname(parent) !== parent)
-      return requireWritable(dirname(parent), folder, option);
-    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown';
-    const msg = `${folder} can't be written (${parent}: ${code}); give a folder that can`;
+    const code = thrown instanceof Error && 'code' in thrown ? `: ${thrown.code}` : '';
+    const msg = `${folder} can't be written (no folder can be made in ${parent}${code}); give a folder that can`;
     throw new ValidationError([{ loc: [option], msg, type: 'not_writable' }]);
   }
+}
+
+async function nearestExisting(directory: string): Promise<string> {
+  const isThere = await stat(directory).then(
+    () => true,
+    () => false,
+  );
+  return isThere || dirname(directory) === directory ? directory : nearestExisting(dirname(directory));
+}
+
+/** How long a training waits for another one that writes the same folder, which may just be ending. */
+const CLAIM_MS = 1000;
+
+/**
+ * Runs work that writes a folder at its end, so that it is not in vain: nothing else that claims the folder on this
+ * machine runs at the same time.
+ * @param option names the folder in errors.
+ * @throws ValidationError before the work, as `requireReplaceable`, or if the folder can't be written or is claimed
+ */
+export async function claimFolder<Value>(
+  folder: string,
+  kind: FolderKind,
+  option: string,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  await requireReplaceable(folder, kind, option);
+  await requireWritable(folder, option);
+  const name = `orchard-output-${createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 32)}`;
+  const signal = AbortSignal.timeout(CLAIM_MS);
+  let isClaimed = false;
+  const claimed = new FileLocks(tmpdir(), tmpdir()).hold(
+    name,
+    () => {
+      isClaimed = true;
+      return work();
+    },
+    { signal },
+  );
+  return claimed.catch((thrown: unknown) => {
+    if (isClaimed || !signal.aborted) throw thrown;
+    const msg = `another training is going to write ${folder}; wait for its end, or give another folder`;
+    throw new ValidationError([{ loc: [option], msg, type: 'in_use' }]);
+  });
 }
 
 async function namesIn(directory: string, option: string): Promise<string[]> {

@@ -106,11 +106,14 @@ export function requireMemoryToRead(id: string, archiveBytes: number, limit: num
 
 function tooLarge(id: string, needed: number, limit: number, rest: string): TrainingError {
   return new TrainingError(
-    `training job ${id} needs about ${gigabytes(needed)} of memory, but the trainer's memoryLimit is ${gigabytes(limit)}: ${rest}, or raise the limit`,
+    `training job ${id} needs about ${gigabytes(needed, Math.ceil)} of memory, but the trainer's memoryLimit is ${gigabytes(limit, Math.floor)}: ${rest}, or raise the limit`,
   );
 }
 
-const gigabytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(2)} GiB`;
+const GIB = 1024 ** 3;
+
+/** @param round the needed up and the allowed down, so that the two never read the same */
+const gigabytes = (bytes: number, round = Math.round): string => `${(round((100 * bytes) / GIB) / 100).toFixed(2)} GiB`;
 
 interface TextMeasure {
   readonly count: number;

@@ -187,6 +187,38 @@ describe('training fails', () => {
     expect(await readdir(taken)).toEqual(['thesis.doc']);
   });
 
+  it('where the output can not be written, before anything is read', async () => {
+    const file = join(folder, 'a-file');
+    await writeFile(file, '');
+    const unread = {
+      [Symbol.iterator]: () => {
+        throw new Error('the rows were read');
+      },
+    };
+    for (const output of [join(file, 'model'), join(file, 'deeper', 'model'), '/proc/none/model']) {
+      if (output.startsWith('/proc') && process.platform !== 'linux') continue;
+      const error = await failure({ rows: unread, output });
+      expect(error).toMatchObject({
+        code: 'validation',
+        problems: [{ loc: ['output'], type: expect.stringMatching(/^not_/) }],
+      });
+    }
+    expect((await readdir(folder)).filter((name) => name.startsWith('.orchard'))).toEqual([]);
+  });
+
+  it('for the second of two trainings that write the same folder at the same time', async () => {
+    const place = join(folder, 'wanted');
+    const both = await Promise.all([1, 2].map(() => train({ rows, ...quick, output: place })));
+    const [refused, ...others] = both.flatMap((each) => (each.isErr() ? [each.error] : []));
+    expect(others).toEqual([]);
+    expect(refused).toMatchObject({ code: 'validation', problems: [{ loc: ['output'], type: 'in_use' }] });
+    expect(refused?.message).toMatch(/another training is going to write .*wanted; wait .*, or give another folder/);
+    for (const each of both) if (each.isOk()) await each.value.close();
+    const third = await train({ rows, ...quick, output: place });
+    if (third.isErr()) throw third.error;
+    await third.value.close();
+  });
+
   it('for rows, files and bases that are not there or do not fit', async () => {
     expect((await failure({ path: join(folder, 'none.csv') })).message).toMatch(/no such file/);
     expect(await failure({ rows, base: 'sentiment-clasification' })).toMatchObject({ code: 'not_found' });

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { PassThrough, Readable, Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { Command } from '../../src/cli/command.js';
 import { commands } from '../../src/cli/commands.js';
+import { orchard } from '../../src/cli/index.js';
 import { command, run, start } from './run-command.js';
 
 /** What holds for every command: help, exit codes, JSON, streams that end early, and what is loaded. */
@@ -122,6 +125,18 @@ describe('a command that fails', () => {
     const { exitCode, stderr } = await run(['predict', 'no-such-model', 'a text', '--json']);
     expect(exitCode).toBe(1);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'not_found' } });
+  });
+
+  it('can not write its results, which is no success', async () => {
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    const stdout = new Writable({ write: (_chunk, _encoding, done) => done(full) });
+    const stderr = new PassThrough();
+    const exitCode = await orchard(['models', '--json'], { stdin: Readable.from([]), stdout, stderr, env: {} });
+    stderr.end();
+    expect({ exitCode, stderr: await text(stderr) }).toEqual({
+      exitCode: 1,
+      stderr: 'standard output: ENOSPC: no space left on device, write\n',
+    });
   });
 
   it('ends its process with that code', async () => {

@@ -49,6 +49,15 @@ describe('the estimate of a training', () => {
   });
 });
 
+it('a need just above the limit never reads the same', async () => {
+  const estimate = { weights: 4 * GIB, step: 0, texts: 0, labels: 0 };
+  for (let limit = 4 * GIB; limit < 4.1 * GIB; limit += GIB / 999) {
+    const { message } = await failureOf('training', () => requireMemory('j1', estimate, limit));
+    const [need, allowed] = [...message.matchAll(/(\d\.\d\d) GiB/g)].map(([, figure]) => Number(figure));
+    expect(need).toBeGreaterThan(Number(allowed));
+  }
+});
+
 describe('a trainer with a memoryLimit', () => {
   it('ends a job that needs more in ERROR, with both figures', async () => {
     const memoryLimit = 300 * 1024 ** 2;

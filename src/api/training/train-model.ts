@@ -13,12 +13,12 @@ import { type DatasetWarning, invalid, type Rows, type TrainingRow } from '../..
 import { accuracyInterval } from '../../families/index.js';
 import { defaultMemoryLimit } from '../../jobs/index.js';
 import {
+  claimFolder,
   type FoundModel,
   findModel,
   moveInto,
   type RecordedPart,
   readModelReport,
-  requireReplaceable,
   writeFolder,
 } from '../../models/index.js';
 import { TemporaryDirectory } from '../../system/index.js';
@@ -43,9 +43,14 @@ import { type TrainSettings, trainSettings } from './train-options.js';
 export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
   const startedAt = performance.now();
   const settings = trainSettings(options);
-  const { output, base, modelLoader, signal } = settings;
+  const { output, signal } = settings;
   if (signal?.aborted) throw new AbortedError('the training', { cause: signal.reason });
-  if (output !== undefined) await requireReplaceable(output, MODEL_FOLDER, 'output');
+  const work = () => trainAndOpen(options, settings, startedAt);
+  return output === undefined ? work() : claimFolder(output, MODEL_FOLDER, 'output', work);
+}
+
+async function trainAndOpen(options: TrainOptions, settings: TrainSettings, startedAt: number): Promise<TrainedModel> {
+  const { base, modelLoader, signal } = settings;
   const placedBase = base === undefined ? undefined : await findModel(base, { modelLoader, backbones: true, signal });
   const { isolation, memoryLimit = defaultMemoryLimit() } = settings;
   const host = createTrainingHost(isolation, { first: { memoryLimit } });
