@@ -20,7 +20,7 @@ export interface TaggedSentences {
 }
 
 /**
- * Schemes of tags: how the words of an entity are told from each other. IOB1 (Ramshaw & Marcus 1995), where B- only divides
+ * Schemes of tags: how tags say where an entity begins and ends. IOB1 (Ramshaw & Marcus 1995), where B- only divides
  * two entities of a type; BIO, also called IOB2; BIOES and BILOU (Ratinov & Roth 2009); IO, types alone.
  */
 export type TagScheme = 'IOB1' | 'BIO' | 'BIOES' | 'BILOU' | 'IO';

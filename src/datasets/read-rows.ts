@@ -164,7 +164,7 @@ function formatOf(path: string, lines: readonly TextLine[]): NonNullable<Reading
   return ending === 'md' || ending === 'markdown' ? 'markdown' : 'csv';
 }
 
-/** The rows of a file, checked, with what is told of them. @throws DatasetError */
+/** The checked rows of a file, with notes and warnings about them. @throws DatasetError */
 function rowTable(read: WrittenRows, origin: string, options: RowFileOptions, problems: ProblemList): RowTable {
   const { isMultilabel, skipInvalid = false } = options;
   const { columns, wordLines } = read;

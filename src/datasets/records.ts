@@ -6,7 +6,7 @@ import type { TextLine } from './text-lines.js';
 /** The records of a file of rows, as its text says: a table with a header, or JSON. */
 
 export interface Records {
-  /** As it is told: `CSV`, `semicolon-separated values`, `JSON Lines`. */
+  /** Its name in messages: `CSV`, `semicolon-separated values`, `JSON Lines`. */
   readonly name: string;
   /** Of a table its header, as it is written; of JSON the keys of the first object. */
   readonly columns: readonly string[];

@@ -8,7 +8,7 @@ import { isObject, own, type Records } from './records.js';
 export type Shape = 'label' | 'labels' | 'tags' | 'entities' | 'passage' | 'passages';
 
 export interface FoundRows {
-  /** As it is told: `a Label Studio export`. */
+  /** Its name in messages: `a Label Studio export`. */
   readonly name: string;
   readonly shape: Shape;
   readonly rows: readonly unknown[];
@@ -20,7 +20,7 @@ export interface FoundRows {
   readonly wordLines?: readonly (readonly number[])[];
   /** Columns that nothing reads. */
   readonly unread?: readonly string[];
-  /** What else is told, such as rows that were left out. */
+  /** Further notes, such as rows that were left out. */
   readonly notes?: readonly string[];
 }
 
