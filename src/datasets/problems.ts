@@ -78,6 +78,7 @@ export type DatasetWarningKind =
   | 'misplaced_entity'
   | 'similar_labels'
   | 'odd_label'
+  | 'label_not_found'
   | 'empty_sentence'
   | 'inside_without_begin'
   | 'truncated_text'

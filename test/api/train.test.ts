@@ -195,6 +195,26 @@ it('says how many repeated rows it leaves out', async () => {
   expect(warnings).toContainEqual(expect.objectContaining({ kind: 'duplicate_row', count: 3 }));
 });
 
+it('a label that is never found is named, though F1 and accuracy are high', async () => {
+  const many = Array.from({ length: 60 }, (_, at) => ({
+    text: `order ${at} of the lamp arrived today`,
+    label: 'normal',
+  }));
+  const rare = { label: 'danger' };
+  const given = [...many, { ...rare, text: 'it burnt my hand' }, { ...rare, text: 'smoke came out' }];
+  const dev = [...many.slice(0, 19), { ...rare, text: 'sparks everywhere' }];
+  const trained = await train({ rows: given, dev, ...quick });
+  if (trained.isErr()) throw trained.error;
+  await using found = trained.value;
+  expect(found.training).toMatchObject({ accuracy: 0.95, f1: expect.closeTo(38 / 39, 6) });
+  expect(found.training.warnings).toContainEqual({
+    kind: 'label_not_found',
+    count: 1,
+    message: 'the model finds "danger" (1 time) in none of the rows that it was judged on; give more rows of it',
+    examples: [],
+  });
+});
+
 describe('training fails', () => {
   const failure = async (options: Parameters<typeof train>[0]) => {
     const trained = await train(options);

@@ -48,7 +48,9 @@ describe('an option that makes no sense', () => {
     ['retries', { retries: -1 }],
     ['stallTimeoutMs', { stallTimeoutMs: 0 }],
     ['token', { token: '' }],
+    ['token', { token: 'hf_SESAME\nSESAME' }],
   ])('is named: %s', (field, options) => {
     expect(() => hubSettings(options, {})).toThrow(field);
+    expect(() => hubSettings(options, {})).not.toThrow('SESAME');
   });
 });

@@ -65,7 +65,7 @@ describe('an application with the models installed', () => {
 
   it('labels the lines of a file', async () => {
     const [source, target] = [join(application, 'lines.txt'), join(application, 'labels.tsv')];
-    await writeFile(source, 'it works\nit broke\nit came\n');
+    await writeFile(source, 'it works\u2028well\nit broke\r\nit came');
     await output('stream.ts', source, target);
     const labels = (await readFile(target, 'utf8')).trimEnd().split('\n');
     expect(labels).toHaveLength(3);

@@ -9,10 +9,19 @@ import {
   type TrainingConfig,
   toOrchardError,
 } from '../../contract/index.js';
-import { type DatasetWarning, invalid, type Rows, type TrainingRow } from '../../datasets/index.js';
+import {
+  counted,
+  type DatasetWarning,
+  invalid,
+  quoted,
+  type Rows,
+  someOf,
+  type TrainingRow,
+} from '../../datasets/index.js';
 import { accuracyInterval } from '../../families/index.js';
 import { defaultMemoryLimit } from '../../jobs/index.js';
 import {
+  type ClassFigures,
   claimFolder,
   type FoundModel,
   findModel,
@@ -102,12 +111,14 @@ export async function openTrained(
     await writeFolder(output, MODEL_FOLDER, (made) => moveInto(trainedIn, made)).finally(remove);
   }
   const directory = output === undefined ? trainedIn : resolve(output);
-  const { dataset, parts, hyperparameters } = (await readModelReport(directory)).training;
+  const { training: recorded, evaluation: recordedEvaluation } = await readModelReport(directory);
+  const { dataset, parts, hyperparameters } = recorded;
   const { accuracy, f1, topk }: Partial<RecordedPart> = parts?.blend ?? {};
   const { train_rows: train = 0, dev_rows: dev = 0, folds } = dataset ?? {};
   const judgedRows = dataset?.judged_rows ?? dev;
   const training: TrainingSummary = {
-    ...{ type, typeIs, reason, warnings, seconds, train, dev, judgedRows },
+    ...{ type, typeIs, reason, seconds, train, dev, judgedRows },
+    warnings: [...warnings, ...notFound(recordedEvaluation?.classes ?? [])],
     method: train === 0 ? 'label-names' : hyperparameters.trainedEncoder === false ? 'frozen-encoder' : 'fine-tuning',
     ...(readAs !== undefined && { readAs }),
     ...(folds !== undefined && { folds }),
@@ -124,6 +135,15 @@ export async function openTrained(
   if (evaluation.isOk()) return Object.assign(model, { training: { ...training, test: evaluation.value } });
   await model.close();
   throw evaluation.error;
+}
+
+/** F1 hides it in a binary model, whose F1 is of its second label, and accuracy hides it wherever a label is rare. */
+function notFound(classes: readonly ClassFigures[]): readonly DatasetWarning[] {
+  const missed = classes.filter(({ recall, support }) => recall === 0 && support > 0);
+  if (missed.length === 0) return [];
+  const listed = someOf(missed.map(({ label, support }) => `${quoted(label)} (${counted(support, 'time')})`));
+  const message = `the model finds ${listed} in none of the rows that it was judged on; give more rows of ${missed.length === 1 ? 'it' : 'them'}`;
+  return [{ kind: 'label_not_found', count: missed.length, message, examples: [] }];
 }
 
 interface TrainingInput {
