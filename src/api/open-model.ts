@@ -69,6 +69,9 @@ interface OpenParts extends AskableModel, Pick<OpenOptions, 'onClose'> {
 const textSchema = querySchema.refine((text) => text.trim() !== '', 'the text is blank; leave it out');
 const textsSchema = z.array(textSchema);
 
+/** A development server that runs a module again and again drops its models without closing them. */
+const dropped = new FinalizationRegistry<InferenceService>((service) => void service.close().catch(() => undefined));
+
 export class OpenModel implements Model {
   readonly name: string;
   readonly directory: string;
@@ -97,6 +100,7 @@ export class OpenModel implements Model {
     this.#checkpoint = checkpoint;
     this.#version = version;
     this.#onClose = onClose;
+    dropped.register(this, service, this);
   }
 
   /** @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
@@ -164,6 +168,7 @@ export class OpenModel implements Model {
   }
 
   close(): Promise<void> {
+    dropped.unregister(this);
     this.#closing ??= this.#service.close().then(() => this.#onClose?.());
     return this.#closing;
   }
