@@ -3,6 +3,7 @@ import { type ModelType, type OrchardError, toOrchardError } from '../contract/i
 import type { DatasetWarning, ReadingOptions, Rows, RowsOrPath, TrainingRow } from '../datasets/index.js';
 import type { ModelLoader } from '../models/index.js';
 import type { DoubtfulRow } from './label-errors.js';
+import { withAbsolutePaths } from './paths.js';
 
 /** What to check. One of `rows` and `path` says where the examples are. */
 export interface CheckDataOptions<Row extends TrainingRow = TrainingRow> extends ReadingOptions {
@@ -131,6 +132,7 @@ export interface DataCheck {
 export function checkData<Row extends TrainingRow>(
   options: CheckDataOptions<Row>,
 ): ResultAsync<DataCheck, OrchardError> {
-  const work = async () => (await import('./check-rows.js')).checkRows(options);
+  const given = withAbsolutePaths(options);
+  const work = async () => (await import('./check-rows.js')).checkRows(given);
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'checking data'));
 }

@@ -4,6 +4,7 @@ import type { DatasetWarning, TrainingRow } from '../datasets/index.js';
 import type { Answer, AnswerTo } from './answers.js';
 import type { Evaluation } from './evaluate.js';
 import type { DoubtfulRow } from './label-errors.js';
+import { withAbsolutePaths } from './paths.js';
 import type { TrainOptions } from './train.js';
 
 type TrainingOptions<Row extends TrainingRow> = Omit<TrainOptions<Row>, 'url' | 'dev' | 'test' | 'output' | 'labels'>;
@@ -95,6 +96,7 @@ export function crossValidate<Row extends TrainingRow>(
   options: CrossValidateOptions<Row>,
 ): ResultAsync<CrossValidation<AnswerTo<Row>>, OrchardError>;
 export function crossValidate(options: CrossValidateOptions): ResultAsync<CrossValidation, OrchardError> {
-  const work = async () => (await import('./cross-validate-rows.js')).crossValidateRows(options);
+  const given = withAbsolutePaths(options);
+  const work = async () => (await import('./cross-validate-rows.js')).crossValidateRows(given);
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'cross-validating'));
 }

@@ -42,6 +42,7 @@ import {
   copyInto,
   findModel,
   folderVersion,
+  isDirectory,
   type ModelFolderConfig,
   type ModelLoader,
   readConfig,
@@ -54,6 +55,7 @@ import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } f
 import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model } from './model.js';
+import { absolutePath } from './paths.js';
 
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
@@ -138,15 +140,17 @@ export class OpenModel implements Model {
   }
 
   evaluate(rows: RowsOrPath, options: EvaluateOptions = {}): ResultAsync<Evaluation, OrchardError> {
+    const given = absolutePath(rows);
     return this.#call(`evaluating ${this.name}`, async () => {
       const { evaluateModel } = await import('./evaluate.js');
-      return evaluateModel(this, rows, options);
+      return evaluateModel(this, given, options);
     });
   }
 
   save(folder: string): ResultAsync<void, OrchardError> {
+    const target = absolutePath(folder);
     return this.#call(`saving ${this.name}`, () =>
-      writeFolder(folder, MODEL_FOLDER, (made) =>
+      writeFolder(target, MODEL_FOLDER, (made) =>
         this.#checkpoint === undefined
           ? this.#read(() => copyInto(this.directory, made))
           : convertFolder(this.#checkpoint, made, 'float32'),
@@ -262,12 +266,15 @@ async function open(model: string, options: LoadModelOptions): Promise<Model> {
   const { modelLoader, aggregation, weights, signal, ...service } = options;
   const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
   const reading = validate(readingSchema, { aggregation, weights });
+  const directory = resolve(name);
   const openOnce = async () => {
-    const placed = await askableFolder(await findModel(name, { modelLoader: loader, signal }), reading);
+    // The folder as of the call: an application may change its working directory meanwhile.
+    const asked = (await isDirectory(directory)) ? directory : name;
+    const placed = await askableFolder(await findModel(asked, { modelLoader: loader, signal }), reading);
     if (placed.checkpoint === undefined) requireNothingOf(reading, placed);
     return OpenModel.open(placed, { service, signal });
   };
-  return (await readUnchanged(resolve(name), openOnce, (opened) => opened.close())).value;
+  return (await readUnchanged(directory, openOnce, (opened) => opened.close())).value;
 }
 
 /** @throws ValidationError for an option that would be ignored without a word */

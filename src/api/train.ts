@@ -6,6 +6,7 @@ import type { ModelLoader } from '../models/index.js';
 import type { Effort, TrainingIsolation, Tuning } from '../training/index.js';
 import type { AnswerTo } from './answers.js';
 import type { TrainedModel } from './model.js';
+import { withAbsolutePaths } from './paths.js';
 
 /** What to train on, and how. One of `rows`, `path` and `url` says on what, or `labels` alone. */
 export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends ReadingOptions {
@@ -92,7 +93,8 @@ export function train<Row extends TrainingRow>(
   options: TrainOptions<Row>,
 ): ResultAsync<TrainedModel<AnswerTo<Row>>, OrchardError>;
 export function train(options: TrainOptions): ResultAsync<TrainedModel, OrchardError> {
+  const given = withAbsolutePaths(options);
   // Readers of files and all that trains are loaded where they are needed.
-  const work = async () => (await import('./training/train-model.js')).trainModel(options);
+  const work = async () => (await import('./training/train-model.js')).trainModel(given);
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'training a model'));
 }

@@ -3,6 +3,7 @@ import { type OrchardError, toOrchardError } from '../contract/index.js';
 import type { TrainingRow } from '../datasets/index.js';
 import type { AnswerTo } from './answers.js';
 import type { TunedModel } from './model.js';
+import { withAbsolutePaths } from './paths.js';
 import type { SearchSpace, TrialSettings } from './search-space.js';
 import type { TrainOptions } from './train.js';
 
@@ -83,6 +84,7 @@ export function tune<Row extends TrainingRow>(
   options: TuneOptions<Row>,
 ): ResultAsync<TunedModel<AnswerTo<Row>>, OrchardError>;
 export function tune(options: TuneOptions): ResultAsync<TunedModel, OrchardError> {
-  const work = async () => (await import('./tune-model.js')).tuneModel(options);
+  const given = withAbsolutePaths(options);
+  const work = async () => (await import('./tune-model.js')).tuneModel(given);
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'searching for settings'));
 }
