@@ -149,6 +149,11 @@ describe('a hostile model folder', () => {
       /lexical\.safetensors: it has 3 outputs.* 4 labels/,
     ],
     [
+      'one label of two',
+      ({ orchard }) => Object.assign(orchard, { type: 'binary-text-classification', labels: ['x'] }),
+      /orchard\.labels: expected two, found 1/,
+    ],
+    [
       'fewer rows than pieces',
       (c) => set(c, 'vocab_size', 5),
       /tokenizer\.json: it has ids up to \d+, but config\.json/,

@@ -14,14 +14,16 @@ import type { Decoder, ModelFiles } from '../family.js';
 import { flatOutputs, logOddsSlope } from '../softmax.js';
 import { splitWords } from '../words.js';
 import { blendLogits } from './calibration.js';
-import { classificationKind, type Link, linkOf } from './classification-dataset.js';
+import { type ClassificationKind, classificationKind, type Link, linkOf } from './classification-dataset.js';
 import { classificationResult, trustIn } from './probabilities.js';
 
 /** Both experts' logits, blended, as a result; the encoder's alone in a folder without a lexical expert. */
 export function papayaDecoder({ orchard, problem_type }: ModelFolderConfig, files: ModelFiles): Decoder {
   const { labels, blend, evidence, graph = ONNX_FILE } = orchard;
+  const kind = classificationKind(orchard.type);
+  requireLabels(labels, kind);
   // Two labels may have two outputs, as transformers has them.
-  const link = problem_type === 'single_label_classification' ? 'softmax' : linkOf(classificationKind(orchard.type));
+  const link = problem_type === 'single_label_classification' ? 'softmax' : linkOf(kind);
   const file = files.get(EXPERT_FILE);
   const expert = file && LinearExpert.decode(file.bytes, file.file);
   if (expert) requireOutputs(file.file, expert.outputs, labels.length);
@@ -32,6 +34,16 @@ export function papayaDecoder({ orchard, problem_type }: ModelFolderConfig, file
     return classify(classifier, text, outputs).result;
   };
   return Object.assign(decode, { explainer: classificationExplainer(classifier) });
+}
+
+/** The one logit of a binary model would pass for that of a single label. */
+function requireLabels({ length }: readonly string[], kind: ClassificationKind): void {
+  const [needed, isRight] = {
+    binary: ['two', length === 2] as const,
+    multiclass: ['two or more', length >= 2] as const,
+    multilabel: ['one or more', length >= 1] as const,
+  }[kind];
+  if (!isRight) throw new ModelFolderError(CONFIG_FILE, `orchard.labels: expected ${needed}, found ${length}`);
 }
 
 function requireOutputs(file: string, outputs: number, labels: number): void {
