@@ -1,4 +1,4 @@
-import type { Model, TrainOptions } from '../api/index.js';
+import type { LoadModelOptions, Model, TrainOptions } from '../api/index.js';
 import {
   DEVICES,
   ENCODINGS,
@@ -115,12 +115,36 @@ export const modelParameters = {
   threads: option('--threads <number>', 'number of processor threads', integer(1)),
 };
 
+type Given<Option extends keyof LoadModelOptions> = readonly NonNullable<LoadModelOptions[Option]>[];
+
+/** How a checkpoint of transformers is read. */
+export const checkpointOptions = {
+  aggregation: choice(
+    '--aggregation <how>',
+    "how a checkpoint's labels of tokens become entities, as in transformers (default: first for WordPiece, simple otherwise)",
+    ['simple', 'first'] as const satisfies Given<'aggregation'>,
+  ),
+  weights: choice('--weights <form>', 'form of the weights of a checkpoint (default: float32)', [
+    'float32',
+    'int8',
+  ] as const satisfies Given<'weights'>),
+};
+
 export async function openModel(
-  { model, device, threads }: Settings<typeof modelParameters>,
+  settings: Settings<typeof modelParameters> & Partial<Settings<typeof checkpointOptions>>,
   signal?: AbortSignal,
 ): Promise<Model> {
   const { loadModel } = await import('../api/index.js');
-  return unwrap(loadModel(model, { signal, ...(device && { device }), ...(threads && { threads }) }));
+  const { model, device, threads, aggregation, weights } = settings;
+  return unwrap(
+    loadModel(model, {
+      signal,
+      ...(device && { device }),
+      ...(threads && { threads }),
+      ...(aggregation && { aggregation }),
+      ...(weights && { weights }),
+    }),
+  );
 }
 
 export const inputFormats = ['text', 'jsonl', 'csv', 'tsv'] as const;

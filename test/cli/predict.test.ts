@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { pour, run, start } from './run-command.js';
 
@@ -98,6 +99,17 @@ describe('orchard predict', () => {
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^positive.*\n\n$/);
     expect(stderr).toMatch(/text 2: a blank text/);
+  });
+
+  it('reads a checkpoint as --aggregation and --weights say, and refuses them for a model folder', async () => {
+    const folder = fileURLToPath(new URL('../api/recorded-checkpoints/bert-tokens', import.meta.url));
+    const { texts } = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8'));
+    vi.stubEnv('ORCHARD_MODELS_DIRECTORY', temporaryDirectory());
+    const asked = async (...flags: string[]) => (await run(['predict', folder, ...texts, ...flags])).stdout;
+    expect(await asked('--aggregation', 'first')).not.toBe(await asked('--aggregation', 'simple'));
+    vi.unstubAllEnvs();
+    const refused = await run(['predict', model, 'good', '--weights', 'int8']);
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--weights') });
   });
 
   it('marks entities in their text', async () => {

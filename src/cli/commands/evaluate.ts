@@ -5,6 +5,7 @@ import { command } from '../command.js';
 import { evaluationLines } from '../format.js';
 import {
   argument,
+  checkpointOptions,
   integer,
   modelParameters,
   openModel,
@@ -29,6 +30,7 @@ The intervals are 95 % bootstrap intervals.
     ...readingOptions,
     resamples: option('--resamples <number>', 'number of bootstrap samples (default: 1000)', integer(1)),
     seed: seedOption,
+    ...checkpointOptions,
     device: modelParameters.device,
     threads: modelParameters.threads,
   },

@@ -2,6 +2,7 @@ import type { Answer, EntityAnswer, LabelAnswer, PassageAnswer } from '../../api
 import { command } from '../command.js';
 import { onOneLine } from '../format.js';
 import {
+  checkpointOptions,
   choice,
   flag,
   integer,
@@ -39,6 +40,7 @@ text that can't be read or answered is reported with its line number; the rest c
       '--none-of-these',
       'classification: print - if no label fits, by the threshold found in training',
     ),
+    ...checkpointOptions,
     device: modelParameters.device,
     threads: modelParameters.threads,
   },
