@@ -121,6 +121,8 @@ export async function openTextSource(
 ): Promise<TextSource> {
   if (texts.length > 0) {
     if (input !== undefined) throw new UsageError('give texts or --input, not both');
+    for (const file of await filesAmong(texts))
+      stderr.write(`${file} is a file, but its name is used as a text; to read it, give --input ${file}\n`);
     return { entries: withinLimits(typed(texts)), name: 'text' };
   }
   if (input === undefined || input === '-') {
@@ -135,6 +137,14 @@ export async function openTextSource(
     fraction: () => (size === 0 ? undefined : Math.min(1, bytes.bytesRead / size)),
     stop: () => void bytes.destroy(),
   };
+}
+
+/** Texts that are names of files in all likelihood: a single word, and a file has it. */
+async function filesAmong(texts: readonly string[]): Promise<readonly string[]> {
+  const isFile = await Promise.all(
+    texts.map(async (text) => /^\S{1,255}$/.test(text) && (await stat(text).catch(() => undefined))?.isFile() === true),
+  );
+  return texts.filter((_, at) => isFile[at]);
 }
 
 /** Makes a text that is too long for any model, or blank, a problem of its line. */

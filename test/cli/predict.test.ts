@@ -94,6 +94,15 @@ describe('orchard predict', () => {
     expect(stdout.split('\n').map((line) => line.split('\t')[0])).toEqual(['positive', '', '', 'negative', '']);
   });
 
+  it('says how to read a file whose name is given as a text', async () => {
+    const reviews = file('reviews.txt', 'Works perfectly!\n');
+    const { exitCode, stderr } = await run(['predict', model, reviews, 'good']);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr: `${reviews} is a file, but its name is used as a text; to read it, give --input ${reviews}\n`,
+    });
+  });
+
   it('says that a blank text has no answer', async () => {
     const { exitCode, stdout, stderr } = await run(['predict', model, 'Works perfectly!', ' ']);
     expect(exitCode).toBe(1);
