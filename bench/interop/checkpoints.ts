@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { exportModel, train } from '../../src/api/index.js';
 import { unwrap } from '../../src/contract/index.js';
 import type { Rows } from '../../src/datasets/index.js';
+import { softmax } from '../../src/families/index.js';
+import { CONFIG_FILE } from '../../src/models/index.js';
 import {
   type CheckpointDifference,
   compareCheckpoint,
@@ -15,7 +17,7 @@ import {
 import { graphResults } from './architecture-models.js';
 
 const SCRIPT = fileURLToPath(new URL('checkpoints.py', import.meta.url));
-/** Largest difference between scores, or logits, that count as equal. */
+/** Largest difference between scores that count as equal. */
 const TOLERANCE = 1e-5;
 
 const answerSchema = z.union([pipelineAnswersSchema, z.strictObject({ failure: z.string() })]);
@@ -30,7 +32,7 @@ export interface CheckpointRow {
 
 /**
  * Has Python write small random checkpoints of every architecture with both heads, and compares our answers to what
- * transformers' pipelines give. Then trains on from each with its head, and compares the logits of what is exported.
+ * transformers' pipelines give. Then trains on from each with its head, and compares the scores of what is exported.
  * @param folder where they are written.
  * @returns a row for each by its name, or the reason as text if Python writes none.
  */
@@ -60,7 +62,7 @@ export async function compareCheckpoints(
   if (typeof ofTrained === 'string') return ofTrained;
   for (const [at, path] of trained.entries()) {
     const theirs = ofTrained[at] ?? { failure: 'Python stopped before' };
-    rows[basename(path)] = 'failure' in theirs ? unequal(theirs.failure) : await logitsRow(path, theirs);
+    rows[basename(path)] = 'failure' in theirs ? unequal(theirs.failure) : await trainedRow(path, theirs);
   }
   return rows;
 }
@@ -83,13 +85,23 @@ async function trainFurther(base: string, output: string): Promise<string> {
   return unwrap(exportModel(model.directory, output));
 }
 
-/** Logits of each text, by our graph and by transformers. */
-async function logitsRow(path: string, theirs: PipelineAnswers): Promise<CheckpointRow> {
-  const ours = (await graphResults(path, theirs.texts)).flatMap(({ outputs }) => outputs);
-  const expected = (theirs.logits ?? []).flat();
-  const differences = expected.map((logit, at) => Math.abs(logit - (ours[at] ?? Number.NaN)));
-  const others = ours.length === expected.length ? [] : [`${ours.length} logits, not ${expected.length}`];
+/** Probabilities of each text's or token's labels, by our graph and by transformers. */
+async function trainedRow(path: string, theirs: PipelineAnswers): Promise<CheckpointRow> {
+  const { id2label } = exportedSchema.parse(JSON.parse(await readFile(join(path, CONFIG_FILE), 'utf8')));
+  const labels = Object.keys(id2label).length;
+  const ours = (await graphResults(path, theirs.texts)).flatMap(({ outputs }) => scoresOf(outputs, labels));
+  const expected = (theirs.logits ?? []).flatMap((logits) => scoresOf(logits, labels));
+  const differences = expected.map((score, at) => Math.abs(score - (ours[at] ?? Number.NaN)));
+  const others = ours.length === expected.length ? [] : [`${ours.length} scores, not ${expected.length}`];
   return shown(theirs, { scores: Math.max(...differences), compared: expected.length, others });
+}
+
+const exportedSchema = z.looseObject({ id2label: z.record(z.string(), z.string()) });
+
+function scoresOf(logits: readonly number[], labels: number): number[] {
+  return Array.from({ length: logits.length / labels }, (_, row) => [
+    ...softmax(Float64Array.from(logits.slice(row * labels, (row + 1) * labels))),
+  ]).flat();
 }
 
 async function rowOf(path: string, theirs: z.infer<typeof answerSchema>): Promise<CheckpointRow> {
