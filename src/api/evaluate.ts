@@ -11,6 +11,7 @@ import {
   readRows,
 } from '../datasets/index.js';
 import {
+  accuracyInterval,
   confusionOf,
   expectedCalibrationError,
   figuresOf,
@@ -44,7 +45,7 @@ export interface AverageFigures {
   readonly support: number;
 }
 
-/** Lower and upper bound of a 95 % bootstrap interval. */
+/** Lower and upper bound of a 95 % interval: bootstrap, or Wilson's where every sample gives 0 or 1. */
 export type Interval = readonly [low: number, high: number];
 
 /** Averages over classes, named as in scikit-learn's and seqeval's reports. */
@@ -526,7 +527,8 @@ function gainOf({ example, answer }: Judged<PassageAnswer>): number {
 const CONFIDENCE = 0.95;
 
 /**
- * 95 % intervals by the percentile bootstrap (Efron 1979): rows are drawn with replacement, again and again.
+ * 95 % intervals by the percentile bootstrap (Efron 1979): rows are drawn with replacement, again and again. Where every
+ * sample gives 0, or 1, they show no spread; then the interval is Wilson's, of none or all of so many rows.
  * @param figuresOf the figures of a sample, given how often each row is in it. [rows]
  * @returns the interval of a figure
  */
@@ -549,6 +551,11 @@ export function* bootstrap<Name extends string>(
   }
   return (name) => {
     const sorted = Float64Array.from(samples, (figures) => figures[name]).sort();
+    const [lowest, highest] = [sorted.at(0), sorted.at(-1)];
+    if (lowest !== undefined && lowest === highest && (lowest === 0 || lowest === 1)) {
+      const { low, high } = accuracyInterval(lowest, rows);
+      return [low, high];
+    }
     return [quantile(sorted, (1 - CONFIDENCE) / 2), quantile(sorted, (1 + CONFIDENCE) / 2)];
   };
 }

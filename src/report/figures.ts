@@ -77,7 +77,11 @@ export function judgedRows({ training, evaluation }: Pick<ReportInput, 'training
     const note = `Measured on the dev rows, which also chose ${chosen}the weights of the two experts and the thresholds: expect slightly lower figures on new texts.`;
     return { name: 'dev', rows: dataset?.dev_rows ?? evaluation?.rows, note };
   }
-  const note = `Measured on training rows, in ${dataset.folds} folds: models that were trained without a row answered it. The model itself was trained on all rows. With few rows, figures on new texts may well be higher or lower.`;
+  const by =
+    dataset.folds === 1
+      ? 'a share of the training rows: a model that was trained without them answered them'
+      : `training rows, in ${dataset.folds} folds: models that were trained without a row answered it`;
+  const note = `Measured on ${by}. The model itself was trained on all rows. With few rows, figures on new texts may well be higher or lower.`;
   return { name: 'cross-validated', rows: dataset.judged_rows, note };
 }
 

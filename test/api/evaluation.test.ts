@@ -116,6 +116,16 @@ describe('intervals', () => {
     expect(interval[1]).toBeCloseTo(0.75 + half, 2);
   });
 
+  it("are Wilson's where every sample gives all rows, or none", () => {
+    const figures = () => ({ all: 1, none: 0, constant: 0.5 });
+    const intervalOf = runToEnd(bootstrap(244, figures, { resamples: 100, seed: 3 }));
+    // z² / (n + z²) for none of n, with z = 1.96.
+    const miss = 1.96 ** 2 / (244 + 1.96 ** 2);
+    expect(intervalOf('all')).toEqual([expect.closeTo(1 - miss, 12), expect.closeTo(1, 12)]);
+    expect(intervalOf('none')).toEqual([expect.closeTo(0, 12), expect.closeTo(miss, 12)]);
+    expect(intervalOf('constant')).toEqual([0.5, 0.5]);
+  });
+
   it('interpolate between the nearest values', () => {
     expect(quantile(Float64Array.of(0, 10, 20), 0.25)).toBe(5);
     expect(quantile(Float64Array.of(0, 10, 20), 1)).toBe(20);

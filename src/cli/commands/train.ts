@@ -105,7 +105,7 @@ export async function linesOf(
   if (output.isJson) return [];
   for (const warning of training.warnings) output.warn(warningLine(warning));
   output.note(`orchard predict ${folder} 'a text'   orchard evaluate ${folder} test.csv`);
-  const { train, dev, folds } = training;
+  const { train } = training;
   if (train === 0) {
     const made = `made of the names of the labels, without a row; ${training.seconds.toFixed(1)} s`;
     return [
@@ -114,8 +114,7 @@ export async function linesOf(
       ...(training.test ? await evaluationLines(training.test) : []),
     ];
   }
-  const judged = folds === undefined ? `${grouped(dev)} to evaluate on` : `cross-validated in ${folds} folds`;
-  const rows = `${grouped(train)} rows trained on, ${judged}`;
+  const rows = `${grouped(train)} rows trained on, ${howJudged(training)}`;
   return [
     ...(training.readAs === undefined ? [] : [`read as ${training.readAs}`]),
     `${folder}: ${type} (${training.reason})`,
@@ -137,4 +136,10 @@ function figuresOf({ accuracy, interval, f1, topk }: TrainedModel['training']): 
       value === undefined ? [] : [`${name} ${value.toFixed(3)}${name === 'accuracy' ? range : ''}`],
     )
     .join(', ');
+}
+
+function howJudged({ dev, folds, judgedRows }: TrainedModel['training']): string {
+  if (folds === undefined) return `${grouped(dev)} to evaluate on`;
+  if (folds > 1) return `cross-validated in ${grouped(folds)} folds`;
+  return `${grouped(judgedRows)} of them judged by a model trained without them`;
 }
