@@ -35,7 +35,10 @@ export interface TrainingSummary {
   readonly method: 'label-names' | 'frozen-encoder' | 'fine-tuning';
   /** Rows that the figures below are measured on: dev rows or, in folds, training rows. */
   readonly judgedRows: number;
-  /** Folds of the training rows, each answered by a model trained on the others. Absent if dev rows were judged. */
+  /**
+   * Folds of the training rows, each answered by a model trained on the others; 1 if a single one was. Absent if dev rows
+   * were judged.
+   */
   readonly folds?: number;
   /** Classification: the share of the judged rows that are right, 0 to 1. */
   readonly accuracy?: number;

@@ -110,7 +110,7 @@ describe('orchard predict', () => {
     expect(stderr).toMatch(/text 2: a blank text/);
   });
 
-  it('reads a checkpoint as --aggregation and --weights say, and refuses them for a model folder', async () => {
+  it('reads a checkpoint as --aggregation says, and refuses --weights for a model folder', async () => {
     const folder = fileURLToPath(new URL('../api/recorded-checkpoints/bert-tokens', import.meta.url));
     const { texts } = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8'));
     vi.stubEnv('ORCHARD_MODELS_DIRECTORY', temporaryDirectory());

@@ -20,7 +20,7 @@ export const evaluateCommand = command({
   name: 'evaluate',
   summary: 'evaluate a model on labelled rows: metrics per class, confusions, confidence intervals',
   details: `The rows have the same formats as for training.
-The intervals are 95 % bootstrap intervals.
+The intervals are 95 % bootstrap intervals, and Wilson's where all or no rows are right.
 
   orchard evaluate ./reviews-model test.csv --report report.html`,
   parameters: {

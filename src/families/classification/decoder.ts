@@ -38,12 +38,10 @@ export function papayaDecoder({ orchard, problem_type }: ModelFolderConfig, file
 
 /** The one logit of a binary model would pass for that of a single label. */
 function requireLabels({ length }: readonly string[], kind: ClassificationKind): void {
-  const [needed, isRight] = {
-    binary: ['two', length === 2] as const,
-    multiclass: ['two or more', length >= 2] as const,
-    multilabel: ['one or more', length >= 1] as const,
-  }[kind];
-  if (!isRight) throw new ModelFolderError(CONFIG_FILE, `orchard.labels: expected ${needed}, found ${length}`);
+  const least = kind === 'multilabel' ? 1 : 2;
+  if (kind === 'binary' ? length === least : length >= least) return;
+  const expected = kind === 'binary' ? 'two' : `at least ${least}`;
+  throw new ModelFolderError(CONFIG_FILE, `orchard.labels: expected ${expected}, found ${length}`);
 }
 
 function requireOutputs(file: string, outputs: number, labels: number): void {
