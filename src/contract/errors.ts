@@ -198,8 +198,11 @@ export class OverloadedError extends OrchardErrorBase {
     readonly waiting: number,
     /** What answering them is thought to take, in milliseconds: there may be room again after half of it. */
     readonly waitingMs: number,
+    /** What is full: the queue of all accounts, or the share of the one that asked. */
+    readonly limit: 'queue' | 'account' = 'queue',
   ) {
-    super(`${waiting} texts are waiting already; ask again later, or ask for fewer at the same time`);
+    const whose = limit === 'account' ? ' of this account' : '';
+    super(`${waiting} texts${whose} are waiting already; ask again later, or ask for fewer at the same time`);
   }
 }
 

@@ -248,26 +248,50 @@ export class ModelQueue implements FairQueueMember {
 /** Beyond this number, queues that are empty are removed. */
 const MAX_REMEMBERED_QUEUES = 500;
 
+/** What waits. */
+export interface Waiting {
+  readonly texts: number;
+  readonly characters: number;
+}
+
+const NOTHING: Waiting = { texts: 0, characters: 0 };
+
 interface AccountQueues extends FairQueueMember {
   readonly queues: Map<string, ModelQueue>;
   readonly fairQueue: FairQueue;
+  waiting: Waiting;
 }
 
 /** Accounts take turns by the work done for them, and so do the models of one account: none holds up another. */
 export class RequestQueue {
   readonly #accounts = new Map<string, AccountQueues>();
   readonly #fairQueue = new FairQueue();
+  #waiting: Waiting = NOTHING;
   #queueCount = 0;
-  #texts = 0;
-  #characters = 0;
   #unfinished = 0;
 
-  get waitingTexts(): number {
-    return this.#texts;
+  get waiting(): Waiting {
+    return this.#waiting;
   }
 
-  get waitingCharacters(): number {
-    return this.#characters;
+  waitingOf(account: string): Waiting {
+    return this.#accounts.get(account)?.waiting ?? NOTHING;
+  }
+
+  /** The account with the largest share of what waits. @param shareOf compares what accounts have waiting */
+  largest(shareOf: (waiting: Waiting) => number): string | undefined {
+    const [first] = [...this.#accounts].sort(([, a], [, b]) => shareOf(b.waiting) - shareOf(a.waiting));
+    return first?.[0];
+  }
+
+  /** The latest request of an account of which nothing has gone to a worker. */
+  latestOf(account: string): PendingRequest | undefined {
+    const queues = [...(this.#accounts.get(account)?.queues.values() ?? [])];
+    const requests = queues.flatMap(({ requests }) => requests.filter(({ next, solo }) => next === 0 && !solo));
+    return requests.reduce<PendingRequest | undefined>(
+      (latest, each) => (latest === undefined || each.enqueuedAt >= latest.enqueuedAt ? each : latest),
+      undefined,
+    );
   }
 
   get waitingRequests(): number {
@@ -279,7 +303,7 @@ export class RequestQueue {
   }
 
   get isEmpty(): boolean {
-    return this.#texts === 0 && this.#unfinished === 0;
+    return this.#waiting.texts === 0 && this.#unfinished === 0;
   }
 
   inOrder(): ModelQueue[] {
@@ -342,8 +366,9 @@ export class RequestQueue {
       if (work > 0 && account) this.#serve(account, each, Math.min(work, limits.work));
       if (work > 0) each.tookTexts = true;
     }
-    this.#texts -= draft.items.length;
-    for (const { request, index } of draft.items) this.#characters -= request.texts[index]?.length ?? 0;
+    for (const { request, index } of draft.items) {
+      this.#add(request.account, -1, -(request.texts[index]?.length ?? 0));
+    }
     return draft.items;
   }
 
@@ -363,6 +388,7 @@ export class RequestQueue {
       served: 0,
       queues: new Map<string, ModelQueue>(),
       fairQueue: new FairQueue(),
+      waiting: NOTHING,
     };
     this.#accounts.set(id, account);
     if ([...account.queues.values()].every(({ isEmpty }) => isEmpty)) this.#fairQueue.join(account);
@@ -387,8 +413,18 @@ export class RequestQueue {
     }
   }
 
-  #count({ texts, next }: PendingRequest, sign: 1 | -1): void {
-    this.#texts += sign * (texts.length - next);
-    for (let at = next; at < texts.length; at += 1) this.#characters += sign * (texts[at]?.length ?? 0);
+  #count({ account, texts, next }: PendingRequest, sign: 1 | -1): void {
+    const characters = texts.slice(next).reduce((sum, { length }) => sum + length, 0);
+    this.#add(account, sign * (texts.length - next), sign * characters);
+  }
+
+  #add(id: string, texts: number, characters: number): void {
+    const more = (waiting: Waiting) => ({
+      texts: waiting.texts + texts,
+      characters: waiting.characters + characters,
+    });
+    this.#waiting = more(this.#waiting);
+    const account = this.#accounts.get(id);
+    if (account !== undefined) account.waiting = more(account.waiting);
   }
 }

@@ -19,7 +19,7 @@ import { BatchScheduler, charactersOf } from './batch-scheduler.js';
 import { MAX_TIMER_MS, onAbort, toResult } from './calls.js';
 import type { InferenceService, InferenceStats, ModelStats, Predictions, RequestOptions } from './inference-service.js';
 import type { WorkerOptions } from './inline-worker.js';
-import { PendingRequest, RequestQueue } from './request-queue.js';
+import { PendingRequest, RequestQueue, type Waiting } from './request-queue.js';
 import { ThreadWorker } from './thread-worker.js';
 import { type RequestTrace, traceLoad, tracePredict } from './tracing.js';
 import type { InferenceWorker } from './worker.js';
@@ -99,12 +99,24 @@ const MAX_WAITING_CHARACTERS = 2 ** 24;
 /** Memory per character of a waiting text, and of a running one with its tokens, windows and outputs. */
 const WAITING_BYTES = 2;
 const RUNNING_BYTES = 100;
+
+function sum(some: Waiting, others: Waiting): Waiting {
+  return { texts: some.texts + others.texts, characters: some.characters + others.characters };
+}
+
+/** The share that texts take of what may wait: of the texts or of the characters, whichever is larger. */
+function shareOf({ texts, characters }: Waiting, maxWaiting: number): number {
+  return Math.max(texts / maxWaiting, characters / MAX_WAITING_CHARACTERS);
+}
+
 /** How long closing waits for unanswered requests. */
 const CLOSE_MS = 10_000;
 const IDLE_MS = 600_000;
 
 export interface DispatcherOptions {
   readonly maxWaiting: number;
+  /** Most waiting texts of an account. Default: `maxWaiting`. */
+  readonly maxWaitingPerAccount?: number | undefined;
   /** Most memory of models and texts together, in bytes. Default: no limit. */
   readonly memoryLimit?: number;
   /** Default: 0 for models that are not loaded. */
@@ -140,6 +152,7 @@ export class Dispatcher implements InferenceService {
   readonly #scheduler: BatchScheduler;
   readonly #watch: Watchdog;
   readonly #maxWaiting: number;
+  readonly #accountShare: number;
   readonly #closeMs: number;
   readonly #requests = { answered: 0, refused: 0, cancelled: 0, failed: 0 };
   /** Requests whose models are being measured. */
@@ -152,6 +165,7 @@ export class Dispatcher implements InferenceService {
   constructor(workers: readonly InferenceWorker[], options: DispatcherOptions) {
     const { maxWaiting, memoryLimit = Number.POSITIVE_INFINITY, sizeOf = () => 0, here } = options;
     this.#maxWaiting = maxWaiting;
+    this.#accountShare = (options.maxWaitingPerAccount ?? Number.POSITIVE_INFINITY) / maxWaiting;
     this.#closeMs = options.closeMs ?? CLOSE_MS;
     const threads = workers.map((worker) => new PooledWorker(worker));
     this.#here = here && new PooledWorker(here);
@@ -185,7 +199,7 @@ export class Dispatcher implements InferenceService {
         this.#checkOpen();
         if (signal?.aborted) throw new AbortedError('inference', { cause: signal.reason });
         if (texts.length === 0) return resolve({ results: [], elapsedMs: 0, truncated: [] });
-        this.#checkRoom(texts);
+        this.#checkRoom(request);
         const measuring = this.#memory.measure(directory);
         request.trace = trace;
         request.explain = explain;
@@ -249,7 +263,7 @@ export class Dispatcher implements InferenceService {
   stats(): InferenceStats {
     return {
       waitingRequests: this.#queue.waitingRequests,
-      waitingTexts: this.#queue.waitingTexts,
+      waitingTexts: this.#queue.waiting.texts,
       runningTexts: this.#scheduler.begun.reduce((sum, { items }) => sum + items.length, 0),
       requests: { ...this.#requests },
       texts: this.#scheduler.texts,
@@ -298,29 +312,67 @@ export class Dispatcher implements InferenceService {
 
   get #textBytes(): number {
     const running = this.#scheduler.begun.reduce((sum, { characters }) => sum + characters, 0);
-    return WAITING_BYTES * this.#queue.waitingCharacters + RUNNING_BYTES * running;
+    return WAITING_BYTES * this.#queue.waiting.characters + RUNNING_BYTES * running;
   }
 
   #checkOpen(): void {
     if (this.#closing !== undefined) throw new ClosedError('inference service');
   }
 
-  /** An empty queue takes any request: otherwise, one that is larger than the limits could never be answered. */
-  #checkRoom(texts: readonly string[]): void {
-    if (this.#queue.waitingTexts === 0 && this.#arriving.size === 0) return;
-    let { waitingTexts, waitingCharacters } = this.#queue;
-    for (const arriving of this.#arriving.keys()) {
-      waitingTexts += arriving.waiting;
-      waitingCharacters += charactersOf(arriving.texts);
+  /**
+   * Refuses a request beyond the share of its account. In a full queue, the account with the most waiting gives way
+   * (longest queue drop; Suter et al. 1998), so that one account's texts never keep out those of another. An empty queue
+   * takes any request: otherwise, one that is larger than the limits could never be answered.
+   * @throws OverloadedError
+   */
+  #checkRoom({ account, texts }: PendingRequest): void {
+    if (this.#queue.waiting.texts === 0 && this.#arriving.size === 0) return;
+    const added: Waiting = { texts: texts.length, characters: charactersOf(texts) };
+    const own = this.#waitingOf(account);
+    const share = shareOf(sum(own, added), this.#maxWaiting);
+    if (own.texts > 0 && share > this.#accountShare) {
+      this.#requests.refused += 1;
+      throw new OverloadedError(own.texts, this.#scheduler.waitingMs, 'account');
     }
-    const characters = charactersOf(texts);
-    const fits =
-      waitingTexts + texts.length <= this.#maxWaiting &&
-      waitingCharacters + characters <= MAX_WAITING_CHARACTERS &&
-      this.#memory.couldTake(WAITING_BYTES * characters);
-    if (fits) return;
-    this.#requests.refused += 1;
-    throw new OverloadedError(waitingTexts, this.#scheduler.waitingMs);
+    while (!this.#hasRoomFor(added)) {
+      const victim = this.#requestToDrop(share);
+      if (victim === undefined) {
+        this.#requests.refused += 1;
+        throw this.#overloaded();
+      }
+      this.#queue.remove(victim);
+      if (this.#end(victim, 'refused')) victim.reject(this.#overloaded());
+    }
+  }
+
+  /** @param share of the account that asks: one with less is not dropped for it. */
+  #requestToDrop(share: number): PendingRequest | undefined {
+    const largest = this.#queue.largest((waiting) => shareOf(waiting, this.#maxWaiting));
+    if (largest === undefined) return undefined;
+    return shareOf(this.#queue.waitingOf(largest), this.#maxWaiting) > share
+      ? this.#queue.latestOf(largest)
+      : undefined;
+  }
+
+  #overloaded(): OverloadedError {
+    return new OverloadedError(this.#waitingOf().texts, this.#scheduler.waitingMs);
+  }
+
+  #hasRoomFor(added: Waiting): boolean {
+    const waiting = this.#waitingOf();
+    if (waiting.texts === 0) return true;
+    const all = sum(waiting, added);
+    return shareOf(all, this.#maxWaiting) <= 1 && this.#memory.couldTake(WAITING_BYTES * added.characters);
+  }
+
+  /** What waits, of one account or of all, including requests whose models are being measured. */
+  #waitingOf(account?: string): Waiting {
+    const queued = account === undefined ? this.#queue.waiting : this.#queue.waitingOf(account);
+    const arriving = [...this.#arriving.keys()].filter((each) => account === undefined || each.account === account);
+    return arriving.reduce(
+      (all, { texts }) => sum(all, { texts: texts.length, characters: charactersOf(texts) }),
+      queued,
+    );
   }
 
   #begin(request: PendingRequest): void {
@@ -385,7 +437,7 @@ export class Dispatcher implements InferenceService {
   }
 
   /** @returns false if it had ended before. */
-  #end(request: PendingRequest, outcome: 'answered' | 'cancelled' | 'failed'): boolean {
+  #end(request: PendingRequest, outcome: keyof InferenceStats['requests']): boolean {
     if (request.ended) return false;
     request.end();
     this.#requests[outcome] += 1;
@@ -473,8 +525,16 @@ export interface ServiceOptions {
    * next request. Default 10 minutes; Infinity keeps them.
    */
   readonly idleMs?: number;
-  /** Most waiting texts; a request for more fails with an OverloadedError. Default 2,000. */
+  /**
+   * Most waiting texts; a request for more fails with an OverloadedError. If the account that asks has less waiting than
+   * another, the latest requests of the other fail instead. Default 2,000.
+   */
   readonly maxWaiting?: number;
+  /**
+   * Most waiting texts of one account, and as large a share of the characters that may wait (2^24). A request for more
+   * fails with an OverloadedError whose `limit` is account. Default: no limit of its own.
+   */
+  readonly maxWaitingPerAccount?: number;
 }
 
 /** How a predictor or medley runs models. */
@@ -505,6 +565,7 @@ const serviceSchema = z.strictObject({
   memoryLimit: z.int().min(1).default(defaultMemoryLimit),
   idleMs: z.number().min(1).or(z.literal(Number.POSITIVE_INFINITY)).default(600_000),
   maxWaiting: z.int().min(1).default(2000),
+  maxWaitingPerAccount: z.int().min(1).optional(),
 });
 type ServiceSettings = z.infer<typeof serviceSchema>;
 

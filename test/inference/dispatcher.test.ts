@@ -326,6 +326,61 @@ describe('a service that is asked too much', () => {
     expect(dispatcher.stats().requests).toEqual({ answered: 3, refused: 1, cancelled: 0, failed: 0 });
   });
 
+  it('lets the account with the most waiting give way, its latest requests first', async () => {
+    const { dispatcher, worker } = aDispatcher({ patient: true, maxWaiting: 10 });
+    const running = dispatcher.predict(MODEL, ['a']);
+    await settled();
+    const early = dispatcher.predict(MODEL, texts(5), { account: 'greedy' });
+    const late = failureOf('overloaded', () => dispatcher.predict(MODEL, texts(5), { account: 'greedy' }));
+    const other = dispatcher.predict(OTHER, ['b'], { account: 'modest' });
+    expect(await late).toMatchObject({ limit: 'queue' });
+    expect(dispatcher.stats()).toMatchObject({ waitingTexts: 6, waitingRequests: 2 });
+    for (let batch = 0; batch < 3; batch += 1) await worker.goOn();
+    await Promise.all([running, early, other]);
+    expect(dispatcher.stats().requests).toEqual({ answered: 3, refused: 1, cancelled: 0, failed: 0 });
+  });
+
+  it('lets no account give way to one that would have more', async () => {
+    const { dispatcher, worker } = aDispatcher({ patient: true, maxWaiting: 10 });
+    const running = dispatcher.predict(MODEL, ['a']);
+    await settled();
+    const first = dispatcher.predict(MODEL, texts(5), { account: 'first' });
+    const second = dispatcher.predict(MODEL, texts(5), { account: 'second' });
+    await failureOf('overloaded', () => dispatcher.predict(MODEL, texts(5), { account: 'third' }));
+    for (let batch = 0; batch < 3; batch += 1) await worker.goOn();
+    await Promise.all([running, first, second]);
+  });
+
+  it('gives way by characters too, which are what fills the memory', async () => {
+    const { dispatcher, worker } = aDispatcher({ patient: true });
+    const running = dispatcher.predict(MODEL, ['a']);
+    await settled();
+    const long = 'x'.repeat(2 ** 20);
+    const asked = Array.from({ length: 16 }, () =>
+      dispatcher.predict(MODEL, [long], { account: 'greedy' }).then(
+        () => 'answered',
+        () => 'refused',
+      ),
+    );
+    const other = dispatcher.predict(OTHER, ['b'], { account: 'modest' });
+    while (dispatcher.stats().waitingTexts + dispatcher.stats().runningTexts > 0) await worker.goOn();
+    await Promise.all([running, other]);
+    expect(await Promise.all(asked)).toEqual([...Array(15).fill('answered'), 'refused']);
+  });
+
+  it('holds an account to its share, and says so', async () => {
+    const { dispatcher, worker } = aDispatcher({ patient: true, maxWaiting: 10, maxWaitingPerAccount: 5 });
+    const running = dispatcher.predict(MODEL, ['a']);
+    await settled();
+    const asked = dispatcher.predict(MODEL, texts(4), { account: 'greedy' });
+    const refused = await failureOf('overloaded', () => dispatcher.predict(MODEL, texts(2), { account: 'greedy' }));
+    expect(refused).toMatchObject({ limit: 'account', waiting: 4 });
+    const last = dispatcher.predict(MODEL, ['b'], { account: 'greedy' });
+    const other = dispatcher.predict(MODEL, texts(5), { account: 'other' });
+    for (let batch = 0; batch < 2; batch += 1) await worker.goOn();
+    await Promise.all([running, asked, last, other]);
+  });
+
   it('counts those whose model it has yet to measure', async () => {
     const sizeOf = async () => 0;
     const { dispatcher } = aDispatcher({ maxWaiting: 2, sizeOf });
