@@ -1,6 +1,7 @@
 /** `orchard-nlp/http`: the service of docs/service.md over HTTP, for any server that speaks `Request` and `Response`. */
 export {
   type AccessLogEntry,
+  type AccountLimits,
   type AccountServices,
   type AccountServicesOptions,
   type Admission,

@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { TextDecoder } from 'node:util';
 import { Refusal } from './refusal.js';
 
 /** Limits of a request's body. */
@@ -13,47 +14,89 @@ export interface BodyLimits {
 
 /** `application/json`, also with parameters, and its relatives such as `application/vnd.api+json`. */
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
+const CHARSET = /;\s*charset\s*=\s*"?([^\s";]*)/i;
+
+/** Bodies of more bytes are decoded as they arrive, so that no piece of work is long. */
+const SMALL_BYTES = 64 * 1024;
 
 /**
  * The JSON body of a request; undefined if it is empty.
+ * @param hold is called with the bytes before they are kept in memory.
  * @throws Refusal 415 for another content type, 413 and 408 beyond the limits, 422 if it is not JSON in UTF-8
  */
-export async function readBody(request: Request, limits: BodyLimits): Promise<unknown> {
-  if (!JSON_TYPE.test(request.headers.get('content-type') ?? '')) throw otherType('application/json');
-  const bytes = await readBytes(request, limits);
-  return bytes.byteLength === 0 ? undefined : parseJson(bytes);
+export async function readBody(
+  request: Request,
+  limits: BodyLimits,
+  hold: (bytes: number) => void = () => undefined,
+): Promise<unknown> {
+  const type = request.headers.get('content-type') ?? '';
+  if (!JSON_TYPE.test(type)) throw otherType('application/json');
+  requirePlain(request);
+  const text = await readText(request, limits, hold);
+  return text === '' ? undefined : parseJson(text);
 }
 
-async function readBytes(request: Request, { maxBodyBytes, bodyTimeoutMs }: BodyLimits): Promise<Uint8Array> {
+/** Bodies are UTF-8 and not compressed. @throws Refusal 415 */
+export function requirePlain({ headers }: Request): void {
+  const charset = CHARSET.exec(headers.get('content-type') ?? '')?.[1] ?? 'utf-8';
+  if (!/^utf-?8$/i.test(charset)) throw unsupported('content-type', `the body must be UTF-8, not ${charset}`);
+  const encoding = headers.get('content-encoding') ?? 'identity';
+  if (encoding !== 'identity') throw unsupported('content-encoding', `send the body as it is, not as ${encoding}`);
+}
+
+async function readText(
+  request: Request,
+  { maxBodyBytes, bodyTimeoutMs }: BodyLimits,
+  hold: (bytes: number) => void,
+): Promise<string> {
   const announced = request.headers.get('content-length');
   if (Number(announced) > maxBodyBytes) throw tooLarge(maxBodyBytes, true);
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), bodyTimeoutMs);
   // Servers enforce an announced length; reading at once avoids a web stream.
-  const reading = announced === null ? readChunks(request, maxBodyBytes, late.signal) : readWhole(request);
-  const bytes = await Promise.race([reading, rejectedBy(late.signal)])
-    .catch(() => {
+  const isSmall = announced !== null && Number(announced) <= SMALL_BYTES;
+  if (announced !== null) hold(Number(announced));
+  const heldHere = announced === null ? hold : () => undefined;
+  const reading = isSmall ? readWhole(request) : readChunks(request, maxBodyBytes, late.signal, heldHere);
+  return Promise.race([reading, rejectedBy(late.signal)])
+    .catch((thrown: unknown) => {
+      if (thrown instanceof Refusal) throw thrown;
       throw late.signal.aborted ? tooSlow(bodyTimeoutMs) : brokenOff();
     })
     .finally(() => clearTimeout(timer));
-  if (bytes.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes, false);
-  return bytes;
 }
 
-async function readWhole(request: Request): Promise<Uint8Array> {
-  return new Uint8Array(await request.arrayBuffer());
+async function readWhole(request: Request): Promise<string> {
+  return decoded(new TextDecoder('utf-8', { fatal: true }), new Uint8Array(await request.arrayBuffer()));
 }
 
-/** Reads no more than one chunk beyond `maxBytes`. */
-async function readChunks({ body }: Request, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
+/** Reads no more than one chunk beyond `maxBytes`. @throws Refusal */
+async function readChunks(
+  { body }: Request,
+  maxBytes: number,
+  signal: AbortSignal,
+  hold: (bytes: number) => void,
+): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let text = '';
   let length = 0;
   for await (const chunk of body ?? []) {
-    chunks.push(chunk);
     length += chunk.byteLength;
-    if (length > maxBytes || signal.aborted) break;
+    if (length > maxBytes) throw tooLarge(maxBytes, false);
+    if (signal.aborted) break;
+    hold(chunk.byteLength);
+    text += decoded(decoder, chunk, { stream: true });
   }
-  return Buffer.concat(chunks);
+  return text + decoded(decoder);
+}
+
+/** @throws Refusal 422 */
+function decoded(decoder: TextDecoder, bytes?: Uint8Array, options?: { readonly stream: boolean }): string {
+  try {
+    return decoder.decode(bytes, options);
+  } catch {
+    throw notJson('it is not UTF-8');
+  }
 }
 
 function rejectedBy(signal: AbortSignal): Promise<never> {
@@ -62,19 +105,24 @@ function rejectedBy(signal: AbortSignal): Promise<never> {
   });
 }
 
-function parseJson(bytes: Uint8Array): unknown {
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch (thrown) {
-    const reason = thrown instanceof SyntaxError ? 'it ends early or has an invalid character' : 'it is not UTF-8';
-    const msg = `the body is not valid JSON: ${reason}`;
-    throw new Refusal(422, [{ loc: ['body'], msg, type: 'json_invalid' }]);
+    return JSON.parse(text);
+  } catch {
+    throw notJson('it ends early or has an invalid character');
   }
 }
 
+function notJson(reason: string): Refusal {
+  return new Refusal(422, [{ loc: ['body'], msg: `the body is not valid JSON: ${reason}`, type: 'json_invalid' }]);
+}
+
 export function otherType(type: string): Refusal {
-  const msg = `send the body as content-type: ${type}`;
-  return new Refusal(415, [{ loc: ['header', 'content-type'], msg, type: 'content_type' }]);
+  return unsupported('content-type', `send the body as content-type: ${type}`);
+}
+
+function unsupported(header: 'content-type' | 'content-encoding', msg: string): Refusal {
+  return new Refusal(415, [{ loc: ['header', header], msg, type: header.replace('-', '_') }]);
 }
 
 function brokenOff(): Refusal {

@@ -7,8 +7,9 @@ import { secureHeaders } from 'hono/secure-headers';
 import { Registry } from 'prom-client';
 import * as z from 'zod';
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
-import { inferenceResultSchema, modelRecordSchema, paginationSchema } from '../contract/index.js';
+import { inferenceResultSchema, MAX_QUERY_CHARACTERS, modelRecordSchema, paginationSchema } from '../contract/index.js';
 import { ownFile } from '../system/index.js';
+import { AccountHolds, type AccountLimits, endingWith } from './account-limits.js';
 import { type Admission, admit, type OperatorAccess } from './admission.js';
 import { type BodyLimits, readBody } from './body.js';
 import { addProbes, observe, type ProbeOptions } from './probes.js';
@@ -25,9 +26,14 @@ export interface HandlerOptions extends Services, Admission, OperatorAccess, Pro
    * characters counts once for every 5,000 begun. Default: no limit.
    */
   readonly quota?: Quota;
-  /** Largest body of a request, in bytes. Default 1 MiB. */
+  /** What each account may hold open at a time. */
+  readonly accountLimits?: AccountLimits;
+  /**
+   * Largest body of a request, in bytes. Default: what the most and longest queries of its route can take, as JSON that
+   * escapes each character; 1 MiB for routes without queries.
+   */
   readonly maxBodyBytes?: number;
-  /** Time for the body of a request to arrive. Default 10 s. */
+  /** Time for the body of a request to arrive. Default 30 s. */
   readonly bodyTimeoutMs?: number;
   /** Largest dataset that the page at / can upload, in bytes. Default 128 MiB. */
   readonly maxUploadBytes?: number;
@@ -37,7 +43,9 @@ export interface HandlerOptions extends Services, Admission, OperatorAccess, Pro
 export type Handler = (request: Request, connection?: Connection) => Promise<Response>;
 
 const DEFAULT_MAX_BODY_BYTES = 2 ** 20;
-const DEFAULT_BODY_TIMEOUT_MS = 10_000;
+const DEFAULT_BODY_TIMEOUT_MS = 30_000;
+/** JSON may write each UTF-16 code unit as six bytes: \u0041. */
+const MAX_QUERY_BYTES = 6 * MAX_QUERY_CHARACTERS;
 
 type Methods = Record<string, readonly string[]>;
 
@@ -53,7 +61,8 @@ export function createHandler(options: HandlerOptions): Handler {
   const routes = [...documented, ...optionalRoutes(page, authenticateOperator && operator, maxUploadBytes)];
   const document = JSON.stringify(openApiDocument(documented, options));
   return handlerOf(options, 'there is no such path; see /docs', (app) => {
-    for (const route of routes) addRoute(app, route, options);
+    const holds = new AccountHolds(options.accountLimits);
+    for (const route of routes) addRoute(app, route, options, holds);
     const file = { path: '/openapi.json', type: 'application/json', read: async () => document };
     app.route('/', staticFiles([file]));
     app.route('/docs', referencePage());
@@ -87,21 +96,41 @@ function handlerOf(options: ProbeOptions, notFound: string, add: (app: App) => M
   return async (request, connection = {}) => app.fetch(request, connection);
 }
 
-function addRoute(app: App, route: Route, options: HandlerOptions): void {
-  const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, bodyTimeoutMs = DEFAULT_BODY_TIMEOUT_MS } = options;
-  const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs };
+function addRoute(app: App, route: Route, options: HandlerOptions, holds: AccountHolds): void {
+  const { bodyTimeoutMs = DEFAULT_BODY_TIMEOUT_MS } = options;
   const { header, body } = route.input.shape;
+  const { mostQueries = 0, holds: held = 'requests' } = route;
+  const needed = Math.max(DEFAULT_MAX_BODY_BYTES, (mostQueries + 1) * MAX_QUERY_BYTES);
+  const limits: BodyLimits = { maxBodyBytes: options.maxBodyBytes ?? needed, bodyTimeoutMs };
   app.on(route.method, honoPath(route), async (context) => {
     const account = await admit(context, route, options);
     const request = context.req.raw;
-    const caller = { account, signal: request.signal, context };
-    const answer = await route.handle(options, caller, {
-      path: context.req.param(),
-      query: queryOf(request),
-      ...(header && { header: Object.fromEntries(request.headers) }),
-      body: body && (await readBody(request, limits)),
-    });
-    return answer instanceof Response ? answer : context.json(answer);
+    const releases = [holds.take(account.app_id, held)];
+    const release = () => {
+      for (const each of releases) each();
+    };
+    const hold = (bytes: number) => void releases.push(holds.take(account.app_id, 'bodyBytes', bytes));
+    let isStream = false;
+    try {
+      const caller = { account, signal: request.signal, context };
+      const answer = await route.handle(options, caller, {
+        path: context.req.param(),
+        query: queryOf(request),
+        ...(header && { header: Object.fromEntries(request.headers) }),
+        body: body && (await readBody(request, limits, hold)),
+      });
+      if (!(answer instanceof Response)) return context.json(answer);
+      if (held !== 'streams' && held !== 'downloads') return answer;
+      if (answer.body === null) return answer;
+      if (request.method === 'HEAD') {
+        await answer.body.cancel(); // Hono would drop it and leave its source open
+        return new Response(null, answer);
+      }
+      isStream = true;
+      return new Response(endingWith(answer.body, request.signal, release), answer);
+    } finally {
+      if (!isStream) release();
+    }
   });
 }
 

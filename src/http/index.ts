@@ -1,3 +1,4 @@
+export type { AccountLimits } from './account-limits.js';
 export type { Admission, OperatorAccess, RateLimiter, WrongKeyLimiter } from './admission.js';
 export {
   type Authenticate,

@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import type { RequestIdVariables } from 'hono/request-id';
 import type * as z from 'zod';
 import { type Account, isOrchardError, validate } from '../contract/index.js';
+import type { Held } from './account-limits.js';
 import { type Quota, withinQuota } from './quota.js';
 import { invalid, type Place, type Places } from './refusal.js';
 import type { Services } from './services.js';
@@ -64,6 +65,10 @@ interface Definition<Input extends InputSchema> {
   readonly input: Input;
   readonly output?: z.ZodType;
   readonly failures?: readonly Failure[];
+  /** What the request holds of its account's limits. Default: requests. */
+  readonly holds?: Held;
+  /** The most queries that its body can have. Default 0. */
+  readonly mostQueries?: number;
   /** What the request counts for a quota, if models run: each query of a batch is a call, a long query several. */
   readonly inferenceCalls?: (input: z.infer<Input>) => number;
   /** Calls the library with the valid input. @returns the JSON answer, or a response of another kind */

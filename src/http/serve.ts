@@ -14,8 +14,14 @@ type Answer = (incoming: IncomingMessage, response: ServerResponse) => Promise<v
 /** Requests of a connection that may wait for the answer to an earlier one; one more ends the connection. */
 const MAX_PIPELINED = 16;
 
+/** Places beyond the limit, for connections that ask only whether the service runs. */
+const RESERVED_PLACES = 16;
+const RESERVED_PATHS = ['/health', '/ready'];
+
 interface Connection {
-  current: ServerResponse | undefined;
+  /** Whether it took a reserved place. */
+  readonly isReserved: boolean;
+  current: { readonly incoming: IncomingMessage; readonly response: ServerResponse } | undefined;
   readonly waiting: [incoming: IncomingMessage, response: ServerResponse][];
 }
 
@@ -29,6 +35,8 @@ class Connections {
   readonly #answer: Answer;
   /** The one that has been idle longest comes first. */
   readonly #open = new Map<Socket, Connection>();
+  /** Those whose client has not read all of the last answer. */
+  readonly #unread = new Set<Socket>();
 
   constructor(server: Server, limits: ConnectionLimits, answer: Answer) {
     this.#limits = limits;
@@ -39,7 +47,7 @@ class Connections {
   }
 
   answering(socket: Socket): ServerResponse | undefined {
-    return this.#open.get(socket)?.current;
+    return this.#open.get(socket)?.current?.response;
   }
 
   /** Breaks all connections, including those that Node no longer tracks. */
@@ -48,12 +56,18 @@ class Connections {
   }
 
   #opened(socket: Socket): void {
-    if (this.#open.size >= this.#limits.maxConnections && !this.#makeRoom()) {
+    const { maxConnections } = this.#limits;
+    const isReserved = this.#open.size >= maxConnections && !this.#makeRoom();
+    if (isReserved && this.#open.size >= maxConnections + RESERVED_PLACES) {
       refuseConnection(socket);
       return;
     }
-    this.#open.set(socket, { current: undefined, waiting: [] });
-    socket.once('close', () => this.#open.delete(socket));
+    this.#open.set(socket, { isReserved, current: undefined, waiting: [] });
+    socket.on('drain', () => this.#unread.delete(socket));
+    socket.once('close', () => {
+      this.#open.delete(socket);
+      this.#unread.delete(socket);
+    });
   }
 
   /** Closes an idle connection, otherwise one that is slow to read its answer. @returns whether there is one */
@@ -70,13 +84,19 @@ class Connections {
     const { socket } = incoming;
     const connection = this.#open.get(socket);
     if (connection === undefined) return; // it was refused or ended in the meantime
+    const isFull = connection.isReserved && this.#open.size > this.#limits.maxConnections;
+    if (isFull && !RESERVED_PATHS.includes(incoming.url ?? '')) {
+      this.#open.delete(socket);
+      refuseConnection(socket);
+      return;
+    }
     if (connection.current === undefined) this.#begin(socket, connection, incoming, response);
     else if (connection.waiting.length < MAX_PIPELINED) connection.waiting.push([incoming, response]);
     else this.#end(socket);
   }
 
   #begin(socket: Socket, connection: Connection, incoming: IncomingMessage, response: ServerResponse): void {
-    connection.current = response;
+    connection.current = { incoming, response };
     response.once('close', () => {
       connection.current = undefined;
       this.#markUsed(socket, connection);
@@ -95,20 +115,28 @@ class Connections {
   /** If too much is unread, drops the largest answers, except the latest. */
   #limitUnread(latest: Socket): void {
     if (latest.writableLength === 0) return;
-    const others = [...this.#open.keys()]
-      .filter((socket) => socket !== latest)
-      .sort((a, b) => b.writableLength - a.writableLength);
-    let bytes = others.reduce((sum, { writableLength }) => sum + writableLength, latest.writableLength);
+    this.#unread.add(latest);
+    let bytes = 0;
+    for (const { writableLength } of this.#unread) bytes += writableLength;
+    if (bytes <= this.#limits.maxUntakenBytes) return;
+    const others = [...this.#unread].filter((socket) => socket !== latest);
+    others.sort((a, b) => b.writableLength - a.writableLength);
     for (const socket of others) {
-      if (bytes <= this.#limits.maxUntakenBytes) return;
+      // Some room, so that the next answers need not look again.
+      if (bytes <= this.#limits.maxUntakenBytes / 2) return;
       bytes -= socket.writableLength;
       this.#end(socket);
     }
   }
 
-  /** No data for a while. A request that is still being computed is waited for. */
+  /** No data for a while. A request that is still being computed is waited for; one whose body stopped is not. */
   #stalled(socket: Socket): void {
-    if (this.answering(socket) === undefined || socket.writableLength > 0) this.#end(socket);
+    const current = this.#open.get(socket)?.current;
+    if (current === undefined || socket.writableLength > 0) this.#end(socket);
+    else if (!current.incoming.complete) {
+      answerBrokenRequest(Object.assign(new Error(), { code: STALLED }), socket, current.response);
+      socket.once('finish', () => socket.destroy());
+    }
   }
 
   #end(socket: Socket): void {
@@ -119,9 +147,11 @@ class Connections {
 
 // Answers to requests that never reach the handler. They have a `detail` too.
 
+const STALLED = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 const brokenRequests: Readonly<Record<string, readonly [status: string, msg: string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the headers of the request are too large'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not arrive in time'],
+  [STALLED]: ['408 Request Timeout', 'the request did not arrive in time'],
 };
 
 /** @param answering the answer being sent on the connection, if any: nothing may come between its pieces */
@@ -167,7 +197,7 @@ function answerUnreadable(isInvalid: boolean): Response {
   const problem = isInvalid
     ? {
         loc: ['header', 'host'],
-        msg: 'the header host and the path are not a valid URL',
+        msg: 'one header host and the path must be a valid URL',
         type: 'bad_request',
       }
     : { loc: [], msg: 'the request could not be answered', type: 'server_error' };
@@ -192,10 +222,10 @@ export interface ServeOptions {
   readonly drainTimeoutMs?: number;
   /**
    * Maximum open connections. One more replaces the connection that has been idle longest, or one that is slow to read its
-   * answer; if there is none, it gets a 503. Default 1,000.
+   * answer; if there is none, it gets a 503, unless it asks for /health or /ready. Default 1,000.
    */
   readonly maxConnections?: number;
-  /** Time without a request, or without reading of an answer, after which a connection is closed. Default 20 s. */
+  /** Time without a request, a piece of its body or reading of an answer after which a connection is closed. Default 20 s. */
   readonly stallTimeoutMs?: number;
   /** Maximum total bytes of unread answers; beyond that, the connections with the largest are closed. Default 64 MiB. */
   readonly maxUntakenBytes?: number;
@@ -260,6 +290,8 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
 function listener(handler: Handler, { trustProxy = false }: ServeOptions): Answer {
   return getRequestListener(
     (request, { incoming }) => {
+      if ('headersDistinct' in incoming && (incoming.headersDistinct.host?.length ?? 0) > 1)
+        return answerUnreadable(true);
       const forwarded = trustProxy ? forwardedAddress(request.headers.get('x-forwarded-for')) : undefined;
       return handler(request, { remoteAddress: forwarded ?? incoming.socket.remoteAddress });
     },

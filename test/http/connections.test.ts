@@ -117,11 +117,33 @@ describe('connections beyond the limit', () => {
     for (const _ of [1, 2]) (await rawConnection(url)).write(gets('/'));
     await vi.waitFor(() => expect(handler).toHaveBeenCalledTimes(2));
     const third = await rawConnection(url);
+    third.write(gets('/'));
     const [head, body] = (await third.read()).split('\r\n\r\n');
     expect(head).toMatch(/^HTTP\/1.1 503 /);
     expect(head).toContain('retry-after: 1');
     expect(JSON.parse(body ?? '')).toMatchObject({ detail: [{ type: 'overloaded' }] });
   });
+});
+
+it('a connection beyond the limit may ask whether the service runs', async () => {
+  const handler = vi.fn<Handler>((request) =>
+    request.url.endsWith('/health') ? echo(request) : new Promise(() => undefined),
+  );
+  const { url } = await aServer(handler, { maxConnections: 1 });
+  (await rawConnection(url)).write(gets('/'));
+  await vi.waitFor(() => expect(handler).toHaveBeenCalled());
+  const second = await rawConnection(url);
+  second.write(gets('/health', 2));
+  expect((await second.read((text) => text.match(/200 OK/g)?.length === 2)).match(/200 OK/g)).toHaveLength(2);
+  second.write(gets('/'));
+  expect(await second.read()).toMatch(/HTTP\/1.1 503 /);
+});
+
+it('a request whose body stops is a 408, whatever it is for', async () => {
+  const { url } = await aServer(async (request) => new Response(await request.text()), { stallTimeoutMs: 100 });
+  const slow = await rawConnection(url);
+  slow.write('POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 3\r\n\r\nx');
+  expect(await slow.read()).toMatch(/^HTTP\/1.1 408 /);
 });
 
 it('a connection that sends nothing is closed', async () => {

@@ -11,7 +11,7 @@ const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'pro' });
 
 /** What `--data @-` sends. */
-const tooLarge = 'a'.repeat(1_100_000);
+const tooLarge = 'a'.repeat(1_300_000);
 
 const catalogue = useCatalogue();
 
@@ -79,7 +79,7 @@ describe.skipIf(!hasCurl)('curl', () => {
     ['no JSON', 422, [...key, ...json, ...post('{')]],
     ['no query', 422, [...key, ...json, ...post({})]],
     ['GET', 405, [...key]],
-    ['a body of 1.1 MB', 413, [...key, ...json, '--data', '@-']],
+    ['a body of 1.3 MB', 413, [...key, ...json, '--data', '@-']],
   ])('explains in the documented shape what is wrong with %s', async (_, status, args) => {
     const curl = await aCurl();
     const answer = await curl(`/predictor/language/pre-trained/${MODEL}`, ...args);

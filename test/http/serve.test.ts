@@ -60,7 +60,7 @@ describe('what is wrong with a connection', () => {
 
   it('a body announced as too large is a 413 before it is sent', async () => {
     const { url } = await aService(catalogue, { overSocket: true, handler: anyone });
-    const { statusLine, body } = await exchange(url, `${post}\r\ncontent-length: 1048577\r\n\r\n`);
+    const { statusLine, body } = await exchange(url, `${post}\r\ncontent-length: 2000000\r\n\r\n`);
     expect(statusLine).toBe('HTTP/1.1 413 Payload Too Large');
     expect(body.detail[0].type).toBe('too_large');
   });
@@ -80,6 +80,7 @@ describe('what is wrong with a connection', () => {
 
   it.each([
     ['no host', 'GET / HTTP/1.1\r\nconnection: close\r\n\r\n', '400', 'bad_request'],
+    ['two hosts', 'GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n', '400', 'bad_request'],
     ['a host that is none', 'GET / HTTP/1.1\r\nhost: a@b/c\r\nconnection: close\r\n\r\n', '400', 'bad_request'],
     ['a path that is no URL', 'GET http://[ HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n', '400', 'bad_request'],
     [

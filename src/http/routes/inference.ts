@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import {
   batchQueriesSchema,
+  MAX_BATCH_QUERIES,
+  MAX_MEDLEY_QUERIES,
   medleyBatchRequestSchema,
   medleyRequestSchema,
   querySchema,
@@ -21,10 +23,15 @@ import {
 type OneQuery = { readonly body: { readonly query: string } };
 type Queries = { readonly body: { readonly queries: readonly string[] } };
 
-const one = { method: 'POST', inferenceCalls: ({ body }: OneQuery) => inferenceCallsOf([body.query]) } as const;
+const one = {
+  method: 'POST',
+  mostQueries: 1,
+  inferenceCalls: ({ body }: OneQuery) => inferenceCallsOf([body.query]),
+} as const;
 const batch = {
   method: 'POST',
   needsPro: true,
+  mostQueries: MAX_BATCH_QUERIES,
   inferenceCalls: ({ body }: Queries) => inferenceCallsOf(body.queries),
 } as const;
 const query = z.strictObject({ query: querySchema });
@@ -98,6 +105,7 @@ export const inferenceRoutes: readonly Route[] = [
   route({
     ...batch,
     path: '/medley/language/batch',
+    mostQueries: MAX_MEDLEY_QUERIES,
     id: 'medleyBatch',
     tag: 'medley',
     summary: 'Run up to 11 pretrained models on up to 50 queries',

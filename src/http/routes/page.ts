@@ -1,6 +1,7 @@
+import { createReadStream } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
+import { finished, PassThrough, Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 import * as z from 'zod';
 import {
@@ -13,7 +14,7 @@ import {
 } from '../../contract/index.js';
 import { familyOfType } from '../../families/index.js';
 import { CARD_FILE } from '../../models/index.js';
-import { type BodyLimits, otherType } from '../body.js';
+import { type BodyLimits, otherType, requirePlain } from '../body.js';
 import { jobStream } from '../jobs.js';
 import { type Route, route } from '../route.js';
 import {
@@ -63,6 +64,7 @@ export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD
         body: z.strictObject({ model: z.string(), query: querySchema, label: z.string().optional() }),
       }),
       output: explanationSchema,
+      mostQueries: 1,
       inferenceCalls: ({ body }) => EXPLANATION_CALLS * inferenceCallsOf([body.query]),
       answer: (_, { account, signal }, { body: { model, query, label } }) =>
         page.explain(account, model, query, { signal, label }),
@@ -70,6 +72,7 @@ export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD
     route({
       method: 'POST',
       path: '/page/uploads',
+      holds: 'uploads',
       id: 'uploadDataset',
       tag: 'page',
       summary: 'Upload a dataset: a zip, or a file of rows',
@@ -77,6 +80,7 @@ export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD
       answer: async (_, { account, context }) => {
         const request = context.req.raw;
         if (request.headers.get('content-type') !== ZIP_TYPE && !hasRows(request)) throw otherType(ZIP_TYPE);
+        requirePlain(request);
         return { upload: await page.uploads.save(account, request, limits) };
       },
     }),
@@ -101,6 +105,7 @@ export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD
     route({
       method: 'GET',
       path: '/page/training-jobs/{model_id}/events',
+      holds: 'streams',
       id: 'watchTrainingJob',
       tag: 'page',
       summary: 'What happens to a training job, as server-sent events',
@@ -128,6 +133,7 @@ function modelFile(
   return route({
     method: 'GET',
     path: `/page/models/{model_id}/${name}`,
+    ...(name === 'zip' && { holds: 'downloads' }),
     id: `download_${name}`,
     tag: 'page',
     summary: `The ${name} of a model`,
@@ -139,17 +145,25 @@ function modelFile(
   });
 }
 
-/** A folder with everything below it, as a zip that is made while it is read. */
+/** A folder with everything below it, as a zip that is made while it is read. Its files are closed with the stream. */
 async function zipOf(folder: string): Promise<ReadableStream<Uint8Array>> {
   const zip = new ZipFile();
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files: Readable[] = [];
   for (const entry of entries.filter((each) => each.isFile())) {
     const path = join(entry.parentPath, entry.name);
-    zip.addFile(path, path.slice(folder.length + 1).replaceAll('\\', '/'));
+    zip.addReadStreamLazy(path.slice(folder.length + 1).replaceAll('\\', '/'), (give) => {
+      const file = createReadStream(path);
+      files.push(file);
+      give(null, file);
+    });
   }
   const passed = new PassThrough();
   // If a file disappears while it is read, the answer ends, not the process.
   zip.on('error', (thrown: Error) => passed.destroy(thrown));
+  finished(passed, () => {
+    for (const file of files) file.destroy();
+  });
   zip.outputStream.pipe(passed);
   zip.end();
   return Readable.toWeb(passed);

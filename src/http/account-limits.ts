@@ -1,0 +1,90 @@
+import { Refusal } from './refusal.js';
+
+/** What one account may hold open at a time in a process. A request for more gets a 429 that names the limit. */
+export interface AccountLimits {
+  /** Requests that arrive or are being answered, other than streams, uploads and downloads. Default 250. */
+  readonly requests?: number;
+  /** Event streams of jobs. Default 50. */
+  readonly streams?: number;
+  /** Uploads that arrive. Default 5. */
+  readonly uploads?: number;
+  /** Model folders that are being sent. Default 10. */
+  readonly downloads?: number;
+  /** Bytes of the bodies of its requests, without uploads. One body may exceed it. Default 64 MiB. */
+  readonly bodyBytes?: number;
+}
+
+/** What a request holds until it has been answered. */
+export type Held = Exclude<keyof AccountLimits, 'bodyBytes'>;
+
+const limits: Readonly<Record<keyof AccountLimits, { readonly most: number; readonly what: string }>> = {
+  requests: { most: 250, what: 'requests' },
+  streams: { most: 50, what: 'event streams' },
+  uploads: { most: 5, what: 'uploads' },
+  downloads: { most: 10, what: 'downloads' },
+  bodyBytes: { most: 64 * 2 ** 20, what: 'bytes of request bodies' },
+};
+
+/** Counts what accounts hold, so that none takes all connections, files or memory of the service. */
+export class AccountHolds {
+  readonly #limits: AccountLimits;
+  readonly #held = new Map<string, number>();
+
+  constructor(limits: AccountLimits = {}) {
+    this.#limits = limits;
+  }
+
+  /** @returns a function that gives it back, once. @throws Refusal 429 beyond the limit */
+  take(app_id: string, what: keyof AccountLimits, amount = 1): () => void {
+    const key = `${what} ${app_id}`;
+    const held = this.#held.get(key) ?? 0;
+    const most = this.#limits[what] ?? limits[what].most;
+    if (held > 0 && held + amount > most) throw tooManyHeld(what, most);
+    this.#held.set(key, held + amount);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      const left = (this.#held.get(key) ?? 0) - amount;
+      if (left > 0) this.#held.set(key, left);
+      else this.#held.delete(key);
+    };
+  }
+}
+
+function tooManyHeld(what: keyof AccountLimits, most: number): Refusal {
+  const figure = most.toLocaleString('en-US');
+  const msg = `an account may have ${figure} ${limits[what].what} open at a time; wait until others have ended`;
+  return new Refusal(429, [{ loc: ['header', 'x-api-key'], msg, type: `open_${what}` }], {
+    headers: { 'retry-after': '1' },
+  });
+}
+
+/** The same stream; `ended` is called when it was read to its end, failed or was given up. */
+export function endingWith(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  ended: () => void,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  const giveUp = (reason: unknown) => {
+    ended();
+    return reader.cancel(reason).catch(() => undefined);
+  };
+  signal.addEventListener('abort', () => void giveUp(signal.reason), { once: true });
+  if (signal.aborted) void giveUp(signal.reason);
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        ended();
+        controller.close();
+      } catch (thrown) {
+        ended();
+        controller.error(thrown);
+      }
+    },
+    cancel: giveUp,
+  });
+}

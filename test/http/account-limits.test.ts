@@ -1,0 +1,146 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type AccountLimits, type HandlerOptions, serve } from '../../src/http/index.js';
+import { aRequest } from '../jobs/request.js';
+import { aService, MODEL, useCatalogue } from './a-service.js';
+import { gets, rawConnection } from './raw-connection.js';
+
+/** What one account may hold open at a time, and that nothing stays open when a client has left. */
+
+const catalogue = useCatalogue();
+
+/** In this file the API key is the account's name. */
+const authenticate = (apiKey: string) => ({ app_id: apiKey, tier: 'pro' }) as const;
+
+async function aHandler(accountLimits: AccountLimits = {}, options: Partial<HandlerOptions> = {}) {
+  const service = await aService(catalogue, { handler: { authenticate, accountLimits, ...options } });
+  const send = (method: string, path: string, { as = 'acme', ...init }: RequestInit & { as?: string } = {}) => {
+    const headers = { 'x-api-key': as, 'content-type': 'application/json', ...init.headers };
+    return service.handler(new Request(`http://service.test${path}`, { method, ...init, headers }));
+  };
+  const aJob = async (as = 'acme') => {
+    const response = await send('POST', '/trainer/language/training-jobs', { as, body: JSON.stringify(aRequest) });
+    return JSON.parse(await response.text()).id;
+  };
+  return { ...service, send, aJob };
+}
+
+const PREDICT = `/predictor/language/pre-trained/${MODEL}`;
+const EVENTS = (id: string) => `/page/training-jobs/${id}/events`;
+const endless = () => new ReadableStream({ start: (out) => out.enqueue(Buffer.from('{"query": "')) });
+const typeOf = async (response: Response) => JSON.parse(await response.text()).detail[0].type;
+
+describe('an account', () => {
+  it('has some event streams at a time, each until its client leaves it', async () => {
+    const { send, aJob } = await aHandler({ streams: 2 });
+    const [id, others] = [await aJob(), await aJob('stranger')];
+    const first = await send('GET', EVENTS(id));
+    expect(first.status).toBe(200);
+    const leaving = new AbortController();
+    expect((await send('GET', EVENTS(id), { signal: leaving.signal })).status).toBe(200);
+    const refused = await send('GET', EVENTS(id));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(await typeOf(refused)).toBe('open_streams');
+    expect((await send('GET', EVENTS(others), { as: 'stranger' })).status).toBe(200);
+    await first.body?.cancel();
+    leaving.abort();
+    for (const _ of [1, 2]) expect((await send('GET', EVENTS(id))).status).toBe(200);
+    expect((await send('GET', EVENTS(id))).status).toBe(429);
+  });
+
+  it('holds no stream after a HEAD, nor after a refusal', async () => {
+    const { send, aJob } = await aHandler({ streams: 1 });
+    const id = await aJob();
+    expect((await send('HEAD', EVENTS(id))).status).toBe(200);
+    expect((await send('GET', EVENTS('0190a6f0-0000-7000-8000-000000000000'))).status).toBe(404);
+    expect((await send('GET', EVENTS(id))).status).toBe(200);
+  });
+
+  it('has some uploads that arrive at a time', async () => {
+    const { send } = await aHandler({ uploads: 1 });
+    const upload = (as = 'acme') =>
+      send('POST', '/page/uploads', {
+        as,
+        headers: { 'content-type': 'application/zip' },
+        body: endless(),
+        duplex: 'half',
+      });
+    void upload();
+    await vi.waitFor(async () => expect(await typeOf(await upload())).toBe('open_uploads'));
+    expect((await send('GET', '/page/models')).status).toBe(200);
+  });
+
+  it('has some other requests at a time', async () => {
+    const { send } = await aHandler({ requests: 2 });
+    const ask = (as = 'acme') => send('POST', PREDICT, { as, body: endless(), duplex: 'half' });
+    void ask();
+    void ask();
+    expect(await typeOf(await ask())).toBe('open_requests');
+    expect((await send('POST', PREDICT, { as: 'stranger', body: '{"query": "a"}' })).status).toBe(200);
+  });
+
+  it('has some bytes of bodies in memory at a time, announced or not', async () => {
+    const { send } = await aHandler({ bodyBytes: 100 });
+    const announced = (bytes: number) =>
+      send('POST', PREDICT, { headers: { 'content-length': String(bytes) }, body: endless(), duplex: 'half' });
+    void announced(90);
+    expect(await typeOf(await announced(11))).toBe('open_bodyBytes');
+    const body = new ReadableStream({ start: (out) => out.enqueue(new Uint8Array(11)) });
+    expect(await typeOf(await send('POST', PREDICT, { body, duplex: 'half' }))).toBe('open_bodyBytes');
+    expect((await send('POST', PREDICT, { body: '"1234567"' })).status).toBe(422);
+  });
+});
+
+describe('a download that its client breaks off', () => {
+  const openFiles = () => readdirSync('/proc/self/fd').length;
+
+  it.skipIf(process.platform !== 'linux')('leaves no file open, and neither does a HEAD', async () => {
+    const { send, handler, aReadyModel } = await aHandler(
+      { downloads: 2 },
+      { authenticate: () => ({ app_id: 'acme', tier: 'pro' }) },
+    );
+    const server = await serve(handler, { port: 0 });
+    onTestFinished(() => server.close());
+    const id = await aReadyModel();
+    const path = `/page/models/${id}/zip`;
+    const request = gets(path).replace('\r\n\r\n', '\r\nx-api-key: acme\r\n\r\n');
+    const before = openFiles();
+    for (let round = 0; round < 10; round += 1) {
+      const connection = await rawConnection(server.url);
+      connection.write(request);
+      await connection.read((text) => text.includes('PK'));
+      connection.socket.destroy();
+      expect((await send('HEAD', path)).status).toBe(200);
+    }
+    await vi.waitFor(() => expect(openFiles()).toBeLessThanOrEqual(before));
+    const whole = await send('GET', path);
+    expect(
+      Buffer.from(await whole.arrayBuffer())
+        .subarray(0, 2)
+        .toString(),
+    ).toBe('PK');
+  });
+});
+
+describe('a body', () => {
+  it.each([
+    ['in another charset', { 'content-type': 'application/json; charset=utf-16' }, 'content_type'],
+    ['that is compressed', { 'content-encoding': 'gzip' }, 'content_encoding'],
+  ])('%s is a 415 that says so', async (_, headers, type) => {
+    const { send } = await aHandler();
+    const response = await send('POST', PREDICT, { headers, body: '{"query": "a"}' });
+    expect(response.status).toBe(415);
+    expect(await typeOf(response)).toBe(type);
+  });
+
+  it.each([
+    ['/predictor/language/pre-trained', 1, 'query'],
+    ['/batch-predictor/language/pre-trained', 20, 'queries'],
+  ])('of %s may have the most and longest queries, escaped as JSON allows', async (path, count, field) => {
+    const { send } = await aHandler();
+    const text = JSON.stringify('a '.repeat(50_000)).replaceAll('a', '\\u0061').replaceAll(' ', '\\u0020');
+    const all = field === 'query' ? text : `[${Array(count).fill(text).join()}]`;
+    const response = await send('POST', `${path}/${MODEL}`, { body: `{"${field}": ${all}}` });
+    expect(response.status).toBe(200);
+  });
+});
