@@ -387,6 +387,7 @@ export function failuresOf(
   }
   add(422, 'The request does not validate');
   for (const failure of failures) add(statuses[failure], reasons[failure]);
+  add(429, 'The account has too much open at a time');
   if (rateLimiter !== undefined) add(429, 'Too many requests');
   if (wrongKeyLimiter !== undefined) add(429, 'Too many wrong API keys');
   if (quota !== undefined && runsModels) add(429, 'The inference calls of the account are used up');

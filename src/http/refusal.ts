@@ -77,6 +77,7 @@ export function refusalOf(thrown: unknown, places: Places = nowhere): Refusal {
   if (thrown.code === 'validation') return invalidArguments(thrown.problems, places);
   if (thrown.code === 'overloaded') {
     const seconds = Math.max(1, Math.ceil(thrown.waitingMs / 1000));
+    if (thrown.limit === 'account') return tooManyWaiting(thrown.waiting, seconds);
     return retryLater('overloaded', 'too many queries are waiting', seconds);
   }
   if (thrown.code === 'storage' && thrown.isUnavailable) {
@@ -145,6 +146,12 @@ function medleyRefusal(error: Extract<OrchardError, { code: 'medley' }>, places:
 /** Whether an error has a partial result: a medley's, if some models answered. */
 export function hasAnswers(thrown: unknown): boolean {
   return isOrchardError(thrown) && thrown.code === 'medley' && Object.keys(thrown.answers).length > 0;
+}
+
+function tooManyWaiting(waiting: number, seconds: number): Refusal {
+  const msg = `${waiting.toLocaleString('en-US')} queries of this account are waiting; try again after the seconds in retry-after`;
+  const detail = [{ loc: ['header', 'x-api-key'], msg, type: 'open_waiting' }];
+  return new Refusal(429, detail, { headers: { 'retry-after': String(seconds) } });
 }
 
 function retryLater(type: string, problem: string, seconds: number, cause?: unknown): Refusal {

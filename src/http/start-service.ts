@@ -1,14 +1,19 @@
+import { open } from 'node:fs/promises';
+import { devNull } from 'node:os';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type Device, isOrchardError } from '../contract/index.js';
 import { JobRunner } from '../jobs/index.js';
 import type { TrainingHost, TrainingIsolation } from '../training/index.js';
+import type { AccountLimits } from './account-limits.js';
 import { hashedKeys, type StoredKey } from './api-keys.js';
 import { type Backend, databaseBackend, folderBackend, type LimitSettings } from './backends.js';
 import { createHandler, type Handler, probeHandler } from './create-handler.js';
-import { type AccessLogEntry, readinessOf } from './probes.js';
+import { type AccessLogEntry, type ReadinessCheck, readinessOf } from './probes.js';
 import { type RunningServer, serve } from './serve.js';
 import { type AccountServices, accountServices } from './services.js';
 import { uploadReadingHost } from './uploads.js';
+
+const MAX_WAITING = 2000;
 
 /** A whole service. docs/http.md describes each option. */
 interface ServiceOptions extends LimitSettings {
@@ -28,6 +33,8 @@ interface ServiceOptions extends LimitSettings {
   readonly workers?: number | undefined;
   readonly maxWaiting?: number | undefined;
   readonly maxConnections?: number | undefined;
+  /** What each account may hold open, and how many of its queries may wait: half of `maxWaiting` by default. */
+  readonly accountLimits?: (AccountLimits & { readonly waiting?: number }) | undefined;
   readonly keys: readonly StoredKey[];
   /** Keys that may erase accounts and remove unused models. */
   readonly operatorKeys?: readonly StoredKey[];
@@ -75,7 +82,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 }
 
 function servicesOf(options: ServiceOptions, { storage, queue, forget }: Backend): AccountServices {
-  const { workers, device, maxWaiting, allowPrivateAddresses, isolation } = options;
+  const { workers, device, maxWaiting = MAX_WAITING, allowPrivateAddresses, isolation, accountLimits } = options;
+  const maxWaitingPerAccount = accountLimits?.waiting ?? Math.ceil(maxWaiting / 2);
   return accountServices({
     storage,
     trainer: {
@@ -83,26 +91,32 @@ function servicesOf(options: ServiceOptions, { storage, queue, forget }: Backend
       ...(queue && { queue }),
       runsJobs: queue === undefined,
     },
-    inference: { device, ...(workers && { workers }), ...(maxWaiting && { maxWaiting }) },
+    inference: { device, ...(workers && { workers }), maxWaiting, maxWaitingPerAccount },
     forget,
   });
 }
 
 function handlerOf(
-  { keys, operatorKeys = [], log, ...limits }: ServiceOptions,
+  { keys, operatorKeys = [], log, accountLimits, ...limits }: ServiceOptions,
   parts: { backend: Backend; registry: Registry; services: AccountServices | undefined },
 ): Handler {
   const { backend, registry, services } = parts;
-  const probes = { ready: readinessOf(backend.checks), log, registry };
+  const probes = { ready: readinessOf([opensFiles, ...backend.checks]), log, registry };
   if (services === undefined) return probeHandler(probes);
   return createHandler({
     ...services,
     ...backend.limiters(limits),
     authenticate: hashedKeys(keys),
     ...(operatorKeys.length > 0 && { authenticateOperator: hashedKeys(operatorKeys) }),
+    ...(accountLimits && { accountLimits }),
     ...probes,
   });
 }
+
+const opensFiles: ReadinessCheck = {
+  otherwise: 'no file can be opened: too many are open',
+  check: async () => (await open(devNull)).close(),
+};
 
 /** Trains the jobs of all accounts in the queue. On close, running jobs go to other processes at their last step. */
 function startTraining(

@@ -87,8 +87,28 @@ const parameters = {
     'maximum queries waiting for a thread; beyond that, requests get a 503 (default: 2000)',
     integer(1),
   ),
+  accountLimits: option(
+    '--account-limits <name=number,…>',
+    'what one account may have open at a time: requests (default: 250), streams (50), uploads (5), downloads (10), bodyBytes (64 MiB), waiting queries (half of --max-waiting)',
+    accountLimitsFrom,
+  ),
   maxConnections: option('--max-connections <number>', 'maximum open connections (default: 1000)', integer(1)),
 };
+
+const LIMITS = ['requests', 'streams', 'uploads', 'downloads', 'bodyBytes', 'waiting'] as const;
+
+/** @throws UsageError */
+function accountLimitsFrom(typed: string): Partial<Record<(typeof LIMITS)[number], number>> {
+  return Object.fromEntries(
+    typed.split(',').map((each) => {
+      const [, name, figure] = /^(\w+)=([1-9]\d{0,11})$/.exec(each.trim()) ?? [];
+      const known = LIMITS.find((limit) => limit === name);
+      if (known === undefined)
+        throw new UsageError(`give names and numbers, such as streams=20,uploads=2; names are ${LIMITS.join(', ')}`);
+      return [known, Number(figure)];
+    }),
+  );
+}
 
 const needDatabase = {
   role: 'roles need a shared database; add --database, or omit --role',
