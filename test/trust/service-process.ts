@@ -9,19 +9,25 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const command = fileURLToPath(new URL('../../dist/orchard.js', import.meta.url));
 
-/** `orchard serve` on a free port, over a folder of its own, until the test has ended. @param launcher what starts it, such as a shell. */
+type OnEnd = (end: () => void) => void;
+
+/**
+ * `orchard serve` on a free port, over a folder of its own, until the test has ended.
+ * @param launcher what starts it, such as a shell. @param onEnd takes what ends it. Default: with the running test
+ */
 export async function aServiceProcess(
   keys: readonly StoredKey[],
   launcher: readonly string[] = [],
+  onEnd: OnEnd = onTestFinished,
 ): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const args = ['serve', '--port', '0', '--data', temporaryDirectory(), '--allow-private-addresses'];
+  const args = ['serve', '--port', '0', '--data', temporaryDirectory(onEnd), '--allow-private-addresses'];
   const [program = '', ...rest] = [...launcher, process.execPath, command, ...args];
   const child = spawn(program, rest, {
     // docs/http.md advises the second.
     env: { ...process.env, ORCHARD_KEYS: JSON.stringify(keys), MALLOC_ARENA_MAX: '2' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  onEnd(() => void child.kill('SIGKILL'));
   const lines: string[] = [];
   for await (const line of createInterface(child.stderr)) {
     lines.push(line);
@@ -33,10 +39,13 @@ export async function aServiceProcess(
   throw new Error(`orchard serve ended: ${lines.join('\n')}`);
 }
 
-/** A server that gives this dataset to whoever asks, until the test has ended. @returns its URL */
-export async function aDatasetServer(zip: Buffer): Promise<string> {
-  const server = createServer((_, response) => response.end(zip));
-  onTestFinished(() => void server.close());
+/** A server that gives this dataset to whoever asks for dataset.zip, until the test has ended. @returns its URL */
+export async function aDatasetServer(zip: Buffer, onEnd: OnEnd = onTestFinished): Promise<string> {
+  const server = createServer(({ url }, response) => (url === '/dataset.zip' ? response.end(zip) : undefined));
+  onEnd(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;
