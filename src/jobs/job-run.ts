@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { AbortedError, type Device, isOrchardError, type OrchardError, toOrchardError } from '../contract/index.js';
+import {
+  AbortedError,
+  type Device,
+  isOrchardError,
+  type OrchardError,
+  type TrainingStats,
+  toOrchardError,
+} from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Blend } from '../families/index.js';
 import { isStagingLost, type Storage } from '../storage/index.js';
@@ -16,7 +23,15 @@ import type { JobEvents } from './job-events.js';
 import type { JobLease, JobOutcome, StopReason } from './job-queue.js';
 import { type BlendFigures, hasEnded, type JobRecord, moved, toJobError } from './job-record.js';
 import type { JobRepository } from './job-repository.js';
-import { claimed, isUnavailable, mayDieOfDevice, requireAttempt, withoutAttempt, withRetry } from './retry.js';
+import {
+  claimed,
+  isUnavailable,
+  mayDieOfDevice,
+  OwnDeaths,
+  requireAttempt,
+  withoutAttempt,
+  withRetry,
+} from './retry.js';
 import type { TrainerSettings } from './trainer-options.js';
 
 type JobChange = (job: JobRecord) => Partial<Pick<JobRecord, 'stats' | 'warnings' | 'blend'>>;
@@ -116,6 +131,7 @@ export class JobRun {
   readonly #figures: RunFigures;
   readonly #saves: StagedSaves;
   readonly #controller = new AbortController();
+  #deaths: OwnDeaths | undefined;
   #isCancelled = false;
   #hasTriedToPublish = false;
 
@@ -204,14 +220,30 @@ export class JobRun {
     const { signal } = this.#controller;
     const options = { signal, onEvent: (event: TrainingRunEvent) => this.#onEvent(event) };
     const run = (device: Device) => host.run({ ...spec, device }, options).finally(() => this.#figures.allWritten());
-    const stats = await this.#saves.during(() =>
-      run(this.#deviceOf(job)).catch(async (thrown) => {
-        await this.#loseDevice(thrown, directory);
-        return run('cpu');
-      }),
-    );
+    this.#deaths = new OwnDeaths(id, await checkpointMark(directory));
+    const stats = await this.#saves.during(() => this.#attempts(run, this.#deviceOf(job), directory));
     await this.#figures.record(() => ({ stats }));
     await this.#withRetry(() => this.#publish());
+  }
+
+  /** Runs on the CPU if the device fails, and again if the run's own process dies. */
+  async #attempts(
+    run: (device: Device) => Promise<TrainingStats>,
+    device: Device,
+    directory: string,
+  ): Promise<TrainingStats> {
+    try {
+      return await run(device);
+    } catch (thrown) {
+      if (isOrchardError(thrown) && thrown.code === 'device') {
+        await this.#loseDevice(thrown, directory);
+        return this.#attempts(run, 'cpu', directory);
+      }
+      this.#deaths?.add(thrown, await checkpointMark(directory));
+      this.#requireGoingOn();
+      this.#figures.beginAgain();
+      return this.#attempts(run, device, directory);
+    }
   }
 
   #deviceOf(job: JobRecord): Device {
@@ -268,6 +300,7 @@ export class JobRun {
 
   #onEvent(event: TrainingRunEvent): void {
     this.#figures.note(event);
+    if (event.type === 'progress') this.#deaths?.note(event.phase);
     if (event.type === 'checkpoint') this.#saves.note();
     this.#context.events.publish({ ...event, id: this.#id });
   }

@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Device, isOrchardError, TrainingError } from '../contract/index.js';
+import { PHASES, RunnerDeathError, type TrainingPhase } from '../training/index.js';
 import { type JobRecord, moved } from './job-record.js';
 
 /*
- * Retries: a run repeats a call while the storage can't be reached ({@link withRetry}), and a job whose process died is
- * run again, at most {@link MAX_ATTEMPTS} times without progress.
+ * Retries: a run repeats a call while the storage can't be reached ({@link withRetry}). A job whose process died is run
+ * again: at most {@link MAX_DEATHS} times if the process that started it lived on, and {@link MAX_HOST_DEATHS} times if it
+ * died too, because then something else may have ended both. Progress resets the counts.
  */
 
-/** A job whose process has died this often, each time without progress, is not run again. */
-const MAX_ATTEMPTS = 3;
+const MAX_DEATHS = 3;
+/** Of a run in a thread, whose crash ends its host as well. */
+const MAX_HOST_DEATHS = 10;
 const UNAVAILABLE_PAUSE_MS = 1_000;
 
 /** Repeats `work` while the storage can't be reached, so that a short outage costs no work; until the signal fires. */
@@ -51,9 +54,47 @@ export function withoutAttempt(job: JobRecord): JobRecord {
   return { ...job, attempts: { count: Math.max(0, count - 1), checkpoint } };
 }
 
+/** @throws TrainingError if the job ended its host too often */
 export function requireAttempt({ id, attempts }: JobRecord): void {
-  if (attempts === undefined || attempts.count <= MAX_ATTEMPTS) return;
+  if (attempts === undefined || attempts.count <= MAX_HOST_DEATHS) return;
   throw new TrainingError(
-    `training job ${id} was given up: the process that ran it died ${MAX_ATTEMPTS} times without progress; most likely there is less memory than it needs, so train on less data, a smaller model or shorter texts, or on a machine with more memory`,
+    `training job ${id} was given up: the process that trained it has ended ${MAX_HOST_DEATHS} times before the job came further; see why it ends, then create the job again`,
   );
+}
+
+/** Counts the deaths of a job's own process while its host lived. */
+export class OwnDeaths {
+  readonly #id: string;
+  #count = 0;
+  #furthest = -1;
+  #phase: TrainingPhase | undefined;
+  #checkpoint: string | null;
+
+  /** @param checkpoint the mark of the checkpoint that the first run begins with. */
+  constructor(id: string, checkpoint: string | null) {
+    this.#id = id;
+    this.#checkpoint = checkpoint;
+  }
+
+  /** The run came to a phase; one that no run came to before is progress. */
+  note(phase: TrainingPhase): void {
+    this.#phase = phase;
+    const at = PHASES.indexOf(phase);
+    if (at <= this.#furthest) return;
+    this.#furthest = at;
+    this.#count = 0;
+  }
+
+  /** @throws TrainingError, after three deaths without progress, with what was seen; others than deaths at once */
+  add(thrown: unknown, checkpoint: string | null): void {
+    if (!(thrown instanceof RunnerDeathError)) throw thrown;
+    this.#count = checkpoint === this.#checkpoint ? this.#count + 1 : 1;
+    this.#checkpoint = checkpoint;
+    if (this.#count < MAX_DEATHS) return;
+    const where = this.#phase === undefined ? 'before it began' : `in the phase ${this.#phase}`;
+    throw new TrainingError(
+      `training job ${this.#id} was given up: its process died ${MAX_DEATHS} times without coming further, last ${where} (${thrown.message}); if it ran out of memory, train on less data, a smaller model or shorter texts, or on a machine with more memory`,
+      { cause: thrown },
+    );
+  }
 }

@@ -22,7 +22,7 @@ export {
   type Tuning,
   trainingLanguage,
 } from './hyperparameters.js';
-export { createTrainingHost, type TrainingIsolation } from './training-host.js';
+export { createTrainingHost, RunnerDeathError, type TrainingIsolation } from './training-host.js';
 export {
   type BackboneDownload,
   type BlendNotice,
@@ -32,6 +32,7 @@ export {
   type DeviceNotice,
   deviceWarning,
   type EpochEnd,
+  PHASES,
   type TrainingHost,
   type TrainingPhase,
   type TrainingPlan,

@@ -5,12 +5,14 @@ import { AbortedError, DeviceError, reviveError, TrainingError, type TrainingSta
 import type { GraphExecutor } from '../graph/index.js';
 import { ownFile, startThread } from '../system/index.js';
 import { endEarlierRunner, type HostMessage, type RunnerMessage, STOP_SIGNALS } from './runner-messages.js';
-import type { TrainingHost, TrainingRunOptions, TrainingSpec } from './training-run.js';
+import { GOES_ON_LATER, type TrainingHost, type TrainingRunOptions, type TrainingSpec } from './training-run.js';
 
 interface Runner {
   send(message: HostMessage): void;
   onMessage(listener: (message: RunnerMessage) => void): void;
   readonly exited: Promise<RunnerExit>;
+  /** Ends it from outside, or leaves it to itself where that would end the caller too. */
+  kill(): void;
   discard(): void;
 }
 
@@ -21,6 +23,13 @@ interface RunnerExit {
   /** Whether it broke down as a whole, which the driver of a device may have brought about. */
   readonly hasCrashed?: boolean;
 }
+
+/** Its process died while the host lived: for lack of memory, of a crash, or by someone's signal. */
+export class RunnerDeathError extends TrainingError {}
+
+/** A run that was asked to stop and has not by then hangs: before the job is cancelled, and before the host closes. */
+const CANCEL_MS = 8000;
+const CLOSE_MS = 4000;
 
 /**
  * How long the host waits to be stopped itself once its runner was: a supervisor that stops both may reach the runner first.
@@ -52,7 +61,11 @@ function runIn(runner: Runner, spec: TrainingSpec, { signal, onEvent }: Training
   return new Promise((resolve, reject) => {
     let outcome: Exclude<RunnerMessage, { readonly type: 'event' }> | undefined;
     let { device = 'cpu' } = spec;
-    const abort = () => runner.send({ type: 'abort', reason: signal.reason });
+    let hanging: NodeJS.Timeout | undefined;
+    const abort = () => {
+      runner.send({ type: 'abort', reason: signal.reason });
+      hanging = setTimeout(() => runner.kill(), signal.reason === GOES_ON_LATER ? CLOSE_MS : CANCEL_MS);
+    };
     signal.addEventListener('abort', abort, { once: true });
     runner.onMessage((message) => {
       if (message.type !== 'event') outcome = message;
@@ -63,13 +76,15 @@ function runIn(runner: Runner, spec: TrainingSpec, { signal, onEvent }: Training
     });
     void runner.exited.then(async ({ reason = 'it exited without a result', wasStopped, hasCrashed }) => {
       signal.removeEventListener('abort', abort);
+      clearTimeout(hanging);
       if (outcome?.type === 'done') return resolve(outcome.stats);
       if (outcome?.type === 'failed') return reject(reviveError(outcome.error));
-      if (wasStopped && (await firesWithin(signal, STOPPED_TOGETHER_MS))) {
+      if (signal.aborted || (wasStopped && (await firesWithin(signal, STOPPED_TOGETHER_MS)))) {
         return reject(new AbortedError(`the training of job ${spec.id}`));
       }
       if (hasCrashed && device !== 'cpu') return reject(new DeviceError(device, 'run', reason));
-      reject(new TrainingError(`the training of job ${spec.id} broke off: ${reason}`));
+      const message = `the training of job ${spec.id} broke off: ${reason}`;
+      reject(hasCrashed ? new RunnerDeathError(message) : new TrainingError(message));
     });
     runner.send({ type: 'run', spec });
     if (signal.aborted) abort();
@@ -136,6 +151,8 @@ function startChild(memoryLimit: number | undefined): Runner {
         resolve({ reason, wasStopped, hasCrashed: !wasStopped });
       });
     }),
+    // It ignores SIGTERM, which a supervisor sends to its whole group.
+    kill: () => void child.kill('SIGKILL'),
     discard() {
       if (child.connected) child.disconnect();
     },
@@ -154,13 +171,21 @@ function startWorker(entry: URL, memoryLimit: number | undefined): Runner {
   const heap = heapLimit(memoryLimit);
   const worker = startThread(entry, { ...(heap && { resourceLimits: { maxOldGenerationSizeMb: heap } }) });
   let reason: string | undefined;
+  let leave: (exit: RunnerExit) => void = () => undefined;
   worker.on('error', (error) => {
     reason = error.message;
   });
   return {
     send: (message) => worker.postMessage(message),
     onMessage: (listener) => worker.on('message', listener),
-    exited: new Promise((resolve) => worker.once('exit', () => resolve({ ...(reason !== undefined && { reason }) }))),
+    exited: new Promise((resolve) => {
+      leave = resolve;
+      worker.once('exit', () => resolve({ ...(reason !== undefined && { reason }) }));
+    }),
+    kill() {
+      worker.unref();
+      leave({ reason: 'its thread did not stop' });
+    },
     discard: () => void worker.terminate(), // it has not loaded ONNX Runtime yet
   };
 }

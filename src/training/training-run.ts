@@ -5,8 +5,16 @@ import type { ModelProgress } from '../models/index.js';
 import type { BackboneSource } from './backbone-files.js';
 import type { Tuning } from './hyperparameters.js';
 
-/** What a running job is doing. */
+/** What a running job is doing, in this order. */
 export type TrainingPhase = 'download' | 'read' | 'prepare' | 'train' | 'evaluate' | 'export';
+export const PHASES = [
+  'download',
+  'read',
+  'prepare',
+  'train',
+  'evaluate',
+  'export',
+] as const satisfies readonly TrainingPhase[];
 
 /** Progress of a running job. Times are in milliseconds. */
 export interface TrainingProgress {

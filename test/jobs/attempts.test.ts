@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Storage } from '../../src/storage/index.js';
+import { RunnerDeathError } from '../../src/training/index.js';
 import { resultOf } from '../support/outcomes.js';
 import { aMemoryStorage, aSuccessor, aTrainer, createJob } from './builders.js';
 import type { FakeRun } from './fake-host.js';
@@ -20,20 +21,34 @@ async function checkpoint({ spec }: FakeRun, content: string): Promise<void> {
   await writeFile(file, content);
 }
 
+/** How often a job may end the process that trains it, in a thread of its own, before it is given up. */
+const MOST = 10;
+
 describe('a job whose process dies', () => {
-  it('ends in ERROR after three attempts that came no further, and says why', async () => {
+  it('ends in ERROR after ten attempts that came no further, and says what was seen', async () => {
     const storage = aMemoryStorage();
     const first = aTrainer({ storage });
     const id = await createJob(first.trainer);
     await first.host.nextRun();
-    await dying(storage, 2, async () => undefined);
+    await dying(storage, MOST - 1, async () => undefined);
     const { trainer, host } = await aSuccessor({ storage });
     const job = await resultOf(trainer.waitForTrainingJob(id));
     expect(host.runs).toEqual([]);
     expect(job.status).toBe('ERROR');
     expect(job.error?.code).toBe('training');
-    expect(job.error?.message).toContain('died 3 times');
-    expect(job.error?.message).toContain('memory');
+    expect(job.error?.message).toContain('has ended 10 times');
+    expect(job.error?.message).not.toContain('memory');
+  });
+
+  it('goes on after five kills of its service that came before its first checkpoint', async () => {
+    const storage = aMemoryStorage();
+    const first = aTrainer({ storage });
+    const id = await createJob(first.trainer);
+    await first.host.nextRun();
+    await dying(storage, 4, async () => undefined);
+    const { trainer, host } = await aSuccessor({ storage });
+    await (await host.nextRun()).finish();
+    expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
   });
 
   it('goes on as long as each attempt leaves a newer checkpoint', async () => {
@@ -41,7 +56,7 @@ describe('a job whose process dies', () => {
     const first = aTrainer({ storage });
     const id = await createJob(first.trainer);
     await first.host.nextRun();
-    await dying(storage, 6, (run, time) => checkpoint(run, `checkpoint${'.'.repeat(time)}`));
+    await dying(storage, MOST + 2, (run, time) => checkpoint(run, `checkpoint${'.'.repeat(time)}`));
     const { trainer, host } = await aSuccessor({ storage });
     await (await host.nextRun()).finish();
     expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
@@ -52,7 +67,7 @@ describe('a job whose process dies', () => {
     const first = aTrainer({ storage });
     const id = await createJob(first.trainer);
     await checkpoint(await first.host.nextRun(), 'checkpoint');
-    await dying(storage, 3, (run) => checkpoint(run, 'checkpoint'));
+    await dying(storage, MOST, (run) => checkpoint(run, 'checkpoint'));
     const { trainer, host } = await aSuccessor({ storage });
     expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('ERROR');
     expect(host.runs).toEqual([]);
@@ -72,5 +87,53 @@ describe('a job whose process dies', () => {
     const { trainer, host } = aTrainer({ storage });
     await (await host.nextRun()).finish();
     expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+  });
+});
+
+describe('a job whose run dies in a process of its own', () => {
+  const died = () => new RunnerDeathError('its process ended with SIGKILL');
+
+  it('is run again, and ends in ERROR after three deaths without progress, with what was seen', async () => {
+    const { trainer, host } = aTrainer();
+    const id = await createJob(trainer);
+    for (let death = 0; death < 3; death += 1) {
+      const run = await host.nextRun();
+      run.progress(1);
+      run.fail(died());
+    }
+    const { status, error } = await resultOf(trainer.waitForTrainingJob(id));
+    expect(status).toBe('ERROR');
+    expect(error?.message).toContain('died 3 times without coming further, last in the phase train');
+    expect(error?.message).toContain('SIGKILL');
+    expect(host.runs).toHaveLength(3);
+  });
+
+  it('came further with a later phase, and with a newer checkpoint', async () => {
+    const { trainer, host } = aTrainer();
+    const id = await createJob(trainer);
+    const figures = { fraction: 0, epoch: 0, epochs: 1, step: 0, steps: 1, elapsedMs: 1 };
+    for (const phase of ['download', 'download', 'read', 'read', 'train', 'train'] as const) {
+      const run = await host.nextRun();
+      run.emit({ type: 'progress', phase, ...figures });
+      run.fail(died());
+    }
+    const seventh = await host.nextRun();
+    await checkpoint(seventh, 'checkpoint');
+    seventh.fail(died());
+    (await host.nextRun()).fail(died());
+    await (await host.nextRun()).finish();
+    expect((await resultOf(trainer.waitForTrainingJob(id))).status).toBe('READY');
+  });
+
+  it('is not run again where it was cancelled', async () => {
+    const { trainer, host } = aTrainer();
+    host.obeys = false;
+    const id = await createJob(trainer);
+    const run = await host.nextRun();
+    const cancelled = resultOf(trainer.cancelTrainingJob(id));
+    run.options.signal.addEventListener('abort', () => run.fail(died()));
+    await cancelled;
+    expect((await resultOf(trainer.getTrainingJob(id))).status).toBe('CANCELLED');
+    expect(host.runs).toHaveLength(1);
   });
 });

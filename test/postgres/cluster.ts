@@ -125,7 +125,7 @@ export class Cluster {
   async untilNoneMayFail(maxMs: number): Promise<void> {
     const deadline = performance.now() + maxMs;
     const mayFail = async () =>
-      (await this.history.jobs()).some(({ status, attempts }) => status === 'RUNNING' && attempts >= 3);
+      (await this.history.jobs()).some(({ status, attempts }) => status === 'RUNNING' && attempts >= 10);
     while (await mayFail()) {
       if (performance.now() > deadline) throw new Error('a job in its last attempt does not come to its end');
       await delay(200);

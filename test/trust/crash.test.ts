@@ -16,15 +16,18 @@ import { LiveProcess } from './live-process.js';
 /**
  * kill -9 at random points of download, training, checkpoint, export, loading, answering and deleting, of one and two
  * processes on the same storage, that train in a worker thread or a child process. `CRASH_KILLS` says how many (default
- * 3, in npm run test:crash 200), `CRASH_SEED` which (default 1).
+ * 3, in npm run test:crash 200), `CRASH_SEED` which (default 1). The first job is killed five times more, before it has a
+ * checkpoint.
  */
 
 const KILLS = Number(process.env.CRASH_KILLS ?? 3);
 const SEED = Number(process.env.CRASH_SEED ?? 1);
 /** What may be left is looked for this long. */
 const MINUTE_MS = 60_000;
-/** A job whose process died this often must not be killed again: the third time ends it in ERROR. */
-const MAX_ATTEMPTS = 3;
+/** A job whose process died this often must not be killed again: the next time ends it in ERROR. */
+const MAX_ATTEMPTS = 10;
+/** Kills of the first job before it has a checkpoint. */
+const EARLY_KILLS = 5;
 const WITHOUT_DEATH_MS = 120_000;
 
 /** What a process says when a stage begins, and how often, and how long the stage may take, in milliseconds. */
@@ -62,6 +65,15 @@ it(`loses nothing to ${KILLS} kills`, { timeout: 300_000 + KILLS * 60_000 }, asy
   const created = new Set<string>();
   const errors: string[] = [];
 
+  for (let kills = 0; kills < EARLY_KILLS; kills += 1) {
+    const one = start(chance.of(['worker', 'process']), kills === 0 ? 1 : 0);
+    await one.says('phase download', 1);
+    await delay(chance.below(100));
+    await one.kill(chance.below(2) === 0);
+    tell(kills + 1, 'phase download', one);
+    errors.push(...complaints(one));
+    for (const id of said(one, 'created')) created.add(id);
+  }
   for (let kills = 0; kills < KILLS; ) {
     const processes = chance.below(10) < 4 ? 2 : 1;
     const living = Array.from({ length: Math.min(processes, KILLS - kills) }, () => {
