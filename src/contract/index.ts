@@ -114,4 +114,4 @@ export {
   trainingStatsSchema,
   type ValidationMetrics,
 } from './training.js';
-export { type FieldsOf, implementation, validate } from './validate.js';
+export { absentable, type FieldsOf, implementation, validate } from './validate.js';

@@ -12,7 +12,7 @@ import {
   type TrainingJobStatus,
   trainingJobStatuses,
 } from './constants.js';
-import type { FieldsOf } from './validate.js';
+import { absentable, type FieldsOf } from './validate.js';
 
 export const modelTypeSchema = z.enum(modelTypes);
 
@@ -32,10 +32,9 @@ export interface Preprocessing {
 
 const preprocessingSchema = z.lazy(() =>
   z.strictObject({
-    lowercase: z
-      .boolean()
-      .optional()
-      .meta({ description: 'Whether to convert to lower case; false for case-sensitive tasks.' }),
+    lowercase: absentable(z.boolean()).meta({
+      description: 'Whether to convert to lower case; false for case-sensitive tasks.',
+    }),
   } satisfies FieldsOf<Preprocessing>),
 );
 
@@ -63,7 +62,7 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.lazy(() =>
     type: modelTypeSchema,
     family: familyNameSchema,
     size: modelSizeSchema,
-    preprocessing: preprocessingSchema.optional(),
+    preprocessing: absentable(preprocessingSchema),
   } satisfies FieldsOf<ModelConfig>),
 );
 
@@ -95,13 +94,13 @@ export interface TrainingConfig {
 
 export const trainingConfigSchema: z.ZodType<TrainingConfig> = z.lazy(() =>
   z.strictObject({
-    batch_size: z.int().min(1).max(1024).optional(),
-    learning_rate: z.number().positive().max(1).optional(),
-    num_epochs: z.int().min(1).max(1000).optional(),
-    language: z.string().min(1).max(40).optional(),
-    data_augmentation: z.boolean().optional(),
-    use_pretrained: z.boolean().optional(),
-    preprocessing: preprocessingSchema.optional(),
+    batch_size: absentable(z.int().min(1).max(1024)),
+    learning_rate: absentable(z.number().positive().max(1)),
+    num_epochs: absentable(z.int().min(1).max(1000)),
+    language: absentable(z.string().min(1).max(40)),
+    data_augmentation: absentable(z.boolean()),
+    use_pretrained: absentable(z.boolean()),
+    preprocessing: absentable(preprocessingSchema),
   } satisfies FieldsOf<TrainingConfig>),
 );
 
@@ -137,7 +136,7 @@ export const trainingRequestSchema: z.ZodType<TrainingRequest> = z.lazy(() =>
     .strictObject({
       dataset_url: datasetUrlSchema,
       model_config: trainableModelSchema,
-      training_config: trainingConfigSchema.optional(),
+      training_config: absentable(trainingConfigSchema),
     } satisfies FieldsOf<TrainingRequest>)
     .superRefine(({ model_config, training_config }, context) => {
       const here = model_config.preprocessing?.lowercase;

@@ -4,6 +4,16 @@ import { ValidationError } from './errors.js';
 /** A schema for each field of `T`. `satisfies FieldsOf<T>` rejects a missing or extra field, and a wrong type. */
 export type FieldsOf<T> = { readonly [Field in keyof T]-?: z.ZodType<T[Field]> };
 
+/** An optional field of a request. Null counts as absent: many clients write every field. */
+export function absentable<Schema extends z.ZodType>(schema: Schema) {
+  return z
+    .pipe(
+      schema.nullish(),
+      z.transform((value: z.output<Schema> | null | undefined) => value ?? undefined),
+    )
+    .optional();
+}
+
 /**
  * Checks `input` against a schema.
  * @param at the path of `input`, which the paths of problems start with.

@@ -6,8 +6,17 @@ import { requestId } from 'hono/request-id';
 import { secureHeaders } from 'hono/secure-headers';
 import { Registry } from 'prom-client';
 import * as z from 'zod';
-import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
-import { inferenceResultSchema, MAX_QUERY_CHARACTERS, modelRecordSchema, paginationSchema } from '../contract/index.js';
+import { type CreateDocumentOptions, createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
+import {
+  familyNameOf,
+  familyNames,
+  inferenceResultSchema,
+  MAX_QUERY_CHARACTERS,
+  modelRecordSchema,
+  modelTypes,
+  paginationSchema,
+  trainableModelSchema,
+} from '../contract/index.js';
 import { ownFile } from '../system/index.js';
 import { AccountHolds, type AccountLimits, endingWith } from './account-limits.js';
 import { type Admission, admit, type OperatorAccess } from './admission.js';
@@ -346,9 +355,20 @@ function openApiDocument(routes: readonly Route[], limits: DocumentedLimits = {}
         },
       },
     },
-    { reused: 'inline' },
+    { reused: 'inline', override: familiesByType },
   );
 }
+
+/** Says of a model to train which family fits which type. */
+const familiesByType: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema, zodSchema }) => {
+  if (!Object.is(zodSchema, trainableModelSchema)) return;
+  jsonSchema.oneOf = familyNames.map((family) => ({
+    properties: {
+      family: { const: family },
+      type: { enum: modelTypes.filter((type) => familyNameOf[type] === family) },
+    },
+  }));
+};
 
 function operationObject(route: Route, limits: DocumentedLimits): ZodOpenApiOperationObject {
   const { id, tag, summary, input, output } = route;

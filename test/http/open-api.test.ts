@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { describe, expect, it } from 'vitest';
-import { modelTypes, trainingJobStatuses } from '../../src/contract/index.js';
+import { familyNameOf, modelTypes, trainingJobStatuses } from '../../src/contract/index.js';
 import type { HandlerOptions } from '../../src/http/index.js';
 import { aService, useCatalogue } from './a-service.js';
 
@@ -145,6 +145,16 @@ describe('the OpenAPI document', () => {
       expect(descriptionOf('trainingStatus')).toContain('DELETED');
       expect(descriptionOf('cursor')).toContain('next_cursor');
     }
+  });
+
+  it('tells which family fits which type of model', async () => {
+    const { paths } = await theDocument();
+    const { schema } = paths['/trainer/language/training-jobs'].post.requestBody.content['application/json'];
+    const offered = schema.properties.model_config.oneOf.flatMap(
+      ({ properties: { family, type } }: { properties: { family: { const: string }; type: { enum: string[] } } }) =>
+        type.enum.map((each) => [each, family.const]),
+    );
+    expect(Object.fromEntries(offered)).toEqual(familyNameOf);
   });
 
   it('tells what a failed job names', async () => {

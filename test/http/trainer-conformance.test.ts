@@ -141,6 +141,25 @@ describe.each([
       expect(spec).toMatchObject({ training_config, model_config, dataset: { url: aRequest.dataset_url } });
     });
 
+    it('may have null for every optional field, as clients write it that write every field', async () => {
+      const service = await start();
+      const nothing = {
+        batch_size: null,
+        learning_rate: null,
+        num_epochs: null,
+        language: null,
+        data_augmentation: null,
+        use_pretrained: null,
+        preprocessing: { lowercase: null },
+      };
+      const model_config = { ...aRequest.model_config, preprocessing: null };
+      await createJob(service, { ...aRequest, model_config, training_config: nothing });
+      const { spec } = await service.host.nextRun();
+      expect(JSON.parse(JSON.stringify(spec.training_config))).toEqual({ preprocessing: {} });
+      expect(JSON.parse(JSON.stringify(spec.model_config))).toEqual(aRequest.model_config);
+      expect((await service.ask('POST', JOBS, { body: { ...aRequest, training_config: null } })).status).toBe(200);
+    });
+
     const { dataset_url: _, ...noUrl } = aRequest;
     const model = (change: object) => ({
       ...aRequest,

@@ -137,14 +137,15 @@ interface LabelNotation {
   readonly expected: string;
 }
 
-function idNotation(labels: readonly string[]): LabelNotation {
+function idNotation(labels: readonly string[], kind: ClassificationKind): LabelNotation {
+  const several = kind === 'multilabel' ? ', ids separated by commas' : '';
   return {
     idOf: (written) => {
       const id = /^(0|[1-9]\d{0,8})$/.test(written) ? Number(written) : Number.NaN;
       return id < labels.length ? id : undefined;
     },
     noun: 'label id',
-    expected: `an id of label_id.json (0 to ${labels.length - 1})`,
+    expected: `an id of label_id.json (0 to ${labels.length - 1})${several}`,
   };
 }
 
@@ -365,7 +366,7 @@ async function readDataset(
   const trainFile = findConfiguredFile(archive, config, 'TRAIN_FILE', config.TRAIN_FILE, problems);
   const devFile = findConfiguredFile(archive, config, 'DEV_FILE', config.DEV_FILE, problems);
   const { names, roles } = config.field_names;
-  const rules = { kind, columns: roles, notation: idNotation(labels) };
+  const rules = { kind, columns: roles, notation: idNotation(labels, kind) };
   const reading = { names, rules, problems, signal };
   const train = trainFile ? await readSplit(trainFile, reading) : [];
   const dev = devFile ? await readSplit(devFile, reading) : [];

@@ -6,6 +6,7 @@ import { ZipFile } from 'yazl';
 import * as z from 'zod';
 import {
   type Account,
+  absentable,
   modelTypes,
   querySchema,
   trainableModelSchema,
@@ -61,7 +62,7 @@ export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD
       input: z.object({
         query: noQuery,
         // `model` is the path of the model below /predictor/language.
-        body: z.strictObject({ model: z.string(), query: querySchema, label: z.string().optional() }),
+        body: z.strictObject({ model: z.string(), query: querySchema, label: absentable(z.string()) }),
       }),
       output: explanationSchema,
       mostQueries: 1,
@@ -95,7 +96,7 @@ export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD
         body: z.strictObject({
           upload: z.string(),
           model_config: trainableModelSchema,
-          training_config: trainingConfigSchema.optional(),
+          training_config: absentable(trainingConfigSchema),
         }),
       }),
       output: createdSchema,
