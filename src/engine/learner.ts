@@ -119,9 +119,12 @@ export interface LearnerState {
   readonly dropout: MaskState;
 }
 
+/** What a learner needs of an engine. */
+type SteppingEngine = Pick<Engine, 'step' | 'steps' | 'dropoutState'>;
+
 /** Trains on examples, one batch per step, epoch after epoch. Can be stopped and resumed between any two steps. */
 export class Learner {
-  readonly #engine: Engine;
+  readonly #engine: SteppingEngine;
   readonly #gradients: BatchGradients;
   readonly #options: Pick<LearningTask, 'batchSize' | 'seed' | 'maxGradientNorm'>;
   #batches: readonly (readonly number[])[] = [];
@@ -129,7 +132,7 @@ export class Learner {
   #batch = 0;
 
   constructor(
-    engine: Engine,
+    engine: SteppingEngine,
     gradients: BatchGradients,
     options: Pick<LearningTask, 'batchSize' | 'seed' | 'maxGradientNorm'>,
   ) {

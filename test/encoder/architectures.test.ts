@@ -115,6 +115,13 @@ describe.each(Object.keys(smallConfigs))('an encoder of type %s', (type) => {
   const states: Build = (graph, inputs) => encoder.states(graph, inputs, { prefix: '' });
   const rows = [4 * sequences.length, encoder.width];
 
+  it('decays matrices and tables, but no biases and no factors of norms', () => {
+    const all = [...bare, ...encoder.textHead.parameters(OUTPUTS), ...encoder.tokenHead.parameters(OUTPUTS)];
+    const isVector = ({ shape }: ParameterSpec) => shape.length === 1;
+    expect(all.filter((each) => each.decay === isVector(each)).map(({ name }) => name)).toEqual([]);
+    expect(all.some(isVector)).toBe(true);
+  });
+
   it('has gradients that agree with finite differences over all parameters', async () => {
     const loss = (graph: Graph): Tensor => {
       const pooled = pooledStates(graph, encoder, trainingInputs(graph), {

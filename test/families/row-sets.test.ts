@@ -35,6 +35,14 @@ describe('rows in memory', () => {
     ]);
   });
 
+  it('of several labels count for the rarest when dev rows are drawn, so that each label has some', async () => {
+    const common = Array.from({ length: 60 }, (_, at) => ({ text: `common ${at}`, labels: ['common'] }));
+    const rare = Array.from({ length: 4 }, (_, at) => ({ text: `rare ${at}`, labels: ['common', 'rare'] }));
+    const { dataset } = await checked('multilabel-text-classification', [...common, ...rare]);
+    const inDev = dataset.dev.filter((row) => JSON.stringify(row).includes('rare '));
+    expect(inDev).toHaveLength(1);
+  });
+
   it('of questions and of sentences are counted in the same way', async () => {
     const questions = ['a', 'b', 'c', 'c'].map((each) => ({ question: `${each}?`, passage: each }));
     expect((await checked('question-answering', questions)).leftOut[0]?.count).toBe(1);

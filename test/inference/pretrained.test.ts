@@ -116,6 +116,15 @@ describe('a batch to a pretrained model', () => {
   });
 });
 
+describe('a stream of queries', () => {
+  it('is refused in the basic tier', async () => {
+    const predictor = aPredictor({ account: { app_id: 'small', tier: 'basic' } });
+    const answers = [];
+    for await (const answer of predictor.predictPretrainedStream(MODEL, ['a', 'b'])) answers.push(answer);
+    expect(answers.map((answer) => answer._unsafeUnwrapErr().code)).toEqual(['tier']);
+  });
+});
+
 describe('a pretrained model that can not answer', () => {
   it('is not found where the loader has none of that name', async () => {
     const error = await errorOf(aPredictor().predictPretrained('mood-ring', 'it'));

@@ -19,6 +19,14 @@ describe('viterbi', () => {
     );
   });
 
+  it('takes the lower id at the last difference of equal paths', () => {
+    const even = { start: new Float32Array(3), between: new Float32Array(9) };
+    expect(viterbi(new Float32Array(6), even)).toEqual(Int32Array.of(0, 0));
+    // 0 1 and 1 0 weigh the same; they differ last in the second word.
+    const between = Float32Array.of(0, 1, 1, 0);
+    expect(viterbi(new Float32Array(4), { start: new Float32Array(2), between })).toEqual(Int32Array.of(1, 0));
+  });
+
   it('gives no tags if there are no words', () => {
     const transitions = { start: new Float32Array(2), between: new Float32Array(4) };
     expect(viterbi(new Float32Array(0), transitions)).toEqual(new Int32Array(0));
