@@ -7,9 +7,9 @@ describe('a learner', () => {
     const bounds: unknown[] = [];
     const engine: ConstructorParameters<typeof Learner>[0] = {
       steps: 0,
-      dropoutState: [0],
+      dropoutState: { seed: 1, position: 0 },
       step: async (_, options) => {
-        bounds.push(options.maxGradientNorm);
+        bounds.push(options?.maxGradientNorm);
         return 1;
       },
     };

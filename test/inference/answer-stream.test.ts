@@ -2,10 +2,12 @@ import { errAsync, okAsync, ResultAsync } from 'neverthrow';
 import { describe, expect, it } from 'vitest';
 import {
   AbortedError,
+  DeadlineError,
   InternalError,
   NotFoundError,
   type OrchardError,
   OverloadedError,
+  ValidationError,
 } from '../../src/contract/errors.js';
 import type { InferenceResponse, InferenceResult } from '../../src/contract/index.js';
 import { answerStream, type Queries, type StreamOptions } from '../../src/inference/index.js';
@@ -83,6 +85,15 @@ describe('a stream of queries', () => {
   it('goes on after a query that fails by itself', async () => {
     const ask: Ask = (query) => (query === '1' ? errAsync(new InternalError('odd')) : echo(query));
     expect(await collected(numbers(3), ask)).toEqual(['0', 'internal', '2']);
+  });
+
+  it('goes on after a query that misses its deadline, or that is not valid', async () => {
+    const fails: Ask = (query) =>
+      errAsync(
+        query === '1' ? new DeadlineError(5) : new ValidationError([{ loc: [], msg: 'too long', type: 'too_big' }]),
+      );
+    const ask: Ask = (query) => (query === '1' || query === '2' ? fails(query) : echo(query));
+    expect(await collected(numbers(4), ask)).toEqual(['0', 'deadline', 'validation', '3']);
   });
 
   it('ends with a failure that all queries share, and asks its source for no more', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Dispatcher, type DispatcherOptions } from '../../src/inference/service.js';
 import { failureOf } from '../support/outcomes.js';
 import { FakeWorker, settled } from './fake-worker.js';
@@ -293,6 +293,20 @@ describe('a request that is given up', () => {
     await worker.goOn();
     expect((await kept).results).toEqual([{ labels: ['c'], scores: [1] }]);
     expect(dispatcher.stats().requests.cancelled).toBe(1);
+  });
+
+  it('fails at its deadline, not before and not later', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { dispatcher } = aDispatcher({ patient: true });
+    let outcome = 'waits';
+    dispatcher.predict(MODEL, ['a'], { deadlineMs: 1000 }).catch((thrown: { code: string }) => {
+      outcome = thrown.code;
+    });
+    await vi.advanceTimersByTimeAsync(999);
+    expect(outcome).toBe('waits');
+    await vi.advanceTimersByTimeAsync(1);
+    expect(outcome).toBe('deadline');
   });
 
   it('fails with a DeadlineError when its deadline passes', async () => {
