@@ -92,8 +92,15 @@ export class DownloadError extends OrchardErrorBase {
     readonly status?: number,
     options?: ErrorOptions,
   ) {
-    super(`dataset_url ${url}: ${reason}`, options);
+    super(`dataset_url ${shownUrl(url)}: ${reason}`, options);
   }
+}
+
+/** A URL as messages show it: its query string and credentials may be secrets, such as the signature of a stored object. */
+export function shownUrl(text: string): string {
+  if (!URL.canParse(text)) return text.replace(/[?#].*$/s, '?…');
+  const { protocol, host, pathname, search } = new URL(text);
+  return `${protocol}//${host}${pathname}${search === '' ? '' : '?…'}`;
 }
 
 /** A file of a model can't be downloaded: it is unreachable or refused, or never what the server announces. */
@@ -111,7 +118,7 @@ export class ModelDownloadError extends OrchardErrorBase {
     reason: string,
     { file, status, ...options }: ErrorOptions & { readonly file?: string; readonly status?: number } = {},
   ) {
-    super(`model ${model}${file === undefined ? '' : `, ${file}`}: ${reason} (${url})`, options);
+    super(`model ${model}${file === undefined ? '' : `, ${file}`}: ${reason} (${shownUrl(url)})`, options);
     if (file !== undefined) this.file = file;
     if (status !== undefined) this.status = status;
   }

@@ -62,6 +62,7 @@ export {
   reviveError,
   StorageError,
   type StorageErrorOptions,
+  shownUrl,
   TierError,
   TrainingError,
   TransitionError,

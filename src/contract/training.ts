@@ -152,7 +152,7 @@ export const trainingRequestSchema: z.ZodType<TrainingRequest> = z.lazy(() =>
 
 /** Also for invalid URLs, since error messages quote them. */
 function holdsCredentials(url: string): boolean {
-  if (!URL.canParse(url)) return /^[^/?#@]*:[/\\]*[^/?#\\]*@/.test(url);
+  if (!URL.canParse(url)) return /^[^?#]*:[^?#]*@/.test(url);
   const { username, password } = new URL(url);
   return username !== '' || password !== '';
 }

@@ -7,6 +7,7 @@ import {
   MAX_IDEMPOTENCY_KEY_LENGTH,
   QueueFullError,
   StorageError,
+  shownUrl,
   TierError,
   type TrainingRequest,
   trainingRequestSchema,
@@ -208,7 +209,7 @@ function checkTrainingRequest(input: TrainingRequest, { tier }: Account, allowFi
   const { dataset_url: url, model_config } = request;
   const protocols = allowFileUrl ? ['http:', 'https:', 'file:'] : ['http:', 'https:'];
   if (!URL.canParse(url) || !protocols.includes(new URL(url).protocol)) {
-    const msg = `${JSON.stringify(url)} is not the URL of a dataset; give one that begins with ${protocols.join(' or ')}`;
+    const msg = `${JSON.stringify(shownUrl(url))} is not the URL of a dataset; give one that begins with ${protocols.join(' or ')}`;
     throw new ValidationError([{ loc: ['dataset_url'], msg, type: 'invalid_url' }]);
   }
   if (families[model_config.family].tier === 'pro' && tier !== 'pro') {

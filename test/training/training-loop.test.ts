@@ -123,11 +123,11 @@ describe('training', () => {
     const progress = new ProgressReporter(() => {});
     progress.stepped = () => {
       steps += 1;
-      if (steps === 5) stop.abort();
+      if (steps === 2) stop.abort(); // of the three steps of an epoch, or more
     };
     const options = { signal: stop.signal, progress };
     await failureOf('aborted', () => train(randomTexts('binary', 80), { epochs: 9 }, options));
-    expect(steps).toBeLessThanOrEqual(7);
+    expect(steps).toBe(2);
   });
 
   it('resumes from a checkpoint to the exact weights of an uninterrupted training', async () => {
