@@ -13,6 +13,8 @@ export const MAX_LINES = 5_000_000;
 export const MAX_LINE_BYTES = 16 * 1024 ** 2;
 /** Longest entry of a JSON file, in UTF-16 code units; longer texts are in no real dataset. */
 export const MAX_JSON_ENTRY = 16 * 1024 ** 2;
+/** Most objects and lists inside one another in JSON; what reads them further may call itself for each level. */
+export const MAX_JSON_DEPTH = 200;
 /** Largest file that is read as one text (JSON, CSV): what a string of Node can hold, 512 MiB. */
 export const MAX_TEXT_BYTES = constants.MAX_STRING_LENGTH;
 

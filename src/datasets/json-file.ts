@@ -1,6 +1,6 @@
 import { type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser';
 import { isPauseDue, pause } from '../system/index.js';
-import { MAX_JSON_ENTRY } from './archive-limits.js';
+import { MAX_JSON_DEPTH, MAX_JSON_ENTRY } from './archive-limits.js';
 import { describeBytes, type ProblemList, quoted } from './problems.js';
 import { readText } from './text-lines.js';
 
@@ -164,6 +164,10 @@ export async function readJsonFile(
 ): Promise<JsonFile | undefined> {
   const text = await readText(path, name, problems, signal);
   if (text === undefined) return undefined;
+  if (nestsTooDeep(text)) {
+    problems.add({ file: name, ...TOO_DEEP });
+    return undefined;
+  }
   const before = problems.total;
   const file = text.trimStart().startsWith('{')
     ? await readObject(text, name, problems, signal)
@@ -241,6 +245,7 @@ interface Place {
 export function syntaxError(text: string, near: Place): Place & { readonly found: string } {
   const unread = { ...near, found: "found text that isn't JSON" };
   if (text.length > MAX_JSON_ENTRY) return unread;
+  if (nestsTooDeep(text)) return { ...near, found: TOO_DEEP.found };
   let first: (Place & { readonly found: string }) | undefined;
   visitJson(text, {
     onError: (code, offset, length, line, character) => {
@@ -271,7 +276,7 @@ function findRepeatedKeys(
 ): void {
   if (!/^[[{]/.test(value)) return;
   const openObjects: Set<string>[] = [];
-  const tooDeep = visitJson(value, {
+  visitJson(value, {
     onObjectBegin: () => {
       openObjects.push(new Set());
     },
@@ -285,18 +290,32 @@ function findRepeatedKeys(
       keys?.add(key);
     },
   });
-  if (tooDeep) problems.add({ file, found: 'found deeply nested JSON', expected: 'fewer nested levels' });
 }
 
-/** @returns true if the nesting is deeper than the parser's stack. */
-export function visitJson(text: string, visitor: Parameters<typeof visit>[1]): boolean {
-  try {
-    visit(text, visitor, { disallowComments: true });
-    return false;
-  } catch (thrown) {
-    if (thrown instanceof RangeError) return true;
-    throw thrown;
+/** @param text is not {@link nestsTooDeep}, which would exceed the parser's stack. */
+export function visitJson(text: string, visitor: Parameters<typeof visit>[1]): void {
+  visit(text, visitor, { disallowComments: true });
+}
+
+export const TOO_DEEP = {
+  found: 'found deeply nested JSON',
+  expected: `at most ${MAX_JSON_DEPTH} nested objects and lists`,
+};
+
+/** Whether objects and lists stand within one another beyond {@link MAX_JSON_DEPTH}. */
+export function nestsTooDeep(text: string): boolean {
+  let depth = 0;
+  let isString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (isString && character === '\\') at += 1;
+    else if (character === '"') isString = !isString;
+    else if (isString) continue;
+    else if (character === '{' || character === '[') depth += 1;
+    else if (character === '}' || character === ']') depth -= 1;
+    if (depth > MAX_JSON_DEPTH) return true;
   }
+  return false;
 }
 
 export async function checkIndices(
