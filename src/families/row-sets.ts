@@ -85,7 +85,8 @@ function textsByStratum(rows: readonly SplitKeys[]): Iterable<readonly string[]>
   for (const { text, labels } of rows) {
     if (seen.has(text)) continue;
     seen.add(text);
-    const [rarest] = [...labels].sort((a, b) => (frequency.get(a) ?? 0) - (frequency.get(b) ?? 0));
+    const byFrequency = (a: string | number, b: string | number) => (frequency.get(a) ?? 0) - (frequency.get(b) ?? 0);
+    const [rarest] = labels.length < 2 ? labels : [...labels].sort(byFrequency);
     const stratum = strata.get(rarest);
     if (stratum) stratum.push(text);
     else strata.set(rarest, [text]);
@@ -114,13 +115,14 @@ export async function splitRowSets<Row extends DatasetLocation>(
 ): Promise<Splits<Row> & Pick<CheckedRowSets, 'leftOut'> & { readonly isDevDrawn: boolean }> {
   const repeated: Row[] = [];
   const distinct = (rows: readonly Row[]) => {
-    const kept = new Map<string, Row>();
-    for (const row of rows) {
+    const seen = new Set<string>();
+    return rows.filter((row) => {
       const key = keyOf(row);
-      if (kept.has(key)) repeated.push(row);
-      else kept.set(key, row);
-    }
-    return [...kept.values()];
+      const isNew = !seen.has(key);
+      if (isNew) seen.add(key);
+      else repeated.push(row);
+      return isNew;
+    });
   };
   const all = distinct(await check(sets.train));
   const given = sets.dev && distinct(await check(sets.dev));
@@ -175,18 +177,19 @@ export async function comparisonWarnings<Row extends DatasetLocation>(
   signal?: AbortSignal,
 ): Promise<readonly DatasetWarning[]> {
   const { noun, textOf, answerOf, aside = '', conflict } = comparison;
-  const seen = new Map<string, Set<string>>();
+  const first = new Map<string, string>();
+  const others = new Map<string, Set<string>>(); // few texts have several answers
   const duplicates: Row[] = [];
   const conflicts: Row[] = [];
   for (const row of train) {
     if (isPauseDue()) await pause(signal);
     const text = textOf(row);
     const answer = answerOf(row);
-    const earlier = seen.get(text);
-    if (earlier === undefined) seen.set(text, new Set([answer]));
-    else if (earlier.has(answer)) duplicates.push(row);
+    const earlier = first.get(text);
+    if (earlier === undefined) first.set(text, answer);
+    else if (earlier === answer || others.get(text)?.has(answer)) duplicates.push(row);
     else {
-      earlier.add(answer);
+      others.set(text, (others.get(text) ?? new Set()).add(answer));
       conflicts.push(row);
     }
   }
