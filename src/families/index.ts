@@ -85,7 +85,23 @@ export { foldsOf } from './folds.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './retrieval/passages.js';
 export { pooledByGraph } from './retrieval/sentence-vector.js';
 export { meanOfRows, quantizeVector, unitVector, VectorIndex } from './retrieval/vector-index.js';
-export { type CheckedRowSets, type Dataset, foldLabel, foldText, type RowSets } from './row-sets.js';
-export { type RowsThreadLimits, serveRows } from './rows-thread.js';
+export {
+  type CheckedRowSets,
+  type Dataset,
+  foldLabel,
+  foldText,
+  type RowSets,
+  readDataset,
+  writeDataset,
+} from './row-sets.js';
+export {
+  fewRowsOf,
+  inRowsThread,
+  isSmallFile,
+  packRows,
+  type RowsThreadLimits,
+  serveRows,
+  unpackedRows,
+} from './rows-thread.js';
 export { softmax } from './softmax.js';
 export { splitWords } from './words.js';

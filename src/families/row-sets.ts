@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { deserialize, serialize } from 'node:v8';
 import { DEFAULT_DEV_FRACTION } from '../contract/index.js';
 import {
   counted,
@@ -33,6 +35,16 @@ export interface Dataset {
   /** Whether the dev rows were drawn from the rows because none were given: where there are few, they may be trained on. */
   readonly isDevDrawn?: boolean;
   readonly warnings: readonly DatasetWarning[];
+}
+
+/** Writes a dataset to a file that only this version of Node.js reads, for another thread or process. */
+export async function writeDataset(file: string, dataset: Dataset): Promise<void> {
+  await writeFile(file, serialize(dataset));
+}
+
+/** The dataset in a file of {@link writeDataset}. */
+export async function readDataset(file: string): Promise<Dataset> {
+  return deserialize(await readFile(file));
 }
 
 export interface CheckedRowSets<Made extends Dataset = Dataset> {
