@@ -2,15 +2,7 @@ import { availableParallelism } from 'node:os';
 import leven from 'leven';
 import * as z from 'zod';
 import { AbortedError, unwrap, validate } from '../contract/index.js';
-import {
-  invalid,
-  placeOfRow,
-  type RowsOrPath,
-  type RowTable,
-  readingShape,
-  readRows,
-  rowsAt,
-} from '../datasets/index.js';
+import { invalid, placeOfRow, type RowsOrPath, type RowTable, readingShape, rowsAt } from '../datasets/index.js';
 import { type DoubtfulLabels, families, foldText } from '../families/index.js';
 import { cpuExecutor } from '../graph/index.js';
 import { embed } from '../search/index.js';
@@ -27,7 +19,8 @@ import type {
 } from './check-data.js';
 import { type Example, entityNames, examplesOf } from './evaluate.js';
 import type { DoubtfulRow } from './label-errors.js';
-import { checkedRows, type FoundType, readingOf, readTypedRows, requireFitting } from './training/prepare-dataset.js';
+import { checkedRows, type FoundType, readingOf, requireFitting } from './training/prepare-dataset.js';
+import { readTable, readTypedTable } from './training/read-apart.js';
 import { trainSchema } from './training/train-options.js';
 
 /** How `checkData` works: compares all rows, and judges the labels of the different ones by folds. */
@@ -51,21 +44,21 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
   if (signal?.aborted) throw new AbortedError('checking data', { cause: signal.reason });
   const source = sourceOf(settings);
   const asked = {
+    rows: source,
     reading: readingOf(source, settings),
     labels: undefined,
     passages: undefined,
     type: settings.type,
     signal,
   };
-  const { table, type: found } = await readTypedRows(source, asked);
+  // All rows are checked as one dataset, so that problems of any row are reported.
+  const { table, type: found, leftOut } = await readTypedTable(asked);
   const others: OtherSet[] = [];
   for (const set of ['dev', 'test'] as const) {
     const from = settings[set];
     if (from !== undefined) others.push({ set, table: await readOther(from, set, found, settings) });
   }
-  // All rows as one dataset, so that problems of any row are reported.
-  const { leftOut } = await checkedRows({ train: table, skipInvalid: settings.skipInvalid }, found, signal);
-  const examples = examplesOf(table.checked);
+  const examples = await examplesOf(table.checked, signal);
   const isRetrieval = families[found.family].answerView === 'passages';
   const texts = await sameTexts(table, examples, signal);
   const labels = labelCounts(examples);
@@ -105,7 +98,7 @@ async function readOther(
 ): Promise<RowTable> {
   const isMultilabel = found.type === 'multilabel-text-classification';
   const reading = readingOf(from, settings);
-  const table = await readRows(from, { option, reading, isMultilabel, signal: settings.signal });
+  const table = await readTable({ rows: from, option, reading, isMultilabel, signal: settings.signal });
   requireFitting(table.checked, found, option);
   return table;
 }
@@ -178,7 +171,7 @@ async function leaksTo(
   signal: AbortSignal | undefined,
 ): Promise<LeakedText[]> {
   const shared = new Map<SameText, RowPlace[]>();
-  for (const [row, { text }] of examplesOf(table.checked).entries()) {
+  for (const [row, { text }] of (await examplesOf(table.checked, signal)).entries()) {
     if (isPauseDue()) await pause(signal);
     const same = texts.get(foldText(text));
     if (same !== undefined) shared.set(same, [...(shared.get(same) ?? []), rowPlace(table, row)]);

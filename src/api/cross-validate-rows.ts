@@ -25,7 +25,8 @@ import {
 import { evaluationFigures } from './evaluation-report.js';
 import { doubtfulRows } from './label-errors.js';
 import { OpenModel } from './open-model.js';
-import { checkedRows, type FoundType, nameOf, readingOf, readTypedRows } from './training/prepare-dataset.js';
+import { checkedRows, type FoundType, nameOf, readingOf } from './training/prepare-dataset.js';
+import { readTypedTable } from './training/read-apart.js';
 import { trainInFolder } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 
@@ -60,16 +61,14 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const { source } = settings.training;
   const given = source.kind === 'rows' ? source.rows : source.kind === 'path' ? source.path : undefined;
   if (given === undefined) throw invalid(['rows'], 'give rows, or the path of a file of rows');
-  const { table, type } = await readTypedRows(given, {
-    ...settings.training,
-    reading: readingOf(given, settings.training),
-  });
-  const rows = examplesOf(table.checked);
+  const { labels, passages, type: asked } = settings.training;
+  // All rows are checked as one dataset: problems of any row are reported before the first training.
+  const reading = readingOf(given, settings.training);
+  const read = await readTypedTable({ rows: given, reading, labels, passages, type: asked, signal });
+  const { table, type } = read;
+  const rows = await examplesOf(table.checked, signal);
   const units = unitsOf(rows, await readGroups(settings, table.checked));
   requireDivisible(table, units, settings.folds);
-  // All rows as one dataset: problems of any row are reported before the first training.
-  const { skipInvalid } = settings.training;
-  const { dataset, leftOut } = await checkedRows({ train: table, skipInvalid }, type, signal);
   const validation: Validation = {
     ...{ settings, table, rows, units, type },
     judged: {
@@ -81,7 +80,7 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
     base: base === undefined ? undefined : await findModel(base, { modelLoader, backbones: true, signal }),
   };
   const result = await runRepeats(validation);
-  const warnings = [...(table.warnings ?? []), ...leftOut, ...dataset.warnings];
+  const warnings = [...(table.warnings ?? []), ...read.leftOut, ...read.warnings];
   const { type: name, typeIs, reason } = type;
   const seconds = (performance.now() - startedAt) / 1000;
   return { type: name, typeIs, reason, ...result, warnings, seconds };
@@ -159,7 +158,8 @@ async function runRepeats(validation: Validation) {
   }
   const firstRowOf = new Map(rows.map(({ text }, row) => [text, row] as const).reverse());
   // A repeated question counts once, with the answers to its first row.
-  const answered = examplesFor(judged, table.checked, table.origin).map((example, at) => {
+  const examples = await examplesFor(judged, table.checked, table.origin, settings.training.signal);
+  const answered = examples.map((example, at) => {
     const row = judged.kind === 'passages' ? (firstRowOf.get(example.text) ?? 0) : at;
     return { row, example, answers: given[row] ?? [] };
   });
@@ -190,15 +190,16 @@ async function* repeatFolds(validation: Validation, repeat: number) {
   }
 }
 
-function evaluated(
+async function evaluated(
   { judged, table, settings }: Validation,
   checked: CheckedRows,
   byText: ReadonlyMap<string, OutOfFoldAnswer>,
   bootstrap: BootstrapOptions,
 ): Promise<Evaluation> {
-  const examples = examplesFor(judged, checked, table.origin);
+  const { signal } = settings.training;
+  const examples = await examplesFor(judged, checked, table.origin, signal);
   const answers = examples.map(({ text }) => byText.get(text)?.answer);
-  return withPauses(judge(judged, examples, answers, bootstrap), settings.training.signal);
+  return withPauses(judge(judged, examples, answers, bootstrap), signal);
 }
 
 /**

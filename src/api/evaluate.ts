@@ -8,7 +8,6 @@ import {
   type RowShape,
   type RowsOrPath,
   readingShape,
-  readRows,
 } from '../datasets/index.js';
 import {
   accuracyInterval,
@@ -21,9 +20,10 @@ import {
   share,
 } from '../families/index.js';
 import { type ClassFigures, type Confusion, listedMistakes, type Mistake } from '../models/index.js';
-import { Random, type Steps, withPauses } from '../system/index.js';
+import { mapWithPauses, Random, type Steps, withPauses } from '../system/index.js';
 import type { Answer, EntityAnswer, LabelAnswer, PassageAnswer } from './answers.js';
 import type { Model } from './model.js';
+import { readTable } from './training/read-apart.js';
 
 /** `model.evaluate`: reads examples, asks the model about each one, and compares the answers. */
 
@@ -150,11 +150,11 @@ const optionsSchema = z.strictObject({
 export async function evaluateModel(model: Model, rows: RowsOrPath, options: EvaluateOptions): Promise<Evaluation> {
   const { resamples, seed, signal, ...reading } = validate(optionsSchema, options ?? {});
   const isMultilabel = model.type === 'multilabel-text-classification';
-  const { checked, origin } = await readRows(rows, {
-    ...{ option: 'rows', reading, isMultilabel, signal },
+  const { checked, origin } = await readTable({
+    ...{ rows, option: 'rows', reading, isMultilabel, signal },
     refusesBlank: true,
   });
-  const examples = examplesFor(model, checked, origin);
+  const examples = await examplesFor(model, checked, origin, signal);
   const texts = examples.map(({ text }) => text);
   const answers = await answersTo(model, texts, signal);
   return withPauses(judge(model, examples, answers, { resamples, seed }), signal);
@@ -182,7 +182,12 @@ export interface Example {
 }
 
 /** The examples to ask a model about. @throws ValidationError if the rows don't fit the kind of model */
-export function examplesFor(model: JudgedModel, checked: CheckedRows, origin: string): readonly Example[] {
+export async function examplesFor(
+  model: JudgedModel,
+  checked: CheckedRows,
+  origin: string,
+  signal?: AbortSignal,
+): Promise<readonly Example[]> {
   const { kind, name, type } = model;
   const isMultilabel = type === 'multilabel-text-classification';
   const fitting: Readonly<Record<typeof kind, { shapes: readonly RowShape[]; fields: string }>> = {
@@ -197,25 +202,26 @@ export function examplesFor(model: JudgedModel, checked: CheckedRows, origin: st
     const found = `${origin} has rows of ${fieldsOf(checked.shape)}`;
     throw invalid(['rows'], `${found}, but ${name} (${type}) is evaluated on rows of ${fields}`);
   }
-  const examples = examplesOf(checked);
+  const examples = await examplesOf(checked, signal);
   return kind === 'passages' ? byQuestion(examples) : examples;
 }
 
-export function examplesOf(checked: CheckedRows): Example[] {
+export function examplesOf(checked: CheckedRows, signal?: AbortSignal): Promise<Example[]> {
   const blank = { labels: [], entities: [], passages: [] };
+  const each = <Row>(rows: readonly Row[], exampleOf: (row: Row) => Example) => mapWithPauses(rows, exampleOf, signal);
   switch (checked.shape) {
     case 'label':
-      return checked.rows.map(({ text, label }) => ({ ...blank, text, labels: [label] }));
+      return each(checked.rows, ({ text, label }) => ({ ...blank, text, labels: [label] }));
     case 'labels':
-      return checked.rows.map((row) => ({ ...blank, ...row }));
+      return each(checked.rows, (row) => ({ ...blank, ...row }));
     case 'entities':
-      return checked.rows.map((row) => ({ ...blank, ...row }));
+      return each(checked.rows, (row) => ({ ...blank, ...row }));
     case 'tags':
-      return checked.rows.map((row) => ({ ...blank, ...sentenceWithEntities(row) }));
+      return each(checked.rows, (row) => ({ ...blank, ...sentenceWithEntities(row) }));
     case 'passage':
-      return checked.rows.map(({ question, passage }) => ({ ...blank, text: question, passages: [passage] }));
+      return each(checked.rows, ({ question, passage }) => ({ ...blank, text: question, passages: [passage] }));
     case 'passages':
-      return checked.rows.map(({ question, passages }) => ({ ...blank, text: question, passages }));
+      return each(checked.rows, ({ question, passages }) => ({ ...blank, text: question, passages }));
   }
 }
 

@@ -1,11 +1,20 @@
 import { parentPort } from 'node:worker_threads';
 import { type ArchiveTask, serveRows, writeArchiveHere } from '../families/index.js';
 import { type DatasetTask, packDataset } from './training/prepare-dataset.js';
+import { packTable, type TableTask } from './training/read-apart.js';
 
 /** Entry point of the thread that reads, checks and writes the rows of one call. */
 
-if (parentPort !== null) {
-  serveRows<ArchiveTask | DatasetTask>(parentPort, (task) =>
-    task.kind === 'dataset' ? packDataset(task) : writeArchiveHere(task),
-  );
+function work(task: ArchiveTask | DatasetTask | TableTask): Promise<unknown> {
+  switch (task.kind) {
+    case 'dataset':
+      return packDataset(task);
+    case 'table':
+    case 'typed-table':
+      return packTable(task);
+    default:
+      return writeArchiveHere(task);
+  }
 }
+
+if (parentPort !== null) serveRows(parentPort, work);
