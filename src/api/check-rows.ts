@@ -6,7 +6,7 @@ import { invalid, placeOfRow, type RowsOrPath, type RowTable, readingShape, rows
 import { type DoubtfulLabels, families, foldText } from '../families/index.js';
 import { cpuExecutor } from '../graph/index.js';
 import { embed } from '../search/index.js';
-import { isPauseDue, pause, Random } from '../system/index.js';
+import { isPauseDue, pause, Random, type Steps, withPauses } from '../system/index.js';
 import type {
   CheckDataOptions,
   ConflictingRows,
@@ -61,7 +61,7 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
   const examples = await examplesOf(table.checked, signal);
   const isRetrieval = families[found.family].answerView === 'passages';
   const texts = await sameTexts(table, examples, signal);
-  const labels = labelCounts(examples);
+  const labels = await withPauses(labelCounts(examples), signal);
   const judged = await judgeLabels(table, examples, found, settings);
   const { type, typeIs, reason } = found;
   return {
@@ -69,9 +69,9 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
     ...(table.readAs && { readAs: table.readAs }),
     warnings: [...(table.warnings ?? []), ...leftOut.filter(({ kind }) => kind === 'invalid_row')],
     rareLabels: labels.filter((each) => each.rows < RARE),
-    similarLabels: similarLabels(labels),
-    duplicates: duplicatesIn(texts),
-    conflicts: isRetrieval ? [] : conflictsIn(texts),
+    similarLabels: await withPauses(similarLabels(labels), signal),
+    duplicates: await withPauses(duplicatesIn(texts), signal),
+    conflicts: isRetrieval ? [] : await withPauses(conflictsIn(texts), signal),
     leaks: (await Promise.all(others.map((other) => leaksTo(other, texts, signal)))).flat(),
     ...judged,
     seconds: (performance.now() - startedAt) / 1000,
@@ -153,16 +153,23 @@ function placeOnly({ row, line }: RowPlace): RowPlace {
   return { row, ...(line !== undefined && { line }) };
 }
 
-function duplicatesIn(texts: SameTexts): DuplicateRows[] {
-  return [...texts.values()].flatMap(({ text, byAnswer }) =>
-    [...byAnswer.values()].flatMap((rows) => (rows.length > 1 ? [{ text, rows: rows.map(placeOnly) }] : [])),
-  );
+function* duplicatesIn(texts: SameTexts): Steps<DuplicateRows[]> {
+  const found: DuplicateRows[] = [];
+  for (const { text, byAnswer } of texts.values()) {
+    yield;
+    for (const rows of byAnswer.values()) if (rows.length > 1) found.push({ text, rows: rows.map(placeOnly) });
+  }
+  return found;
 }
 
-function conflictsIn(texts: SameTexts): ConflictingRows[] {
-  return [...texts.values()].flatMap(({ text, byAnswer }) =>
-    byAnswer.size > 1 ? [{ text, rows: [...byAnswer.values()].flat().sort((a, b) => a.row - b.row) }] : [],
-  );
+function* conflictsIn(texts: SameTexts): Steps<ConflictingRows[]> {
+  const found: ConflictingRows[] = [];
+  for (const { text, byAnswer } of texts.values()) {
+    yield;
+    if (byAnswer.size < 2) continue;
+    found.push({ text, rows: [...byAnswer.values()].flat().sort((a, b) => a.row - b.row) });
+  }
+  return found;
 }
 
 async function leaksTo(
@@ -174,7 +181,10 @@ async function leaksTo(
   for (const [row, { text }] of (await examplesOf(table.checked, signal)).entries()) {
     if (isPauseDue()) await pause(signal);
     const same = texts.get(foldText(text));
-    if (same !== undefined) shared.set(same, [...(shared.get(same) ?? []), rowPlace(table, row)]);
+    if (same === undefined) continue;
+    const places = shared.get(same);
+    if (places) places.push(rowPlace(table, row));
+    else shared.set(same, [rowPlace(table, row)]);
   }
   return [...shared].map(([{ text, byAnswer }, others]) => {
     const rows = [...byAnswer.values()].flat().map(placeOnly);
@@ -183,9 +193,10 @@ async function leaksTo(
 }
 
 /** The most frequent first. */
-function labelCounts(examples: readonly Example[]): LabelCount[] {
+function* labelCounts(examples: readonly Example[]): Steps<LabelCount[]> {
   const counts = new Map<string, number>();
   for (const { labels, entities } of examples) {
+    yield;
     const used = new Set([...labels, ...entities.map(({ type }) => type)]);
     for (const label of used) counts.set(label, (counts.get(label) ?? 0) + 1);
   }
@@ -197,9 +208,10 @@ const MISSPELT = 0.2;
 const SHORTEST_MISSPELT = 5;
 
 /** @param labels the most frequent first. */
-function similarLabels(labels: readonly LabelCount[]): LabelCount[][] {
+function* similarLabels(labels: readonly LabelCount[]): Steps<LabelCount[][]> {
   const groups: { readonly key: string; readonly members: LabelCount[] }[] = [];
   for (const each of labels) {
+    yield;
     const key = plainLabel(each.label);
     const group = groups.find(
       ({ key: other, members: [first] }) =>
@@ -239,7 +251,7 @@ async function judgeLabels(
   settings: CheckSettings,
 ): Promise<JudgedLabels> {
   const { maxJudged, seed, threads = availableParallelism(), model, modelLoader, signal } = settings;
-  const sample = differentRows(examples, maxJudged, seed);
+  const sample = await withPauses(differentRows(examples, maxJudged, seed), signal);
   const lines = sample.map((row) => placeOfRow(table, row).line);
   const places = { lines, columns: table.places?.columns ?? {} };
   const checked = rowsAt(table.checked, new Set(sample));
@@ -267,9 +279,10 @@ async function judgeLabels(
 }
 
 /** The first row of each text and label, or a sample of them. @returns positions in their order */
-function differentRows(examples: readonly Example[], most: number, seed: number): readonly number[] {
+function* differentRows(examples: readonly Example[], most: number, seed: number): Steps<readonly number[]> {
   const first = new Map<string, number>();
   for (const [row, example] of examples.entries()) {
+    yield;
     const key = `${foldText(example.text)}\n${answerOf(example)}`;
     if (!first.has(key)) first.set(key, row);
   }

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { AbortedError, validate } from '../contract/index.js';
-import { type CheckedRows, columnOf, invalid, type RowTable, rowsAt, type TrainingRow } from '../datasets/index.js';
+import { type CheckedRows, invalid, type RowTable, rowsAt, type TrainingRow } from '../datasets/index.js';
 import { families } from '../families/index.js';
 import { type FoundModel, findModel } from '../models/index.js';
-import { Random, withPauses } from '../system/index.js';
+import { pause, Random, type Steps, TemporaryDirectory, withPauses } from '../system/index.js';
 import type { Answer } from './answers.js';
 import type {
   CrossValidateOptions,
@@ -25,8 +25,8 @@ import {
 import { evaluationFigures } from './evaluation-report.js';
 import { doubtfulRows } from './label-errors.js';
 import { OpenModel } from './open-model.js';
-import { checkedRows, type FoundType, nameOf, readingOf } from './training/prepare-dataset.js';
-import { readTypedTable } from './training/read-apart.js';
+import { type FoundType, nameOf, readingOf } from './training/prepare-dataset.js';
+import { datasetOfFold, readColumn, readTypedTable } from './training/read-apart.js';
 import { trainInFolder } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 
@@ -67,7 +67,8 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const read = await readTypedTable({ rows: given, reading, labels, passages, type: asked, signal });
   const { table, type } = read;
   const rows = await examplesOf(table.checked, signal);
-  const units = unitsOf(rows, await readGroups(settings, table.checked));
+  const groups = await readGroups(settings, table.checked);
+  const units = await withPauses(unitsOf(rows, groups), signal);
   requireDivisible(table, units, settings.folds);
   const validation: Validation = {
     ...{ settings, table, rows, units, type },
@@ -106,10 +107,10 @@ async function readGroups(
   { groups, groupColumn, training }: CrossValidateSettings,
   { rows }: CheckedRows,
 ): Promise<readonly string[] | undefined> {
-  const { source } = training;
+  const { source, signal } = training;
   const read =
     groupColumn !== undefined && source.kind === 'path'
-      ? await columnOf(source.path, groupColumn, readingOf(source.path, training))
+      ? await readColumn({ rows: source.path, column: groupColumn, reading: readingOf(source.path, training), signal })
       : typeof groups === 'function'
         ? rows.map((row, at) => String(groups(row, at)))
         : groups;
@@ -170,16 +171,20 @@ async function runRepeats(validation: Validation) {
 /** @returns each fold with the answers to its held-out rows */
 async function* repeatFolds(validation: Validation, repeat: number) {
   const { settings, table, rows, units } = validation;
-  const foldOf = assignFolds(units, settings.folds, Random.fromSeed(settings.training.seed, repeat));
+  const { signal, seed } = settings.training;
+  const foldOf = await withPauses(assignFolds(units, settings.folds, Random.fromSeed(seed, repeat)), signal);
   for (let fold = 0; fold < settings.folds; fold += 1) {
     const startedAt = performance.now();
     const test = new Set(units.flatMap((unit, at) => (foldOf[at] === fold ? unit.rows : [])));
     const train = new Set(rows.flatMap((_, row) => (test.has(row) ? [] : [row])));
+    await pause(signal);
     const held = [...test].sort((a, b) => a - b);
     const texts = held.map((row) => rows[row]?.text ?? '');
+    await pause(signal);
     const answers = await trainFold(validation, rowsAt(table.checked, train), texts);
     const found = answers.map((answer, at) => ({ row: held[at] ?? 0, repeat, fold, answer }));
     const byText = new Map(found.map((each) => [rows[each.row]?.text ?? '', each]));
+    await pause(signal);
     const testRows = rowsAt(table.checked, test);
     const evaluation = await evaluated(validation, testRows, byText, { resamples: 0, seed: 0 });
     const figures = Object.fromEntries(evaluationFigures(evaluation).map(({ name, value }) => [name, value]));
@@ -220,12 +225,15 @@ async function trainFold(
       ? [...new Set(rows.flatMap((row) => row.passages)), ...(training.passages ?? [])]
       : undefined;
   const name = nameOf(training);
-  const train = { checked, origin: table.origin };
-  const { dataset } = await checkedRows({ train, devFraction, seed, passages }, found, signal);
   const { type, family } = found;
-  const spec = { dataset: { rows: dataset }, model: { name, type, family }, base };
+  const fold = { checked, origin: table.origin, type: found, devFraction, seed, passages, signal };
   const tuning: TrainSettings['tuning'] = { quantize: false, ...training.tuning };
-  const trained = await trainInFolder(spec, { ...training, tuning });
+  const work = new TemporaryDirectory();
+  const train = async () => {
+    const dataset = await datasetOfFold(fold, await work.path());
+    return trainInFolder({ dataset, model: { name, type, family }, base }, { ...training, tuning });
+  };
+  const trained = await train().finally(() => work.remove());
   try {
     const { directory } = trained;
     const opened = await OpenModel.open({ name, directory }, { service: { device }, signal });
@@ -258,20 +266,23 @@ export interface FoldUnit {
  * was trained on. So do rows of the same group.
  * @param groups the group of each row, if there are any.
  */
-export function unitsOf(rows: readonly Example[], groups: readonly string[] | undefined): FoldUnit[] {
+export function* unitsOf(rows: readonly Example[], groups: readonly string[] | undefined): Steps<FoldUnit[]> {
   const sets = new DisjointSets(rows.length);
-  const joinEqual = (keys: readonly string[]) => {
+  const joinEqual = function* (keyOf: (row: number) => string): Steps<void> {
     const first = new Map<string, number>();
-    for (const [row, key] of keys.entries()) {
+    for (const row of rows.keys()) {
+      yield;
+      const key = keyOf(row);
       const earlier = first.get(key);
       if (earlier === undefined) first.set(key, row);
       else sets.join(earlier, row);
     }
   };
-  joinEqual(rows.map(({ text }) => text.toLowerCase().replace(/\s+/g, ' ').trim()));
-  if (groups !== undefined) joinEqual(groups);
+  yield* joinEqual((row) => (rows[row]?.text ?? '').toLowerCase().replace(/\s+/g, ' ').trim());
+  if (groups !== undefined) yield* joinEqual((row) => groups[row] ?? '');
   const units = new Map<number, { rows: number[]; labels: string[] }>();
   for (const [row, { labels, entities }] of rows.entries()) {
+    yield;
     const root = sets.rootOf(row);
     const unit = units.get(root) ?? { rows: [], labels: [] };
     unit.rows.push(row);
@@ -318,7 +329,7 @@ interface Fold {
  * stratified k-fold: the count of each label differs by at most 1 between folds, and so do the sizes.
  * @param folds at most the number of units.
  */
-export function assignFolds(units: readonly FoldUnit[], folds: number, random: Random): Int32Array {
+export function* assignFolds(units: readonly FoldUnit[], folds: number, random: Random): Steps<Int32Array> {
   const foldOf = new Int32Array(units.length).fill(-1);
   const all = Array.from({ length: folds }, (): Fold => ({ labels: new Map(), rows: 0 }));
   // Larger units first, since there is less room for them later; equal ones in random order.
@@ -332,8 +343,16 @@ export function assignFolds(units: readonly FoldUnit[], folds: number, random: R
     foldOf[at] = fold;
     addTo(all[fold], unit);
   };
-  for (const { label, holders } of rarestFirst(units, order, foldOf)) for (const at of holders) place(at, label);
-  for (const at of order) place(at, undefined);
+  for (const { label, holders } of rarestFirst(units, order, foldOf)) {
+    for (const at of holders) {
+      yield;
+      place(at, label);
+    }
+  }
+  for (const at of order) {
+    yield;
+    place(at, undefined);
+  }
   return foldOf;
 }
 

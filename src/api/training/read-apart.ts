@@ -1,13 +1,25 @@
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import {
+  type CheckedRows,
+  columnOf,
   type DatasetWarning,
   type ReadingOptions,
   type RowsOrPath,
   type RowTable,
   readRows,
 } from '../../datasets/index.js';
-import { fewRowsOf, inRowsThread, packRows, unpackedRows } from '../../families/index.js';
+import {
+  type Dataset,
+  fewRowsOf,
+  inRowsThread,
+  isSmallFile,
+  packRows,
+  type RowSets,
+  unpackedRows,
+  writeDataset,
+} from '../../families/index.js';
 import { isPauseDue, pause } from '../../system/index.js';
+import type { DatasetSource } from '../../training/index.js';
 import { checkedRows, type FoundType, readTypedRows } from './prepare-dataset.js';
 import type { TrainSettings } from './train-options.js';
 
@@ -39,7 +51,28 @@ interface TypedTable {
 
 export type TableTask =
   | { readonly kind: 'table'; readonly options: TableOptions }
-  | { readonly kind: 'typed-table'; readonly options: TypedOptions };
+  | { readonly kind: 'typed-table'; readonly options: TypedOptions }
+  | { readonly kind: 'column'; readonly options: ColumnOptions };
+
+interface ColumnOptions extends ReadingTask {
+  readonly rows: string;
+  readonly column: string;
+}
+
+/** Some of the rows of a table. */
+interface FoldOptions extends Pick<RowSets, 'devFraction' | 'seed' | 'passages'> {
+  readonly checked: CheckedRows;
+  readonly origin: string;
+  readonly type: FoundType;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface FoldTask {
+  readonly kind: 'fold';
+  /** The rows of `checked` are handed over as `rows`. */
+  readonly options: FoldOptions & { readonly rows: readonly unknown[] };
+  readonly file: string;
+}
 
 /** @throws as `readRows` of the room of datasets; AbortedError as soon as the signal fires */
 export async function readTable(given: TableOptions): Promise<RowTable> {
@@ -55,6 +88,35 @@ export async function readTypedTable(given: TypedOptions): Promise<TypedTable> {
   if (areFew) return typedTable(options);
   const { packed, ...typed } = await readInThread<PackedTyped>({ kind: 'typed-table', options }, given);
   return { ...typed, table: await unpacked(packed, given.signal) };
+}
+
+/** A dataset of some rows of a table. @param work a folder for it. @throws as {@link checkedRows} */
+export async function datasetOfFold(given: FoldOptions, work: string): Promise<DatasetSource> {
+  const { checked, signal, origin } = given;
+  const { options, areFew } = await fewRowsOf({ ...given, rows: checked.rows });
+  if (areFew) return { rows: await foldDataset(given) };
+  const file = join(work, 'rows');
+  const task = { kind: 'fold', options: { ...options, checked: { ...checked, rows: [] } }, file } as const;
+  await inRowsThread<FoldTask, undefined>(task, { doing: 'the cross-validation', origin, signal });
+  return { file };
+}
+
+async function foldDataset({ checked, origin, type, signal, ...sets }: FoldOptions): Promise<Dataset> {
+  const { dataset } = await checkedRows({ ...sets, train: { checked, origin } }, type, signal);
+  return dataset;
+}
+
+/** Does the task in a thread. */
+export async function writeFold({ options: { rows, ...options }, file }: FoldTask): Promise<void> {
+  Reflect.set(options.checked, 'rows', rows);
+  await writeDataset(file, await foldDataset(options));
+}
+
+/** One column of a file. @throws as `columnOf` of the room of datasets */
+export async function readColumn(options: ColumnOptions): Promise<readonly string[]> {
+  if (await isSmallFile(options.rows)) return columnOf(options.rows, options.column, options.reading);
+  const packed = await readInThread<readonly Uint8Array[]>({ kind: 'column', options }, options);
+  return allOf<string>(packed, options.signal);
 }
 
 function readInThread<Result>(task: TableTask, { rows, signal }: ReadingTask): Promise<Result> {
@@ -82,7 +144,11 @@ interface PackedTyped extends Omit<TypedTable, 'table'> {
 }
 
 /** Does a task in a thread. */
-export async function packTable(task: TableTask): Promise<PackedTable | PackedTyped> {
+export async function packTable(task: TableTask): Promise<PackedTable | PackedTyped | readonly Uint8Array[]> {
+  if (task.kind === 'column') {
+    const { rows, column, reading } = task.options;
+    return packRows(await columnOf(rows, column, reading));
+  }
   if (task.kind === 'table') return packedTable(await readRows(task.options.rows, task.options));
   const { table, ...typed } = await typedTable(task.options);
   return { ...typed, packed: packedTable(table) };
@@ -99,18 +165,19 @@ function packedTable({ checked, places, ...table }: RowTable): PackedTable {
 }
 
 async function unpacked(packed: PackedTable, signal: AbortSignal | undefined): Promise<RowTable> {
-  const { table } = packed;
-  const all = async (some: readonly Uint8Array[]) => {
-    const values: unknown[] = [];
-    for (const value of unpackedRows(some)) {
-      values.push(value);
-      if (isPauseDue()) await pause(signal);
-    }
-    return values;
-  };
-  Reflect.set(table.checked, 'rows', await all(packed.rows));
+  const { table, rows, lines, wordLines } = packed;
+  Reflect.set(table.checked, 'rows', await allOf(rows, signal));
   if (table.places === undefined) return table;
-  Reflect.set(table.places, 'lines', await all(packed.lines));
-  if (packed.wordLines) Reflect.set(table.places, 'wordLines', await all(packed.wordLines));
+  Reflect.set(table.places, 'lines', await allOf(lines, signal));
+  if (wordLines) Reflect.set(table.places, 'wordLines', await allOf(wordLines, signal));
   return table;
+}
+
+async function allOf<Value>(packed: readonly Uint8Array[], signal: AbortSignal | undefined): Promise<Value[]> {
+  const values: Value[] = [];
+  for (const value of unpackedRows<Value>(packed)) {
+    values.push(value);
+    if (isPauseDue()) await pause(signal);
+  }
+  return values;
 }
