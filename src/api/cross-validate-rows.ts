@@ -69,14 +69,14 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const rows = await examplesOf(table.checked, signal);
   const groups = await readGroups(settings, table.checked);
   const units = await withPauses(unitsOf(rows, groups), signal);
-  requireDivisible(table, units, settings.folds);
+  await withPauses(requireDivisible(table, units, settings.folds), signal);
   const validation: Validation = {
     ...{ settings, table, rows, units, type },
     judged: {
       kind: families[type.family].answerView,
       type: type.type,
       name: nameOf(settings.training),
-      labels: [...new Set(units.flatMap(({ labels }) => labels))].sort(),
+      labels: [...(await withPauses(labelsOf(units), signal))].sort(),
     },
     base: base === undefined ? undefined : await findModel(base, { modelLoader, backbones: true, signal }),
   };
@@ -85,6 +85,15 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const { type: name, typeIs, reason } = type;
   const seconds = (performance.now() - startedAt) / 1000;
   return { type: name, typeIs, reason, ...result, warnings, seconds };
+}
+
+function* labelsOf(units: readonly FoldUnit[]): Steps<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (const { labels } of units) {
+    yield;
+    for (const label of labels) found.add(label);
+  }
+  return found;
 }
 
 type CrossValidateSettings = ReturnType<typeof crossValidateSettings>;
@@ -120,14 +129,17 @@ async function readGroups(
 }
 
 /** @throws ValidationError if folds would be empty, or would leave nothing to learn */
-function requireDivisible({ checked, origin }: RowTable, units: readonly FoldUnit[], folds: number): void {
+function* requireDivisible({ checked, origin }: RowTable, units: readonly FoldUnit[], folds: number): Steps<void> {
   if (units.length < folds) {
     const what = `${units.length} different texts or groups`;
     throw invalid(['folds'], `${origin} has ${what}, which can't be divided into ${folds} folds`);
   }
   if (checked.shape !== 'label') return;
   const counts = new Map<string, number>();
-  for (const { labels } of units) for (const label of new Set(labels)) counts.set(label, (counts.get(label) ?? 0) + 1);
+  for (const { labels } of units) {
+    yield;
+    for (const label of new Set(labels)) counts.set(label, (counts.get(label) ?? 0) + 1);
+  }
   const lasting = [...counts.values()].filter((count) => count > 1);
   if (lasting.length < 2) {
     const msg = `fewer than two labels of ${origin} have two different texts or groups, so a fold would leave one label to learn`;
@@ -176,6 +188,7 @@ async function* repeatFolds(validation: Validation, repeat: number) {
   for (let fold = 0; fold < settings.folds; fold += 1) {
     const startedAt = performance.now();
     const test = new Set(units.flatMap((unit, at) => (foldOf[at] === fold ? unit.rows : [])));
+    await pause(signal);
     const train = new Set(rows.flatMap((_, row) => (test.has(row) ? [] : [row])));
     await pause(signal);
     const held = [...test].sort((a, b) => a - b);
@@ -332,10 +345,7 @@ interface Fold {
 export function* assignFolds(units: readonly FoldUnit[], folds: number, random: Random): Steps<Int32Array> {
   const foldOf = new Int32Array(units.length).fill(-1);
   const all = Array.from({ length: folds }, (): Fold => ({ labels: new Map(), rows: 0 }));
-  // Larger units first, since there is less room for them later; equal ones in random order.
-  const order = random
-    .shuffle(units.keys())
-    .sort((a, b) => (units[b]?.rows.length ?? 0) - (units[a]?.rows.length ?? 0));
+  const order = yield* largestFirst(units, random.shuffle(units.keys()));
   const place = (at: number, label: string | undefined) => {
     const unit = units[at];
     if (unit === undefined || foldOf[at] !== -1) return;
@@ -343,10 +353,11 @@ export function* assignFolds(units: readonly FoldUnit[], folds: number, random: 
     foldOf[at] = fold;
     addTo(all[fold], unit);
   };
-  for (const { label, holders } of rarestFirst(units, order, foldOf)) {
-    for (const at of holders) {
+  for (const stratum of rarestFirst(units, order, foldOf)) {
+    yield;
+    for (const at of stratum?.holders ?? []) {
       yield;
-      place(at, label);
+      place(at, stratum?.label);
     }
   }
   for (const at of order) {
@@ -381,10 +392,28 @@ interface Stratum {
   readonly holders: readonly number[];
 }
 
-/** Repeatedly, the label that the fewest remaining units have. */
-function* rarestFirst(units: readonly FoldUnit[], order: readonly number[], foldOf: Int32Array): Generator<Stratum> {
+/** Larger units first, since there is less room for them later; equal ones in their order. */
+function* largestFirst(units: readonly FoldUnit[], order: readonly number[]): Steps<number[]> {
+  const bySize = new Map<number, number[]>();
+  for (const at of order) {
+    yield;
+    const size = units[at]?.rows.length ?? 0;
+    const same = bySize.get(size);
+    if (same) same.push(at);
+    else bySize.set(size, [at]);
+  }
+  return [...bySize].sort(([a], [b]) => b - a).flatMap(([, same]) => same);
+}
+
+/** Repeatedly, the label that the fewest remaining units have; undefined wherever it may be interrupted. */
+function* rarestFirst(
+  units: readonly FoldUnit[],
+  order: readonly number[],
+  foldOf: Int32Array,
+): Generator<Stratum | undefined> {
   const holders = new Map<string, number[]>();
   for (const at of order) {
+    yield;
     for (const label of new Set(units[at]?.labels)) {
       const known = holders.get(label);
       if (known) known.push(at);
@@ -394,6 +423,7 @@ function* rarestFirst(units: readonly FoldUnit[], order: readonly number[], fold
   while (holders.size > 0) {
     let rarest: Stratum | undefined;
     for (const [label, all] of holders) {
+      yield;
       const left = all.filter((at) => foldOf[at] === -1);
       if (left.length === 0) holders.delete(label);
       else {
