@@ -210,10 +210,10 @@ const MODEL_TYPE_HEADER = 'x-model-type';
 
 /** A file of rows is read into memory as a whole; larger datasets fit in a zip. */
 const MAX_ROWS_BYTES = 16 * 2 ** 20;
-/** What the objects of the thread that reads it may take: several times what the most and shortest rows of 16 MiB need. */
-const ROWS_MEMORY_BYTES = 2 ** 31;
+/** What the objects of the thread that reads it may take: half more than what the shortest rows of 16 MiB need. */
+const ROWS_MEMORY_BYTES = 1.5 * 2 ** 30;
 /** How long reading and checking it may take. */
-const ROWS_TIMEOUT_MS = 60_000;
+const ROWS_TIMEOUT_MS = 120_000;
 /** Threads that read files of rows at a time. */
 const MAX_ROWS_THREADS = 2;
 /** UTF-16 code units of a file name. */
