@@ -37,6 +37,7 @@ export const BENCHES = {
   scores: 'calibration of scores where evidence is thin',
   search: 'time of vector search and BM25 over 100,000 passages',
   'shared-encoder': 'accuracy with one encoder for many models',
+  stalls: 'how long each public function keeps the thread of an application from other work',
   storage: 'time of lists and new jobs in a file storage with many jobs',
   'time-to-accuracy': 'accuracy and training time, compared with other libraries',
   tokenizer: 'texts per second of the tokenizer, compared with two other libraries',

@@ -17,7 +17,10 @@ const entries = {
 };
 
 /** Entries that run in threads or processes of their own; only Orchard itself starts them. */
-const worker = { 'inference-worker': 'src/inference/inference-worker.ts' };
+const worker = {
+  'inference-worker': 'src/inference/inference-worker.ts',
+  'rows-worker': 'src/api/rows-worker.ts',
+};
 
 /** Of these, one that is a single file: to look for fifty chunks takes a thread longer than to read 1.3 MB. */
 const runner = { 'training-runner': 'src/training/training-runner.ts' };

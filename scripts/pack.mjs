@@ -19,6 +19,7 @@ const NEEDED = [
   'dist/index.js',
   'dist/http.js',
   'dist/inference-worker.js',
+  'dist/rows-worker.js',
   'dist/training-runner.js',
   'dist/orchard.js',
   'dist/page/page.js',

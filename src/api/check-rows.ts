@@ -2,19 +2,11 @@ import { availableParallelism } from 'node:os';
 import leven from 'leven';
 import * as z from 'zod';
 import { AbortedError, unwrap, validate } from '../contract/index.js';
-import {
-  invalid,
-  placeOfRow,
-  type RowsOrPath,
-  type RowTable,
-  readingShape,
-  readRows,
-  rowsAt,
-} from '../datasets/index.js';
+import { invalid, placeOfRow, type RowsOrPath, type RowTable, readingShape, rowsAt } from '../datasets/index.js';
 import { type DoubtfulLabels, families, foldText } from '../families/index.js';
 import { cpuExecutor } from '../graph/index.js';
 import { embed } from '../search/index.js';
-import { isPauseDue, pause, Random } from '../system/index.js';
+import { isPauseDue, pause, Random, type Steps, withPauses } from '../system/index.js';
 import type {
   CheckDataOptions,
   ConflictingRows,
@@ -27,7 +19,8 @@ import type {
 } from './check-data.js';
 import { type Example, entityNames, examplesOf } from './evaluate.js';
 import type { DoubtfulRow } from './label-errors.js';
-import { checkedRows, type FoundType, readingOf, readTypedRows, requireFitting } from './training/prepare-dataset.js';
+import { checkedRows, type FoundType, readingOf, requireFitting } from './training/prepare-dataset.js';
+import { readTable, readTypedTable } from './training/read-apart.js';
 import { trainSchema } from './training/train-options.js';
 
 /** How `checkData` works: compares all rows, and judges the labels of the different ones by folds. */
@@ -51,24 +44,24 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
   if (signal?.aborted) throw new AbortedError('checking data', { cause: signal.reason });
   const source = sourceOf(settings);
   const asked = {
+    rows: source,
     reading: readingOf(source, settings),
     labels: undefined,
     passages: undefined,
     type: settings.type,
     signal,
   };
-  const { table, type: found } = await readTypedRows(source, asked);
+  // All rows are checked as one dataset, so that problems of any row are reported.
+  const { table, type: found, leftOut } = await readTypedTable(asked);
   const others: OtherSet[] = [];
   for (const set of ['dev', 'test'] as const) {
     const from = settings[set];
     if (from !== undefined) others.push({ set, table: await readOther(from, set, found, settings) });
   }
-  // All rows as one dataset, so that problems of any row are reported.
-  const { leftOut } = await checkedRows({ train: table, skipInvalid: settings.skipInvalid }, found, signal);
-  const examples = examplesOf(table.checked);
+  const examples = await examplesOf(table.checked, signal);
   const isRetrieval = families[found.family].answerView === 'passages';
   const texts = await sameTexts(table, examples, signal);
-  const labels = labelCounts(examples);
+  const labels = await withPauses(labelCounts(examples), signal);
   const judged = await judgeLabels(table, examples, found, settings);
   const { type, typeIs, reason } = found;
   return {
@@ -76,9 +69,9 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
     ...(table.readAs && { readAs: table.readAs }),
     warnings: [...(table.warnings ?? []), ...leftOut.filter(({ kind }) => kind === 'invalid_row')],
     rareLabels: labels.filter((each) => each.rows < RARE),
-    similarLabels: similarLabels(labels),
-    duplicates: duplicatesIn(texts),
-    conflicts: isRetrieval ? [] : conflictsIn(texts),
+    similarLabels: await withPauses(similarLabels(labels), signal),
+    duplicates: await withPauses(duplicatesIn(texts), signal),
+    conflicts: isRetrieval ? [] : await withPauses(conflictsIn(texts), signal),
     leaks: (await Promise.all(others.map((other) => leaksTo(other, texts, signal)))).flat(),
     ...judged,
     seconds: (performance.now() - startedAt) / 1000,
@@ -105,7 +98,7 @@ async function readOther(
 ): Promise<RowTable> {
   const isMultilabel = found.type === 'multilabel-text-classification';
   const reading = readingOf(from, settings);
-  const table = await readRows(from, { option, reading, isMultilabel, signal: settings.signal });
+  const table = await readTable({ rows: from, option, reading, isMultilabel, signal: settings.signal });
   requireFitting(table.checked, found, option);
   return table;
 }
@@ -160,16 +153,23 @@ function placeOnly({ row, line }: RowPlace): RowPlace {
   return { row, ...(line !== undefined && { line }) };
 }
 
-function duplicatesIn(texts: SameTexts): DuplicateRows[] {
-  return [...texts.values()].flatMap(({ text, byAnswer }) =>
-    [...byAnswer.values()].flatMap((rows) => (rows.length > 1 ? [{ text, rows: rows.map(placeOnly) }] : [])),
-  );
+function* duplicatesIn(texts: SameTexts): Steps<DuplicateRows[]> {
+  const found: DuplicateRows[] = [];
+  for (const { text, byAnswer } of texts.values()) {
+    yield;
+    for (const rows of byAnswer.values()) if (rows.length > 1) found.push({ text, rows: rows.map(placeOnly) });
+  }
+  return found;
 }
 
-function conflictsIn(texts: SameTexts): ConflictingRows[] {
-  return [...texts.values()].flatMap(({ text, byAnswer }) =>
-    byAnswer.size > 1 ? [{ text, rows: [...byAnswer.values()].flat().sort((a, b) => a.row - b.row) }] : [],
-  );
+function* conflictsIn(texts: SameTexts): Steps<ConflictingRows[]> {
+  const found: ConflictingRows[] = [];
+  for (const { text, byAnswer } of texts.values()) {
+    yield;
+    if (byAnswer.size < 2) continue;
+    found.push({ text, rows: [...byAnswer.values()].flat().sort((a, b) => a.row - b.row) });
+  }
+  return found;
 }
 
 async function leaksTo(
@@ -178,10 +178,13 @@ async function leaksTo(
   signal: AbortSignal | undefined,
 ): Promise<LeakedText[]> {
   const shared = new Map<SameText, RowPlace[]>();
-  for (const [row, { text }] of examplesOf(table.checked).entries()) {
+  for (const [row, { text }] of (await examplesOf(table.checked, signal)).entries()) {
     if (isPauseDue()) await pause(signal);
     const same = texts.get(foldText(text));
-    if (same !== undefined) shared.set(same, [...(shared.get(same) ?? []), rowPlace(table, row)]);
+    if (same === undefined) continue;
+    const places = shared.get(same);
+    if (places) places.push(rowPlace(table, row));
+    else shared.set(same, [rowPlace(table, row)]);
   }
   return [...shared].map(([{ text, byAnswer }, others]) => {
     const rows = [...byAnswer.values()].flat().map(placeOnly);
@@ -190,9 +193,10 @@ async function leaksTo(
 }
 
 /** The most frequent first. */
-function labelCounts(examples: readonly Example[]): LabelCount[] {
+function* labelCounts(examples: readonly Example[]): Steps<LabelCount[]> {
   const counts = new Map<string, number>();
   for (const { labels, entities } of examples) {
+    yield;
     const used = new Set([...labels, ...entities.map(({ type }) => type)]);
     for (const label of used) counts.set(label, (counts.get(label) ?? 0) + 1);
   }
@@ -204,9 +208,10 @@ const MISSPELT = 0.2;
 const SHORTEST_MISSPELT = 5;
 
 /** @param labels the most frequent first. */
-function similarLabels(labels: readonly LabelCount[]): LabelCount[][] {
+function* similarLabels(labels: readonly LabelCount[]): Steps<LabelCount[][]> {
   const groups: { readonly key: string; readonly members: LabelCount[] }[] = [];
   for (const each of labels) {
+    yield;
     const key = plainLabel(each.label);
     const group = groups.find(
       ({ key: other, members: [first] }) =>
@@ -246,7 +251,7 @@ async function judgeLabels(
   settings: CheckSettings,
 ): Promise<JudgedLabels> {
   const { maxJudged, seed, threads = availableParallelism(), model, modelLoader, signal } = settings;
-  const sample = differentRows(examples, maxJudged, seed);
+  const sample = await withPauses(differentRows(examples, maxJudged, seed), signal);
   const lines = sample.map((row) => placeOfRow(table, row).line);
   const places = { lines, columns: table.places?.columns ?? {} };
   const checked = rowsAt(table.checked, new Set(sample));
@@ -274,9 +279,10 @@ async function judgeLabels(
 }
 
 /** The first row of each text and label, or a sample of them. @returns positions in their order */
-function differentRows(examples: readonly Example[], most: number, seed: number): readonly number[] {
+function* differentRows(examples: readonly Example[], most: number, seed: number): Steps<readonly number[]> {
   const first = new Map<string, number>();
   for (const [row, example] of examples.entries()) {
+    yield;
     const key = `${foldText(example.text)}\n${answerOf(example)}`;
     if (!first.has(key)) first.set(key, row);
   }

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { AbortedError, validate } from '../contract/index.js';
-import { type CheckedRows, columnOf, invalid, type RowTable, rowsAt, type TrainingRow } from '../datasets/index.js';
+import { type CheckedRows, invalid, type RowTable, rowsAt, type TrainingRow } from '../datasets/index.js';
 import { families } from '../families/index.js';
 import { type FoundModel, findModel } from '../models/index.js';
-import { Random, withPauses } from '../system/index.js';
+import { pause, Random, type Steps, TemporaryDirectory, withPauses } from '../system/index.js';
 import type { Answer } from './answers.js';
 import type {
   CrossValidateOptions,
@@ -25,7 +25,8 @@ import {
 import { evaluationFigures } from './evaluation-report.js';
 import { doubtfulRows } from './label-errors.js';
 import { OpenModel } from './open-model.js';
-import { checkedRows, type FoundType, nameOf, readingOf, readTypedRows } from './training/prepare-dataset.js';
+import { type FoundType, nameOf, readingOf } from './training/prepare-dataset.js';
+import { datasetOfFold, readColumn, readTypedTable } from './training/read-apart.js';
 import { trainInFolder } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 
@@ -60,31 +61,39 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const { source } = settings.training;
   const given = source.kind === 'rows' ? source.rows : source.kind === 'path' ? source.path : undefined;
   if (given === undefined) throw invalid(['rows'], 'give rows, or the path of a file of rows');
-  const { table, type } = await readTypedRows(given, {
-    ...settings.training,
-    reading: readingOf(given, settings.training),
-  });
-  const rows = examplesOf(table.checked);
-  const units = unitsOf(rows, await readGroups(settings, table.checked));
-  requireDivisible(table, units, settings.folds);
-  // All rows as one dataset: problems of any row are reported before the first training.
-  const { skipInvalid } = settings.training;
-  const { dataset, leftOut } = await checkedRows({ train: table, skipInvalid }, type, signal);
+  const { labels, passages, type: asked } = settings.training;
+  // All rows are checked as one dataset: problems of any row are reported before the first training.
+  const reading = readingOf(given, settings.training);
+  const read = await readTypedTable({ rows: given, reading, labels, passages, type: asked, signal });
+  const { table, type } = read;
+  const rows = await examplesOf(table.checked, signal);
+  const groups = await readGroups(settings, table.checked);
+  const units = await withPauses(unitsOf(rows, groups), signal);
+  await withPauses(requireDivisible(table, units, settings.folds), signal);
   const validation: Validation = {
     ...{ settings, table, rows, units, type },
     judged: {
       kind: families[type.family].answerView,
       type: type.type,
       name: nameOf(settings.training),
-      labels: [...new Set(units.flatMap(({ labels }) => labels))].sort(),
+      labels: [...(await withPauses(labelsOf(units), signal))].sort(),
     },
     base: base === undefined ? undefined : await findModel(base, { modelLoader, backbones: true, signal }),
   };
   const result = await runRepeats(validation);
-  const warnings = [...(table.warnings ?? []), ...leftOut, ...dataset.warnings];
+  const warnings = [...(table.warnings ?? []), ...read.leftOut, ...read.warnings];
   const { type: name, typeIs, reason } = type;
   const seconds = (performance.now() - startedAt) / 1000;
   return { type: name, typeIs, reason, ...result, warnings, seconds };
+}
+
+function* labelsOf(units: readonly FoldUnit[]): Steps<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (const { labels } of units) {
+    yield;
+    for (const label of labels) found.add(label);
+  }
+  return found;
 }
 
 type CrossValidateSettings = ReturnType<typeof crossValidateSettings>;
@@ -107,10 +116,10 @@ async function readGroups(
   { groups, groupColumn, training }: CrossValidateSettings,
   { rows }: CheckedRows,
 ): Promise<readonly string[] | undefined> {
-  const { source } = training;
+  const { source, signal } = training;
   const read =
     groupColumn !== undefined && source.kind === 'path'
-      ? await columnOf(source.path, groupColumn, readingOf(source.path, training))
+      ? await readColumn({ rows: source.path, column: groupColumn, reading: readingOf(source.path, training), signal })
       : typeof groups === 'function'
         ? rows.map((row, at) => String(groups(row, at)))
         : groups;
@@ -120,14 +129,17 @@ async function readGroups(
 }
 
 /** @throws ValidationError if folds would be empty, or would leave nothing to learn */
-function requireDivisible({ checked, origin }: RowTable, units: readonly FoldUnit[], folds: number): void {
+function* requireDivisible({ checked, origin }: RowTable, units: readonly FoldUnit[], folds: number): Steps<void> {
   if (units.length < folds) {
     const what = `${units.length} different texts or groups`;
     throw invalid(['folds'], `${origin} has ${what}, which can't be divided into ${folds} folds`);
   }
   if (checked.shape !== 'label') return;
   const counts = new Map<string, number>();
-  for (const { labels } of units) for (const label of new Set(labels)) counts.set(label, (counts.get(label) ?? 0) + 1);
+  for (const { labels } of units) {
+    yield;
+    for (const label of new Set(labels)) counts.set(label, (counts.get(label) ?? 0) + 1);
+  }
   const lasting = [...counts.values()].filter((count) => count > 1);
   if (lasting.length < 2) {
     const msg = `fewer than two labels of ${origin} have two different texts or groups, so a fold would leave one label to learn`;
@@ -159,7 +171,8 @@ async function runRepeats(validation: Validation) {
   }
   const firstRowOf = new Map(rows.map(({ text }, row) => [text, row] as const).reverse());
   // A repeated question counts once, with the answers to its first row.
-  const answered = examplesFor(judged, table.checked, table.origin).map((example, at) => {
+  const examples = await examplesFor(judged, table.checked, table.origin, settings.training.signal);
+  const answered = examples.map((example, at) => {
     const row = judged.kind === 'passages' ? (firstRowOf.get(example.text) ?? 0) : at;
     return { row, example, answers: given[row] ?? [] };
   });
@@ -170,16 +183,21 @@ async function runRepeats(validation: Validation) {
 /** @returns each fold with the answers to its held-out rows */
 async function* repeatFolds(validation: Validation, repeat: number) {
   const { settings, table, rows, units } = validation;
-  const foldOf = assignFolds(units, settings.folds, Random.fromSeed(settings.training.seed, repeat));
+  const { signal, seed } = settings.training;
+  const foldOf = await withPauses(assignFolds(units, settings.folds, Random.fromSeed(seed, repeat)), signal);
   for (let fold = 0; fold < settings.folds; fold += 1) {
     const startedAt = performance.now();
     const test = new Set(units.flatMap((unit, at) => (foldOf[at] === fold ? unit.rows : [])));
+    await pause(signal);
     const train = new Set(rows.flatMap((_, row) => (test.has(row) ? [] : [row])));
+    await pause(signal);
     const held = [...test].sort((a, b) => a - b);
     const texts = held.map((row) => rows[row]?.text ?? '');
+    await pause(signal);
     const answers = await trainFold(validation, rowsAt(table.checked, train), texts);
     const found = answers.map((answer, at) => ({ row: held[at] ?? 0, repeat, fold, answer }));
     const byText = new Map(found.map((each) => [rows[each.row]?.text ?? '', each]));
+    await pause(signal);
     const testRows = rowsAt(table.checked, test);
     const evaluation = await evaluated(validation, testRows, byText, { resamples: 0, seed: 0 });
     const figures = Object.fromEntries(evaluationFigures(evaluation).map(({ name, value }) => [name, value]));
@@ -190,15 +208,16 @@ async function* repeatFolds(validation: Validation, repeat: number) {
   }
 }
 
-function evaluated(
+async function evaluated(
   { judged, table, settings }: Validation,
   checked: CheckedRows,
   byText: ReadonlyMap<string, OutOfFoldAnswer>,
   bootstrap: BootstrapOptions,
 ): Promise<Evaluation> {
-  const examples = examplesFor(judged, checked, table.origin);
+  const { signal } = settings.training;
+  const examples = await examplesFor(judged, checked, table.origin, signal);
   const answers = examples.map(({ text }) => byText.get(text)?.answer);
-  return withPauses(judge(judged, examples, answers, bootstrap), settings.training.signal);
+  return withPauses(judge(judged, examples, answers, bootstrap), signal);
 }
 
 /**
@@ -219,12 +238,15 @@ async function trainFold(
       ? [...new Set(rows.flatMap((row) => row.passages)), ...(training.passages ?? [])]
       : undefined;
   const name = nameOf(training);
-  const train = { checked, origin: table.origin };
-  const { dataset } = await checkedRows({ train, devFraction, seed, passages }, found, signal);
   const { type, family } = found;
-  const spec = { dataset: { rows: dataset }, model: { name, type, family }, base };
+  const fold = { checked, origin: table.origin, type: found, devFraction, seed, passages, signal };
   const tuning: TrainSettings['tuning'] = { quantize: false, ...training.tuning };
-  const trained = await trainInFolder(spec, { ...training, tuning });
+  const work = new TemporaryDirectory();
+  const train = async () => {
+    const dataset = await datasetOfFold(fold, await work.path());
+    return trainInFolder({ dataset, model: { name, type, family }, base }, { ...training, tuning });
+  };
+  const trained = await train().finally(() => work.remove());
   try {
     const { directory } = trained;
     const opened = await OpenModel.open({ name, directory }, { service: { device }, signal });
@@ -257,20 +279,23 @@ export interface FoldUnit {
  * was trained on. So do rows of the same group.
  * @param groups the group of each row, if there are any.
  */
-export function unitsOf(rows: readonly Example[], groups: readonly string[] | undefined): FoldUnit[] {
+export function* unitsOf(rows: readonly Example[], groups: readonly string[] | undefined): Steps<FoldUnit[]> {
   const sets = new DisjointSets(rows.length);
-  const joinEqual = (keys: readonly string[]) => {
+  const joinEqual = function* (keyOf: (row: number) => string): Steps<void> {
     const first = new Map<string, number>();
-    for (const [row, key] of keys.entries()) {
+    for (const row of rows.keys()) {
+      yield;
+      const key = keyOf(row);
       const earlier = first.get(key);
       if (earlier === undefined) first.set(key, row);
       else sets.join(earlier, row);
     }
   };
-  joinEqual(rows.map(({ text }) => text.toLowerCase().replace(/\s+/g, ' ').trim()));
-  if (groups !== undefined) joinEqual(groups);
+  yield* joinEqual((row) => (rows[row]?.text ?? '').toLowerCase().replace(/\s+/g, ' ').trim());
+  if (groups !== undefined) yield* joinEqual((row) => groups[row] ?? '');
   const units = new Map<number, { rows: number[]; labels: string[] }>();
   for (const [row, { labels, entities }] of rows.entries()) {
+    yield;
     const root = sets.rootOf(row);
     const unit = units.get(root) ?? { rows: [], labels: [] };
     unit.rows.push(row);
@@ -317,13 +342,10 @@ interface Fold {
  * stratified k-fold: the count of each label differs by at most 1 between folds, and so do the sizes.
  * @param folds at most the number of units.
  */
-export function assignFolds(units: readonly FoldUnit[], folds: number, random: Random): Int32Array {
+export function* assignFolds(units: readonly FoldUnit[], folds: number, random: Random): Steps<Int32Array> {
   const foldOf = new Int32Array(units.length).fill(-1);
   const all = Array.from({ length: folds }, (): Fold => ({ labels: new Map(), rows: 0 }));
-  // Larger units first, since there is less room for them later; equal ones in random order.
-  const order = random
-    .shuffle(units.keys())
-    .sort((a, b) => (units[b]?.rows.length ?? 0) - (units[a]?.rows.length ?? 0));
+  const order = yield* largestFirst(units, random.shuffle(units.keys()));
   const place = (at: number, label: string | undefined) => {
     const unit = units[at];
     if (unit === undefined || foldOf[at] !== -1) return;
@@ -331,8 +353,17 @@ export function assignFolds(units: readonly FoldUnit[], folds: number, random: R
     foldOf[at] = fold;
     addTo(all[fold], unit);
   };
-  for (const { label, holders } of rarestFirst(units, order, foldOf)) for (const at of holders) place(at, label);
-  for (const at of order) place(at, undefined);
+  for (const stratum of rarestFirst(units, order, foldOf)) {
+    yield;
+    for (const at of stratum?.holders ?? []) {
+      yield;
+      place(at, stratum?.label);
+    }
+  }
+  for (const at of order) {
+    yield;
+    place(at, undefined);
+  }
   return foldOf;
 }
 
@@ -361,10 +392,28 @@ interface Stratum {
   readonly holders: readonly number[];
 }
 
-/** Repeatedly, the label that the fewest remaining units have. */
-function* rarestFirst(units: readonly FoldUnit[], order: readonly number[], foldOf: Int32Array): Generator<Stratum> {
+/** Larger units first, since there is less room for them later; equal ones in their order. */
+function* largestFirst(units: readonly FoldUnit[], order: readonly number[]): Steps<number[]> {
+  const bySize = new Map<number, number[]>();
+  for (const at of order) {
+    yield;
+    const size = units[at]?.rows.length ?? 0;
+    const same = bySize.get(size);
+    if (same) same.push(at);
+    else bySize.set(size, [at]);
+  }
+  return [...bySize].sort(([a], [b]) => b - a).flatMap(([, same]) => same);
+}
+
+/** Repeatedly, the label that the fewest remaining units have; undefined wherever it may be interrupted. */
+function* rarestFirst(
+  units: readonly FoldUnit[],
+  order: readonly number[],
+  foldOf: Int32Array,
+): Generator<Stratum | undefined> {
   const holders = new Map<string, number[]>();
   for (const at of order) {
+    yield;
     for (const label of new Set(units[at]?.labels)) {
       const known = holders.get(label);
       if (known) known.push(at);
@@ -374,6 +423,7 @@ function* rarestFirst(units: readonly FoldUnit[], order: readonly number[], fold
   while (holders.size > 0) {
     let rarest: Stratum | undefined;
     for (const [label, all] of holders) {
+      yield;
       const left = all.filter((at) => foldOf[at] === -1);
       if (left.length === 0) holders.delete(label);
       else {

@@ -8,7 +8,6 @@ import {
   type RowShape,
   type RowsOrPath,
   readingShape,
-  readRows,
 } from '../datasets/index.js';
 import {
   accuracyInterval,
@@ -21,9 +20,10 @@ import {
   share,
 } from '../families/index.js';
 import { type ClassFigures, type Confusion, listedMistakes, type Mistake } from '../models/index.js';
-import { Random, type Steps, withPauses } from '../system/index.js';
+import { mapSteps, mapWithPauses, Random, type Steps, withPauses } from '../system/index.js';
 import type { Answer, EntityAnswer, LabelAnswer, PassageAnswer } from './answers.js';
 import type { Model } from './model.js';
+import { readTable } from './training/read-apart.js';
 
 /** `model.evaluate`: reads examples, asks the model about each one, and compares the answers. */
 
@@ -150,11 +150,11 @@ const optionsSchema = z.strictObject({
 export async function evaluateModel(model: Model, rows: RowsOrPath, options: EvaluateOptions): Promise<Evaluation> {
   const { resamples, seed, signal, ...reading } = validate(optionsSchema, options ?? {});
   const isMultilabel = model.type === 'multilabel-text-classification';
-  const { checked, origin } = await readRows(rows, {
-    ...{ option: 'rows', reading, isMultilabel, signal },
+  const { checked, origin } = await readTable({
+    ...{ rows, option: 'rows', reading, isMultilabel, signal },
     refusesBlank: true,
   });
-  const examples = examplesFor(model, checked, origin);
+  const examples = await examplesFor(model, checked, origin, signal);
   const texts = examples.map(({ text }) => text);
   const answers = await answersTo(model, texts, signal);
   return withPauses(judge(model, examples, answers, { resamples, seed }), signal);
@@ -182,7 +182,12 @@ export interface Example {
 }
 
 /** The examples to ask a model about. @throws ValidationError if the rows don't fit the kind of model */
-export function examplesFor(model: JudgedModel, checked: CheckedRows, origin: string): readonly Example[] {
+export async function examplesFor(
+  model: JudgedModel,
+  checked: CheckedRows,
+  origin: string,
+  signal?: AbortSignal,
+): Promise<readonly Example[]> {
   const { kind, name, type } = model;
   const isMultilabel = type === 'multilabel-text-classification';
   const fitting: Readonly<Record<typeof kind, { shapes: readonly RowShape[]; fields: string }>> = {
@@ -197,25 +202,26 @@ export function examplesFor(model: JudgedModel, checked: CheckedRows, origin: st
     const found = `${origin} has rows of ${fieldsOf(checked.shape)}`;
     throw invalid(['rows'], `${found}, but ${name} (${type}) is evaluated on rows of ${fields}`);
   }
-  const examples = examplesOf(checked);
+  const examples = await examplesOf(checked, signal);
   return kind === 'passages' ? byQuestion(examples) : examples;
 }
 
-export function examplesOf(checked: CheckedRows): Example[] {
+export function examplesOf(checked: CheckedRows, signal?: AbortSignal): Promise<Example[]> {
   const blank = { labels: [], entities: [], passages: [] };
+  const each = <Row>(rows: readonly Row[], exampleOf: (row: Row) => Example) => mapWithPauses(rows, exampleOf, signal);
   switch (checked.shape) {
     case 'label':
-      return checked.rows.map(({ text, label }) => ({ ...blank, text, labels: [label] }));
+      return each(checked.rows, ({ text, label }) => ({ ...blank, text, labels: [label] }));
     case 'labels':
-      return checked.rows.map((row) => ({ ...blank, ...row }));
+      return each(checked.rows, (row) => ({ ...blank, ...row }));
     case 'entities':
-      return checked.rows.map((row) => ({ ...blank, ...row }));
+      return each(checked.rows, (row) => ({ ...blank, ...row }));
     case 'tags':
-      return checked.rows.map((row) => ({ ...blank, ...sentenceWithEntities(row) }));
+      return each(checked.rows, (row) => ({ ...blank, ...sentenceWithEntities(row) }));
     case 'passage':
-      return checked.rows.map(({ question, passage }) => ({ ...blank, text: question, passages: [passage] }));
+      return each(checked.rows, ({ question, passage }) => ({ ...blank, text: question, passages: [passage] }));
     case 'passages':
-      return checked.rows.map(({ question, passages }) => ({ ...blank, text: question, passages }));
+      return each(checked.rows, ({ question, passages }) => ({ ...blank, text: question, passages }));
   }
 }
 
@@ -275,10 +281,10 @@ function* labelEvaluation(
   options: BootstrapOptions,
 ): Steps<LabelEvaluation> {
   const isMultilabel = type === 'multilabel-text-classification';
-  const names = [...new Set([...labels, ...rows.flatMap(({ example }) => example.labels)])];
+  const names = [...new Set([...labels, ...(yield* flatMapSteps(rows, ({ example }) => example.labels))])];
   const ids = new Map(names.map((name, id) => [name, id]));
   const idsOf = (given: readonly string[]) => given.map((name) => ids.get(name) ?? -1);
-  const decisions = rows.map(({ example, answer }): Decisions => {
+  const decisions = yield* mapSteps(rows, ({ example, answer }): Decisions => {
     const [actual, predicted] = [idsOf(example.labels), idsOf(answer.labels)];
     return {
       right: predicted.filter((label) => actual.includes(label)),
@@ -292,7 +298,7 @@ function* labelEvaluation(
     options,
   );
   const figures = classFigures(decisions, names, { keepsAll: isMultilabel });
-  const unknown = unknownLabels(labels, rows);
+  const unknown = yield* unknownLabels(labels, rows);
   const occurring = figures.classes.map(({ label }) => label);
   return {
     kind: 'labels',
@@ -307,7 +313,7 @@ function* labelEvaluation(
             rows.map(({ example, answer }) => ({ actual: example.labels, predicted: [answer.label] })),
           ),
         }),
-    calibrationError: expectedCalibrationError(rows.flatMap((row) => confidences(row, isMultilabel))),
+    calibrationError: expectedCalibrationError(yield* flatMapSteps(rows, (row) => confidences(row, isMultilabel))),
     intervals: {
       accuracy: intervalOf('accuracy'),
       microF1: intervalOf('microF1'),
@@ -315,7 +321,7 @@ function* labelEvaluation(
       weightedF1: intervalOf('weightedF1'),
     },
     mistakes: listedMistakes(
-      rows.flatMap(({ example, answer }) => {
+      yield* flatMapSteps(rows, ({ example, answer }) => {
         const scores = new Map(answer.scores.map(({ label, score }) => [label, score]));
         const judged = { text: example.text, actual: example.labels, predicted: answer.labels };
         return labelMistake(judged, (label) => scores.get(label) ?? 0);
@@ -325,10 +331,14 @@ function* labelEvaluation(
   };
 }
 
-function unknownLabels(known: readonly string[], rows: readonly Judged<LabelAnswer>[]): readonly UnknownLabel[] {
+function* unknownLabels(
+  known: readonly string[],
+  rows: readonly Judged<LabelAnswer>[],
+): Steps<readonly UnknownLabel[]> {
   const counts = new Map<string, number>();
-  for (const label of rows.flatMap(({ example }) => example.labels)) {
-    if (!known.includes(label)) counts.set(label, (counts.get(label) ?? 0) + 1);
+  for (const { example } of rows) {
+    yield;
+    for (const label of example.labels) if (!known.includes(label)) counts.set(label, (counts.get(label) ?? 0) + 1);
   }
   return [...counts].map(([label, count]) => {
     const similarTo = known.find((each) => foldLabel(each) === foldLabel(label));
@@ -360,11 +370,20 @@ function confidences({ example, answer }: Judged<LabelAnswer>, isMultilabel: boo
   });
 }
 
+function* flatMapSteps<T, Result>(items: Iterable<T>, change: (item: T) => readonly Result[]): Steps<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) {
+    yield;
+    for (const result of change(item)) results.push(result);
+  }
+  return results;
+}
+
 type Range = Example['entities'][number];
 
 /** The figures of an entity model, as in seqeval's `classification_report`. */
 function* entityEvaluation(rows: readonly Judged<EntityAnswer>[], options: BootstrapOptions): Steps<EntityEvaluation> {
-  const compared = rows.map(({ example, answer }) => ({
+  const compared = yield* mapSteps(rows, ({ example, answer }) => ({
     text: example.text,
     actual: example.entities,
     found: answer.entities,
@@ -387,7 +406,7 @@ function* entityEvaluation(rows: readonly Judged<EntityAnswer>[], options: Boots
     ...classFigures(decisions, names),
     intervals: { microF1: intervalOf('microF1'), macroF1: intervalOf('macroF1'), weightedF1: intervalOf('weightedF1') },
     mistakes: listedMistakes(
-      compared.flatMap(({ text, actual, found, wrong, missed }): Mistake[] => {
+      yield* flatMapSteps(compared, ({ text, actual, found, wrong, missed }): Mistake[] => {
         if (wrong.length + missed.length === 0) return [];
         // The score of the most confident wrong entity; 0 if entities are only missing.
         const score = wrong.reduce((most, each) => Math.max(most, each.score), 0);
@@ -473,8 +492,8 @@ function* passageEvaluation(
   rows: readonly Judged<PassageAnswer>[],
   options: BootstrapOptions,
 ): Steps<PassageEvaluation> {
-  const ranks = rows.map(rankOf);
-  const gains = rows.map(gainOf);
+  const ranks = yield* mapSteps(rows, rankOf);
+  const gains = yield* mapSteps(rows, gainOf);
   const reciprocal = ranks.map((rank) => (rank <= LAST_RANK ? 1 / rank : 0));
   const mean = (values: readonly number[], times?: Int32Array) =>
     share(sum(values.map((value, at) => value * (times?.[at] ?? 1))), values.length);
@@ -498,7 +517,7 @@ function* passageEvaluation(
     top10: top(LAST_RANK),
     intervals: { top1: intervalOf('top1'), mrr: intervalOf('mrr'), ndcg: intervalOf('ndcg') },
     mistakes: listedMistakes(
-      rows.flatMap(({ example, answer }): Mistake[] => {
+      yield* flatMapSteps(rows, ({ example, answer }): Mistake[] => {
         const { text, passages: expected } = example;
         const [best] = answer.passages;
         if (best === undefined || expected.includes(best.text)) return [];

@@ -51,6 +51,7 @@ import {
   readUnchanged,
   writeFolder,
 } from '../models/index.js';
+import { mapWithPauses, validateWithPauses } from '../system/index.js';
 import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
 import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
@@ -192,9 +193,9 @@ export class OpenModel implements Model {
 
   #all(texts: readonly string[], options: StreamOptions): ResultAsync<readonly Answer[], OrchardError> {
     return this.#call(`asking model ${this.name}`, async () => {
-      const given = validate(textsSchema, texts, ['texts']);
+      const given = await validateWithPauses(textsSchema, texts, ['texts']);
       const { results, truncated } = await askAll(this.#service, this, given, options);
-      return results.map((result, at) => toAnswer(result, this.#reading, truncated.has(at)));
+      return mapWithPauses(results, (result, at) => toAnswer(result, this.#reading, truncated.has(at)));
     });
   }
 

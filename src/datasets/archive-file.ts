@@ -377,6 +377,11 @@ const ENTRY_TIME = new Date(2000, 0, 1);
 
 type ZipContent = string | { readonly file: string };
 
+/** Where {@link writeZip} writes until the zip is whole. */
+export function partialPath(path: string): string {
+  return `${path}.${process.pid}.partial`;
+}
+
 /** Writes a zip, whole or not at all; an earlier file of that path is replaced. @throws StorageError */
 export async function writeZip(path: string, files: Readonly<Record<string, ZipContent>>): Promise<void> {
   const { ZipFile } = await import('yazl');
@@ -387,7 +392,7 @@ export async function writeZip(path: string, files: Readonly<Record<string, ZipC
     else zip.addFile(contents.file, name, options);
   }
   zip.end();
-  const partial = `${path}.${process.pid}.partial`;
+  const partial = partialPath(path);
   try {
     await mkdir(dirname(path), { recursive: true });
     const written = pipeline(zip.outputStream, createWriteStream(partial));

@@ -1,4 +1,3 @@
-import { pipeline } from 'node:stream';
 import { MAX_LINE_BYTES } from './archive-limits.js';
 import type { BrokenLine, TextLine } from './text-lines.js';
 
@@ -37,61 +36,99 @@ export const DIALECTS = {
  */
 export async function* recordsOf(
   lines: AsyncIterable<readonly (TextLine | BrokenLine)[]>,
-  { delimiter, quote }: Dialect,
+  dialect: Dialect,
 ): AsyncGenerator<Cells | BrokenLine, void, undefined> {
-  // Loaded here, so that applications that only predict don't wait for it.
-  const { CsvError, parse } = await import('csv-parse');
-  const parser = parse({
-    delimiter,
-    quote,
-    record_delimiter: '\n',
-    skip_empty_lines: true,
-    relax_column_count: true,
-    max_record_size: MAX_LINE_BYTES,
-    info: true,
-    skip_records_with_error: true,
-    // Among the records, so that those before it are not lost.
-    on_skip: (error) => {
-      parser.push(error);
-    },
-  });
-  const text = async function* () {
-    let next = 1;
-    for await (const some of lines) {
-      let piece = '';
-      for (const line of some) {
-        if ('problem' in line) parser.push(line);
-        else {
-          // The parser sees blank lines where some are left out, so that it counts them.
-          piece += `${'\n'.repeat(line.number - next)}${line.text}\n`;
-          next = line.number + 1;
-        }
+  const reader = new RecordReader(dialect);
+  for await (const some of lines) {
+    yield* reader.read(some);
+    if (reader.isOver) return;
+  }
+  yield* reader.end();
+}
+
+/**
+ * Makes records of lines. A record goes on as long as the number of its quotes is odd: of one that is quoted as it should be it
+ * is even, and after any other nothing is read.
+ */
+export class RecordReader {
+  readonly #dialect: Dialect;
+  /** The lines so far of a record that goes on, or none. */
+  #lines: string[] = [];
+  #start = 0;
+  #length = 0;
+  #isOdd = false;
+  /** Whether bad quoting was found. */
+  isOver = false;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  *read(lines: Iterable<TextLine | BrokenLine>): Generator<Cells | BrokenLine, void, undefined> {
+    const { delimiter, quote } = this.#dialect;
+    for (const line of lines) {
+      if ('problem' in line) yield line;
+      else if (quote === false || (!this.#isOdd && !line.text.includes(quote))) {
+        if (line.text !== '') yield { line: line.number, cells: line.text.split(delimiter) };
+      } else {
+        this.#add(line, quote);
+        if (!this.#isOdd || this.#length > MAX_LINE_BYTES) yield* this.end();
+        if (this.isOver) return;
       }
-      yield piece;
     }
-  };
-  // A failure ends the iteration below.
-  pipeline(text, parser, () => {});
-  let before = { lines: 0, empty_lines: 0 };
-  for await (const found of parser) {
-    if ('problem' in found) {
-      yield found;
-      continue;
-    }
-    const info = found instanceof CsvError ? found : found.info;
-    const line = before.lines + 1 + info.empty_lines - before.empty_lines;
-    if (found instanceof CsvError) {
-      const problem = quotingProblems.get(found.code) ?? 'a quoted cell whose closing quote is missing';
-      const expected = 'CSV, quoted as in RFC 4180';
-      yield { number: line, problem: { found: `found ${problem}; what follows was not read`, expected } };
-      return;
-    }
-    before = info;
-    yield { line, cells: found.record };
+  }
+
+  #add({ number, text }: TextLine, quote: string): void {
+    if (this.#lines.length === 0) this.#start = number;
+    // Lines that can't be read are blank ones.
+    while (this.#start + this.#lines.length < number) this.#lines.push('');
+    this.#lines.push(text);
+    this.#length += text.length + 1;
+    for (let at = text.indexOf(quote); at !== -1; at = text.indexOf(quote, at + 1)) this.#isOdd = !this.#isOdd;
+  }
+
+  /** The record that goes on, if there is one. */
+  *end(): Generator<Cells | BrokenLine, void, undefined> {
+    if (this.#lines.length === 0) return;
+    const cells = cellsOf(this.#lines.join('\n'), this.#dialect);
+    this.#lines = [];
+    this.#length = 0;
+    this.#isOdd = false;
+    if (typeof cells !== 'string') return yield { line: this.#start, cells };
+    this.isOver = true;
+    const expected = 'CSV, quoted as in RFC 4180';
+    yield { number: this.#start, problem: { found: `found ${cells}; what follows was not read`, expected } };
   }
 }
 
-const quotingProblems: ReadonlyMap<string, string> = new Map([
-  ['INVALID_OPENING_QUOTE', 'a quote inside a cell that does not begin with one'],
-  ['CSV_INVALID_CLOSING_QUOTE', 'text after the closing quote of a cell'],
-]);
+/** The cells of one record, or what is wrong with its quotes. */
+function cellsOf(text: string, { delimiter, quote }: Dialect): string[] | string {
+  const cells: string[] = [];
+  let at = 0;
+  for (;;) {
+    if (quote === false || text[at] !== quote) {
+      const next = text.indexOf(delimiter, at);
+      const cell = text.slice(at, next === -1 ? undefined : next);
+      if (quote !== false && cell.includes(quote)) return 'a quote inside a cell that does not begin with one';
+      cells.push(cell);
+      if (next === -1) return cells;
+      at = next + delimiter.length;
+      continue;
+    }
+    let cell = '';
+    let from = at + 1;
+    for (;;) {
+      const end = text.indexOf(quote, from);
+      if (end === -1) return 'a quoted cell whose closing quote is missing';
+      cell += text.slice(from, end);
+      at = end + 1;
+      if (text[at] !== quote) break;
+      cell += quote;
+      from = at + 1;
+    }
+    cells.push(cell);
+    if (at === text.length) return cells;
+    if (!text.startsWith(delimiter, at)) return 'text after the closing quote of a cell';
+    at += delimiter.length;
+  }
+}

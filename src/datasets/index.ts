@@ -17,6 +17,7 @@ export {
   type FetchDatasetOptions,
   fetchDataset,
   fileKind,
+  partialPath,
   type UnzipOptions,
   unzip,
   writeZip,

@@ -18,21 +18,29 @@ export function settledLabels(
   isMultilabel: boolean | undefined,
   problems: ProblemList,
 ): Pick<FoundRows, 'shape' | 'rows' | 'lines' | 'notes'> {
-  const given = rows.map((row) => (isObject(row) ? { text: row.text, said: row.labels ?? row.label } : {}));
-  const cells = given.flatMap(({ said }) => (typeof said === 'string' ? [said.trim()] : []));
+  const saidOf = (row: unknown): unknown => (isObject(row) ? (row.labels ?? row.label) : undefined);
+  const cells: string[] = [];
+  for (const row of rows) {
+    const said = saidOf(row);
+    if (typeof said === 'string') cells.push(said.trim());
+  }
   const split = splitterOf(cells, isMultilabel ?? (shape === 'labels' && !mayBeSingle));
-  const read = given.flatMap(({ text, said }, at) => {
+  const read: { readonly line: number; readonly text: string; readonly labels: readonly string[] }[] = [];
+  for (const [at, row] of rows.entries()) {
     const line = lines[at] ?? 1;
+    const [text, said] = [isObject(row) ? row.text : undefined, saidOf(row)];
     const names =
       typeof said === 'string' ? split.labels(said.trim()) : labelCellSchema.safeParse(said).data?.map(String);
-    if (typeof text === 'string' && names) return [{ line, text, labels: names.map((name) => name.trim()) }];
+    if (typeof text === 'string' && names) {
+      read.push({ line, text, labels: names.map((name) => name.trim()) });
+      continue;
+    }
     const [column, value, expected] =
       typeof text === 'string'
         ? [columns.labels ?? columns.label ?? 'label', said, 'a label or an array of labels']
         : [columns.text ?? 'text', text, 'a string'];
     problems.add({ file, line, column, found: `found ${quoted(value)}`, expected });
-    return [];
-  });
+  }
   const isOne = read.every(({ labels }) => labels.length === 1);
   const isSingle = isOne && (isMultilabel === undefined ? shape === 'label' || mayBeSingle : !isMultilabel);
   return {

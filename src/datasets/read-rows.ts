@@ -144,10 +144,8 @@ async function fileRows(
     default: {
       const isTable = format === 'csv' || format === 'tsv';
       const delimiter = options.delimiter ?? (format === 'tsv' ? '\t' : undefined);
-      const records = isTable
-        ? await tableRecords(lines, file, problems, delimiter)
-        : jsonRecords(lines, file, problems);
-      if (problems.total > 0 && records.records.length === 0) throw problems.toError();
+      const records = isTable ? tableRecords(lines, file, problems, delimiter) : jsonRecords(lines, file, problems);
+      if (problems.total > 0 && (records.cells ?? records.records).length === 0) throw problems.toError();
       const shaping = { columns: columns && { ...columns }, fitting, tagNames };
       const tool = isTable || columns !== undefined ? undefined : toolRows(records, file, problems);
       return { ...(tool ?? columnRows(records, file, shaping, problems)), written };
@@ -398,7 +396,7 @@ export async function columnOf(path: string, column: string, reading: ReadingOpt
   const format = reading.format ?? formatOf(path, lines);
   const isTable = format === 'csv' || format === 'tsv';
   const { records, columns } = isTable
-    ? await tableRecords(lines, file, problems, reading.delimiter)
+    ? tableRecords(lines, file, problems, reading.delimiter)
     : jsonRecords(lines, file, problems);
   if (problems.total > 0 && !reading.skipInvalid) throw problems.toError();
   if (!columns.includes(column)) {

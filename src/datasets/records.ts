@@ -1,7 +1,7 @@
-import { type Cells, type Dialect, recordsOf } from './csv.js';
+import { type Cells, type Dialect, RecordReader } from './csv.js';
 import { syntaxError, visitJson } from './json-file.js';
 import { counted, type ProblemList, quoted, singleProblem } from './problems.js';
-import type { TextLine } from './text-lines.js';
+import type { BrokenLine, TextLine } from './text-lines.js';
 
 /** The records of a file of rows, as its text says: a table with a header, or JSON. */
 
@@ -29,19 +29,19 @@ const DELIMITERS: Readonly<Record<string, string>> = {
 const LOOKED_AT = 50;
 
 /** @param delimiter default: the one that makes columns. */
-export async function tableRecords(
+export function tableRecords(
   lines: readonly TextLine[],
   file: string,
   problems: ProblemList,
   delimiter?: string,
-): Promise<Records> {
+): Records {
   const [first] = lines;
   // Excel reads and writes such a line.
   const told = /^sep=(.)$/iu.exec(first?.text ?? '')?.[1];
   const rest = told === undefined ? lines : lines.slice(1);
-  const dialect = await dialectOf(rest, delimiter ?? told);
+  const dialect = dialectOf(rest, delimiter ?? told);
   const rows: Cells[] = [];
-  for await (const found of recordsOf(given(rest), dialect)) {
+  for (const found of cellsIn(rest, dialect)) {
     if ('problem' in found) problems.add({ file, line: found.number, ...found.problem });
     else rows.push(found);
   }
@@ -53,6 +53,7 @@ export async function tableRecords(
     problems.add({ file, line, found: `found ${counted(cells.length, 'column')}`, expected });
     return false;
   });
+  let records: Records['records'] | undefined;
   return {
     name:
       columns.length < 2
@@ -61,19 +62,25 @@ export async function tableRecords(
     columns,
     cells: whole,
     ...(header && { header: header.line }),
-    records: whole.map(({ line, cells }) => ({
-      line,
-      value: Object.fromEntries(columns.map((column, at) => [column, cells[at]])),
-    })),
+    // Most tables are read by their cells; one object for each row would take much memory.
+    get records() {
+      records ??= whole.map(({ line, cells }) => ({
+        line,
+        value: Object.fromEntries(columns.map((column, at) => [column, cells[at]])),
+      }));
+      return records;
+    },
   };
 }
 
-async function* given(lines: readonly TextLine[]) {
-  yield lines;
+function* cellsIn(lines: readonly TextLine[], dialect: Dialect): Generator<Cells | BrokenLine, void, undefined> {
+  const reader = new RecordReader(dialect);
+  yield* reader.read(lines);
+  if (!reader.isOver) yield* reader.end();
 }
 
 /** Of the delimiters that give all records as many cells, the one that gives most; quoted unless that fits a table worse. */
-async function dialectOf(lines: readonly TextLine[], delimiter?: string): Promise<Dialect> {
+function dialectOf(lines: readonly TextLine[], delimiter?: string): Dialect {
   const some = lines.slice(0, 20 * LOOKED_AT);
   let best: { readonly dialect: Dialect; readonly columns: number; readonly share: number } | undefined;
   for (const each of delimiter === undefined ? Object.keys(DELIMITERS) : [delimiter]) {
@@ -82,7 +89,7 @@ async function dialectOf(lines: readonly TextLine[], delimiter?: string): Promis
     const dialects =
       each === '\t' && !areCellsQuoted(some) ? [{ delimiter: each, quote: false } as const, quoted] : [quoted];
     for (const dialect of dialects) {
-      const found = await fitOf(some, dialect);
+      const found = fitOf(some, dialect);
       const isBetter = best === undefined || found.share * found.columns > best.share * best.columns;
       if (isBetter) best = { dialect, ...found };
     }
@@ -97,9 +104,9 @@ function areCellsQuoted(lines: readonly TextLine[]): boolean {
 }
 
 /** How many columns most records have, and what share of them. */
-async function fitOf(lines: readonly TextLine[], dialect: Dialect) {
+function fitOf(lines: readonly TextLine[], dialect: Dialect) {
   const widths: number[] = [];
-  for await (const found of recordsOf(given(lines), dialect)) {
+  for (const found of cellsIn(lines, dialect)) {
     if ('problem' in found || widths.length >= LOOKED_AT) break;
     widths.push(found.cells.length);
   }

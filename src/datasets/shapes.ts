@@ -272,7 +272,7 @@ const INDEX = /^(?:|unnamed: \d+|id|idx|index|no|row|#|_\w+|\w+_id)$/u;
 
 /** Rows of records whose columns have the names of fields. @throws DatasetError if they don't */
 export function columnRows(found: Records, file: string, options: ShapeOptions, problems: ProblemList): FoundRows {
-  const { records, cells, columns } = found;
+  const { cells, columns } = found;
   const lower = columns.map((name) => name.trim().toLowerCase());
   const twice = columns.find((name, at) => name !== '' && lower.indexOf(lower[at] ?? '') < at);
   const find = (field: Field): string | undefined => {
@@ -297,7 +297,7 @@ export function columnRows(found: Records, file: string, options: ShapeOptions, 
   const hot = shape === undefined ? oneHotColumns(found, find('text')) : undefined;
   const text = find('text');
   if (hot && text !== undefined) {
-    const rows = records.map(({ line, value }) => ({
+    const rows = found.records.map(({ line, value }) => ({
       line,
       row: isObject(value)
         ? { text: own(value, text), labels: hot.filter((column) => isOn(own(value, column))) }
@@ -320,12 +320,23 @@ export function columnRows(found: Records, file: string, options: ShapeOptions, 
   }
   requireOneColumn(first, found, file, options, lower);
   requireOneColumn(second, found, file, options, lower);
-  const rows = records.map(({ line, value }) => ({
-    line,
-    row: isObject(value) ? { [first]: own(value, left), [second]: own(value, right) } : value,
-  }));
-  const made = { ...ofRows(found.name, shape, rows), columns: read, unread: unreadOf(columns, [left, right]) };
+  const made = { ...fieldRows(found, shape, left, right), columns: read, unread: unreadOf(columns, [left, right]) };
   return shape === 'tags' ? withNamedTags(made, file, options, problems) : made;
+}
+
+/** Rows of two fields, from the columns that have them. */
+function fieldRows(found: Records, shape: Shape, left: string, right: string): FoundRows {
+  const [first, second] = FIELDS[shape];
+  const { name, cells, columns } = found;
+  const lines = (cells ?? found.records).map(({ line }) => line);
+  // The last of columns with the same name, as of an object.
+  const [at, other] = [columns.lastIndexOf(left), columns.lastIndexOf(right)];
+  const rows = cells
+    ? cells.map((row) => ({ [first]: row.cells[at], [second]: row.cells[other] }))
+    : found.records.map(({ value }) =>
+        isObject(value) ? { [first]: own(value, left), [second]: own(value, right) } : value,
+      );
+  return { name, shape, rows, lines, columns: {} };
 }
 
 function shapesFor({ columns, fitting }: ShapeOptions): readonly Shape[] {

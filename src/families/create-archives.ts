@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { ResultAsync } from 'neverthrow';
 import {
   DEFAULT_DEV_FRACTION,
@@ -7,12 +8,17 @@ import {
   ValidationError,
 } from '../contract/index.js';
 import type { CheckedRows, DatasetWarning, RecordFile, RowPlaces, RowTable, TaggedRow } from '../datasets/index.js';
+import { deleteUnseen } from '../system/index.js';
 import { type ClassificationType, classificationTypes } from './classification/classification-dataset.js';
 import { beginTag, entityTypes, parseTag } from './entities/bio-tags.js';
 import type { FamilyRows } from './family.js';
 import type { CheckedRowSets, Dataset, RowSets } from './row-sets.js';
+import { fewRowsOf, inRowsThread, type RowsThreadLimits } from './rows-thread.js';
 
-/** Makes dataset archives (docs/archives.md) out of rows. Loads what reads and writes files when it is called. */
+/**
+ * Makes dataset archives (docs/archives.md) out of rows: few in the caller's thread, more in a thread of their own. Loads what
+ * reads and writes files when it is called.
+ */
 
 /** The options that the makers of all archives share. */
 export interface ArchiveOptions<Source> {
@@ -28,6 +34,8 @@ export interface ArchiveOptions<Source> {
   readonly devFraction?: number | undefined;
   /** Decides which rows are set aside. Default 0. */
   readonly seed?: number | undefined;
+  /** Stops the work. Nothing is then written. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What is reported of every archive that was written. */
@@ -87,36 +95,41 @@ export function createClassificationArchive(
   options: ClassificationArchiveOptions,
   outputPath: string,
 ): ResultAsync<ClassificationArchiveSummary, OrchardError> {
-  return making(outputPath, async () => {
-    const { type, labels } = options;
-    if (!classificationTypes.includes(type)) {
-      throw invalidOption('type', `give one of ${classificationTypes.join(', ')}`);
+  return making('classification', writeClassificationArchive, options, outputPath);
+}
+
+async function writeClassificationArchive(
+  options: ClassificationArchiveOptions,
+  outputPath: string,
+): Promise<ClassificationArchiveSummary> {
+  const { type, labels } = options;
+  if (!classificationTypes.includes(type)) {
+    throw invalidOption('type', `give one of ${classificationTypes.join(', ')}`);
+  }
+  checkArchiveOptions(options);
+  if (labels && (labels.includes('') || new Set(labels).size < labels.length)) {
+    throw invalidOption('labels', 'give every label once, and none that is empty');
+  }
+  const isMultilabel = type === 'multilabel-text-classification';
+  const read = async (source: RowSource, option: string): Promise<RowTable> => {
+    if (!(Symbol.iterator in source)) {
+      const { readRowFile } = await import('../datasets/index.js');
+      const { path, format, textColumn: text, labelColumn: label } = source;
+      const fitting = ['labels', 'label'] as const;
+      return readRowFile(path, { columns: { text, label }, format, isMultilabel, fitting });
     }
-    checkArchiveOptions(options);
-    if (labels && (labels.includes('') || new Set(labels).size < labels.length)) {
-      throw invalidOption('labels', 'give every label once, and none that is empty');
-    }
-    const isMultilabel = type === 'multilabel-text-classification';
-    const read = async (source: RowSource, option: string): Promise<RowTable> => {
-      if (!(Symbol.iterator in source)) {
-        const { readRowFile } = await import('../datasets/index.js');
-        const { path, format, textColumn: text, labelColumn: label } = source;
-        const fitting = ['labels', 'label'] as const;
-        return readRowFile(path, { columns: { text, label }, format, isMultilabel, fitting });
-      }
-      const rows = Array.from(source, (row) => ({
-        text: row.text,
-        labels: 'labels' in row ? row.labels : [row.label],
-      }));
-      return given({ shape: 'labels', rows }, option, { labels: 'label' });
-    };
-    const { classificationRows, respaced } = await import('./classification/rows.js');
-    const { dataset, ...checked } = await checkSources(classificationRows, type, options, read, labels);
-    const isRespaced = ({ text }: { readonly text: string }) => respaced(text) !== text;
-    const respacedTexts = [...dataset.train, ...dataset.dev].filter(isRespaced).length;
-    const summary = await writeArchive(classificationRows, { dataset, ...checked }, options, outputPath);
-    return { ...summary, labels: dataset.labels, respacedTexts };
-  });
+    const rows = Array.from(source, (row) => ({
+      text: row.text,
+      labels: 'labels' in row ? row.labels : [row.label],
+    }));
+    return given({ shape: 'labels', rows }, option, { labels: 'label' });
+  };
+  const { classificationRows, respaced } = await import('./classification/rows.js');
+  const { dataset, ...checked } = await checkSources(classificationRows, type, options, read, labels);
+  const isRespaced = ({ text }: { readonly text: string }) => respaced(text) !== text;
+  const respacedTexts = [...dataset.train, ...dataset.dev].filter(isRespaced).length;
+  const summary = await writeArchive(classificationRows, { dataset, ...checked }, options, outputPath);
+  return { ...summary, labels: dataset.labels, respacedTexts };
 }
 
 /** Words and the BIO tag of each, `O`, `B-…` or `I-…`; an I- that continues nothing (IOB1) is taken as B-. */
@@ -159,30 +172,35 @@ export function createSequenceArchive(
   options: SequenceArchiveOptions,
   outputPath: string,
 ): ResultAsync<SequenceArchiveSummary, OrchardError> {
-  return making(outputPath, async () => {
-    checkArchiveOptions(options);
-    const { entityTypes: types } = options;
-    const areTypes = types?.every((type) => parseTag(beginTag(type)) !== undefined) ?? true;
-    if (types && (types.length === 0 || !areTypes || new Set(types).size < types.length)) {
-      throw invalidOption('entityTypes', 'give at least one type, each once and without spaces');
+  return making('sequence', writeSequenceArchive, options, outputPath);
+}
+
+async function writeSequenceArchive(
+  options: SequenceArchiveOptions,
+  outputPath: string,
+): Promise<SequenceArchiveSummary> {
+  checkArchiveOptions(options);
+  const { entityTypes: types } = options;
+  const areTypes = types?.every((type) => parseTag(beginTag(type)) !== undefined) ?? true;
+  if (types && (types.length === 0 || !areTypes || new Set(types).size < types.length)) {
+    throw invalidOption('entityTypes', 'give at least one type, each once and without spaces');
+  }
+  const { sequenceRows, isSpaced } = await import('./entities/rows.js');
+  let respacedWords = 0;
+  const read = async (source: SequenceSource, option: string): Promise<RowTable> => {
+    const { readRowFile } = await import('../datasets/index.js');
+    const table =
+      Symbol.iterator in source
+        ? await given({ shape: 'tags', rows: tokensOf(source) }, option)
+        : await readRowFile(source.path, { format: 'conll' });
+    if (table.checked.shape === 'tags') {
+      for (const { tokens } of table.checked.rows) respacedWords += tokens.filter(isSpaced).length;
     }
-    const { sequenceRows, isSpaced } = await import('./entities/rows.js');
-    let respacedWords = 0;
-    const read = async (source: SequenceSource, option: string): Promise<RowTable> => {
-      const { readRowFile } = await import('../datasets/index.js');
-      const table =
-        Symbol.iterator in source
-          ? await given({ shape: 'tags', rows: tokensOf(source) }, option)
-          : await readRowFile(source.path, { format: 'conll' });
-      if (table.checked.shape === 'tags') {
-        for (const { tokens } of table.checked.rows) respacedWords += tokens.filter(isSpaced).length;
-      }
-      return table;
-    };
-    const checked = await checkSources(sequenceRows, 'sequence-labeling', options, read, types);
-    const summary = await writeArchive(sequenceRows, checked, options, outputPath);
-    return { ...summary, entityTypes: entityTypes(checked.dataset.tags), respacedWords };
-  });
+    return table;
+  };
+  const checked = await checkSources(sequenceRows, 'sequence-labeling', options, read, types);
+  const summary = await writeArchive(sequenceRows, checked, options, outputPath);
+  return { ...summary, entityTypes: entityTypes(checked.dataset.tags), respacedWords };
 }
 
 /** A question and the passage that answers it. */
@@ -223,26 +241,88 @@ export function createRetrievalArchive(
   options: RetrievalArchiveOptions,
   outputPath: string,
 ): ResultAsync<RetrievalArchiveSummary, OrchardError> {
-  return making(outputPath, async () => {
-    checkArchiveOptions(options);
-    const read = async (source: QuestionSource, option: string): Promise<RowTable> => {
-      if (Symbol.iterator in source) {
-        const rows = Array.from(source, ({ question, context: passage }) => ({ question, passage }));
-        return given({ shape: 'passage', rows }, option, { passage: 'context' });
-      }
-      const { readRowFile } = await import('../datasets/index.js');
-      const { path, format, questionColumn: question, contextColumn: passage } = source;
-      return readRowFile(path, { columns: { question, passage }, format, fitting: ['passages', 'passage'] });
-    };
-    const { retrievalRows } = await import('./retrieval/rows.js');
-    const checked = await checkSources(retrievalRows, 'question-answering', options, read);
-    const summary = await writeArchive(retrievalRows, checked, options, outputPath);
-    return { ...summary, passages: checked.dataset.passages.length };
-  });
+  return making('retrieval', writeRetrievalArchive, options, outputPath);
 }
 
-function making<Summary>(path: string, make: () => Promise<Summary>): ResultAsync<Summary, OrchardError> {
-  return ResultAsync.fromPromise(make(), (thrown) => toOrchardError(thrown, `making ${path}`));
+async function writeRetrievalArchive(
+  options: RetrievalArchiveOptions,
+  outputPath: string,
+): Promise<RetrievalArchiveSummary> {
+  checkArchiveOptions(options);
+  const read = async (source: QuestionSource, option: string): Promise<RowTable> => {
+    if (Symbol.iterator in source) {
+      const rows = Array.from(source, ({ question, context: passage }) => ({ question, passage }));
+      return given({ shape: 'passage', rows }, option, { passage: 'context' });
+    }
+    const { readRowFile } = await import('../datasets/index.js');
+    const { path, format, questionColumn: question, contextColumn: passage } = source;
+    return readRowFile(path, { columns: { question, passage }, format, fitting: ['passages', 'passage'] });
+  };
+  const { retrievalRows } = await import('./retrieval/rows.js');
+  const checked = await checkSources(retrievalRows, 'question-answering', options, read);
+  const summary = await writeArchive(retrievalRows, checked, options, outputPath);
+  return { ...summary, passages: checked.dataset.passages.length };
+}
+
+/** An archive to make in a thread. */
+export type ArchiveTask =
+  | { readonly kind: 'classification'; readonly options: ClassificationArchiveOptions; readonly outputPath: string }
+  | { readonly kind: 'sequence'; readonly options: SequenceArchiveOptions; readonly outputPath: string }
+  | { readonly kind: 'retrieval'; readonly options: RetrievalArchiveOptions; readonly outputPath: string };
+
+/** Makes an archive in this thread. @throws OrchardError */
+export function writeArchiveHere(task: ArchiveTask): Promise<ArchiveSummary> {
+  switch (task.kind) {
+    case 'classification':
+      return writeClassificationArchive(task.options, task.outputPath);
+    case 'sequence':
+      return writeSequenceArchive(task.options, task.outputPath);
+    case 'retrieval':
+      return writeRetrievalArchive(task.options, task.outputPath);
+  }
+}
+
+/**
+ * Makes an archive of a file in a thread, within limits; of a small file in this thread.
+ * @throws OrchardError: DatasetError if a limit is exceeded, AbortedError as soon as the signal fires; nothing is then left
+ */
+export async function makeArchiveWithin(task: ArchiveTask, limits: RowsThreadLimits): Promise<void> {
+  const { areFew } = await fewRowsOf(task.options);
+  await (areFew ? writeArchiveHere(task) : makeInThread(task, limits));
+}
+
+interface ArchiveSources extends ArchiveOptions<{ readonly path: string } | Iterable<unknown>> {
+  readonly passages?: Iterable<string> | undefined;
+}
+
+function making<Options extends ArchiveSources, Summary extends ArchiveSummary>(
+  kind: ArchiveTask['kind'],
+  write: (options: Options, outputPath: string) => Promise<Summary>,
+  given: Options,
+  outputPath: string,
+): ResultAsync<Summary, OrchardError> {
+  const make = async (): Promise<Summary> => {
+    const { options, areFew } = await fewRowsOf(given);
+    if (areFew) return write(options, outputPath);
+    return makeInThread({ kind, options, outputPath }, { signal: given.signal });
+  };
+  return ResultAsync.fromPromise(make(), (thrown) => toOrchardError(thrown, `making ${outputPath}`));
+}
+
+async function makeInThread<Task extends { readonly options: ArchiveSources; readonly outputPath: string }, Summary>(
+  task: Task,
+  limits: RowsThreadLimits,
+): Promise<Summary> {
+  const { options, outputPath } = task;
+  const doing = `making ${outputPath}`;
+  const origin = 'path' in options.rows ? basename(options.rows.path) : 'rows';
+  try {
+    return await inRowsThread<Task, Summary>(task, { ...limits, doing, origin });
+  } catch (thrown) {
+    const { partialPath } = await import('../datasets/index.js');
+    await deleteUnseen(partialPath(outputPath)); // the thread may have ended while it wrote
+    throw thrown;
+  }
 }
 
 function checkArchiveOptions(options: Omit<ArchiveOptions<unknown>, 'rows' | 'devRows'>): void {

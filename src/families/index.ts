@@ -5,12 +5,14 @@ export { classificationTask, withoutPunctuation, withSlips } from './classificat
 export {
   type ArchiveOptions,
   type ArchiveSummary,
+  type ArchiveTask,
   type ClassificationArchiveOptions,
   type ClassificationArchiveSummary,
   type ConllFile,
   createClassificationArchive,
   createRetrievalArchive,
   createSequenceArchive,
+  makeArchiveWithin,
   type QuestionFile,
   type QuestionRow,
   type QuestionSource,
@@ -23,6 +25,7 @@ export {
   type SequenceSource,
   type SourceFile,
   type SourceRow,
+  writeArchiveHere,
 } from './create-archives.js';
 export { bioConstraints, spansOf } from './entities/bio-tags.js';
 export { entityScores } from './entities/evaluation.js';
@@ -82,6 +85,23 @@ export { foldsOf } from './folds.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './retrieval/passages.js';
 export { pooledByGraph } from './retrieval/sentence-vector.js';
 export { meanOfRows, quantizeVector, unitVector, VectorIndex } from './retrieval/vector-index.js';
-export { type CheckedRowSets, type Dataset, foldLabel, foldText, type RowSets } from './row-sets.js';
+export {
+  type CheckedRowSets,
+  type Dataset,
+  foldLabel,
+  foldText,
+  type RowSets,
+  readDataset,
+  writeDataset,
+} from './row-sets.js';
+export {
+  fewRowsOf,
+  inRowsThread,
+  isSmallFile,
+  packRows,
+  type RowsThreadLimits,
+  serveRows,
+  unpackedRows,
+} from './rows-thread.js';
 export { softmax } from './softmax.js';
 export { splitWords } from './words.js';

@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { deserialize, serialize } from 'node:v8';
 import { DEFAULT_DEV_FRACTION } from '../contract/index.js';
 import {
   counted,
@@ -33,6 +35,16 @@ export interface Dataset {
   /** Whether the dev rows were drawn from the rows because none were given: where there are few, they may be trained on. */
   readonly isDevDrawn?: boolean;
   readonly warnings: readonly DatasetWarning[];
+}
+
+/** Writes a dataset to a file that only this version of Node.js reads, for another thread or process. */
+export async function writeDataset(file: string, dataset: Dataset): Promise<void> {
+  await writeFile(file, serialize(dataset));
+}
+
+/** The dataset in a file of {@link writeDataset}. */
+export async function readDataset(file: string): Promise<Dataset> {
+  return deserialize(await readFile(file));
 }
 
 export interface CheckedRowSets<Made extends Dataset = Dataset> {
@@ -85,7 +97,8 @@ function textsByStratum(rows: readonly SplitKeys[]): Iterable<readonly string[]>
   for (const { text, labels } of rows) {
     if (seen.has(text)) continue;
     seen.add(text);
-    const [rarest] = [...labels].sort((a, b) => (frequency.get(a) ?? 0) - (frequency.get(b) ?? 0));
+    const byFrequency = (a: string | number, b: string | number) => (frequency.get(a) ?? 0) - (frequency.get(b) ?? 0);
+    const [rarest] = labels.length < 2 ? labels : [...labels].sort(byFrequency);
     const stratum = strata.get(rarest);
     if (stratum) stratum.push(text);
     else strata.set(rarest, [text]);
@@ -114,13 +127,14 @@ export async function splitRowSets<Row extends DatasetLocation>(
 ): Promise<Splits<Row> & Pick<CheckedRowSets, 'leftOut'> & { readonly isDevDrawn: boolean }> {
   const repeated: Row[] = [];
   const distinct = (rows: readonly Row[]) => {
-    const kept = new Map<string, Row>();
-    for (const row of rows) {
+    const seen = new Set<string>();
+    return rows.filter((row) => {
       const key = keyOf(row);
-      if (kept.has(key)) repeated.push(row);
-      else kept.set(key, row);
-    }
-    return [...kept.values()];
+      const isNew = !seen.has(key);
+      if (isNew) seen.add(key);
+      else repeated.push(row);
+      return isNew;
+    });
   };
   const all = distinct(await check(sets.train));
   const given = sets.dev && distinct(await check(sets.dev));
@@ -175,18 +189,19 @@ export async function comparisonWarnings<Row extends DatasetLocation>(
   signal?: AbortSignal,
 ): Promise<readonly DatasetWarning[]> {
   const { noun, textOf, answerOf, aside = '', conflict } = comparison;
-  const seen = new Map<string, Set<string>>();
+  const first = new Map<string, string>();
+  const others = new Map<string, Set<string>>(); // few texts have several answers
   const duplicates: Row[] = [];
   const conflicts: Row[] = [];
   for (const row of train) {
     if (isPauseDue()) await pause(signal);
     const text = textOf(row);
     const answer = answerOf(row);
-    const earlier = seen.get(text);
-    if (earlier === undefined) seen.set(text, new Set([answer]));
-    else if (earlier.has(answer)) duplicates.push(row);
+    const earlier = first.get(text);
+    if (earlier === undefined) first.set(text, answer);
+    else if (earlier === answer || others.get(text)?.has(answer)) duplicates.push(row);
     else {
-      earlier.add(answer);
+      others.set(text, (others.get(text) ?? new Set()).add(answer));
       conflicts.push(row);
     }
   }

@@ -3,24 +3,16 @@ import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { ResultAsync } from 'neverthrow';
 import {
   type Account,
   DatasetError,
   DownloadError,
   describeDatasetProblem,
-  type OrchardError,
   type TrainingRequest,
   unwrap,
 } from '../contract/index.js';
 import { describeBytes, fileKind, ZIP } from '../datasets/index.js';
-import {
-  classificationTypes,
-  createClassificationArchive,
-  createRetrievalArchive,
-  createSequenceArchive,
-  sequenceTypes,
-} from '../families/index.js';
+import { type ArchiveTask, classificationTypes, makeArchiveWithin, sequenceTypes } from '../families/index.js';
 import {
   hasEnded,
   JobRepository,
@@ -33,7 +25,7 @@ import {
   uploadIn,
   uploadUrl,
 } from '../jobs/index.js';
-import { type Storage, withStorageErrors } from '../storage/index.js';
+import { KeyedQueue, type Storage, withStorageErrors } from '../storage/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
 import { type BodyLimits, saveBody } from './body.js';
 import { invalid, Refusal } from './refusal.js';
@@ -66,6 +58,7 @@ export class DatasetUploads {
   readonly #trainer: (account: Account) => TrainerService;
   readonly #limits: UploadLimits;
   readonly #timer: NodeJS.Timeout;
+  readonly #rows = new RowsTurns();
   #sweeping: Promise<void> | undefined;
 
   constructor(storage: Storage, trainer: (account: Account) => TrainerService, limits: UploadLimits = {}) {
@@ -82,7 +75,8 @@ export class DatasetUploads {
     const arriving = await this.#reserve(app_id, id, announcedBytes(request, limits));
     try {
       const directory = await this.#storage.stageFolder(uploadFolder(id));
-      const bytes = await saveDataset(request, join(directory, UPLOADED_ZIP), limits);
+      const inTurn: InTurn = (work) => this.#rows.run(app_id, work);
+      const bytes = await saveDataset(request, join(directory, UPLOADED_ZIP), limits, inTurn);
       await this.#storage.publishFolder(uploadFolder(id));
       // Without a record, the account was erased in the meantime.
       if (!(await this.#records.change(arriving, { state: 'waiting', bytes }))) throw noUpload();
@@ -197,8 +191,8 @@ function announcedBytes({ headers }: Request, { maxBodyBytes }: BodyLimits): num
 }
 
 /** Writes a zip as it is, a file of rows as a zip made from it. @returns the bytes of the zip. @throws Refusal */
-async function saveDataset(request: Request, path: string, limits: BodyLimits): Promise<number> {
-  if (hasRows(request)) await saveRows(request, path, limits);
+async function saveDataset(request: Request, path: string, limits: BodyLimits, inTurn: InTurn): Promise<number> {
+  if (hasRows(request)) await saveRows(request, path, limits, inTurn);
   else await saveBody(request, path, limits);
   const kind = fileKind(path);
   if (kind === ZIP) return (await stat(path)).size;
@@ -216,6 +210,12 @@ const MODEL_TYPE_HEADER = 'x-model-type';
 
 /** A file of rows is read into memory as a whole; larger datasets fit in a zip. */
 const MAX_ROWS_BYTES = 16 * 2 ** 20;
+/** What the objects of the thread that reads it may take: half more than what the shortest rows of 16 MiB need. */
+const ROWS_MEMORY_BYTES = 1.5 * 2 ** 30;
+/** How long reading and checking it may take. */
+const ROWS_TIMEOUT_MS = 120_000;
+/** Threads that read files of rows at a time. */
+const MAX_ROWS_THREADS = 2;
 /** UTF-16 code units of a file name. */
 const MAX_NAME = 200;
 
@@ -230,20 +230,48 @@ export function hasRows({ headers }: Request): boolean {
  * Makes a dataset zip from the body of a request: CSV, TSV or JSON Lines with texts or questions, or CoNLL columns.
  * @throws Refusal 422 with every problem of the file, under the client's name for it
  */
-async function saveRows(request: Request, path: string, limits: BodyLimits): Promise<void> {
+async function saveRows(request: Request, path: string, limits: BodyLimits, inTurn: InTurn): Promise<void> {
   const name = fileNameOf(request);
   const type = request.headers.get(MODEL_TYPE_HEADER) ?? '';
-  const write = writerFor(type, extname(name).toLowerCase());
+  const taskOf = taskFor(type, extname(name).toLowerCase());
   const folder = await mkdtemp(join(tmpdir(), 'orchard-rows-'));
   try {
     await mkdir(join(folder, 'rows'));
     const source = join(folder, 'rows', name);
     const maxBodyBytes = Math.min(MAX_ROWS_BYTES, limits.maxBodyBytes);
     await saveBody(request, source, { ...limits, maxBodyBytes });
-    const written = await write({ name: 'upload', rows: { path: source } }, path);
-    if (written.isErr()) throw refusalOfRows(written.error);
+    const task = taskOf({ name: 'upload', rows: { path: source } }, path);
+    const within = { signal: request.signal, memoryLimit: ROWS_MEMORY_BYTES, timeoutMs: ROWS_TIMEOUT_MS };
+    await inTurn(() => makeArchiveWithin(task, within)).catch((thrown: unknown) => {
+      throw thrown instanceof DatasetError ? refusalOfRows(thrown) : thrown;
+    });
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs some work when it is an account's turn. */
+type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+/** Files of rows are made into zips a few at a time, and one at a time for each account; others wait. */
+class RowsTurns {
+  readonly #ofAccounts = new KeyedQueue();
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  run<Result>(app_id: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#ofAccounts.run(app_id, async () => {
+      // Each account waits here once, so that first come, first served is fair.
+      if (this.#running >= MAX_ROWS_THREADS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      else this.#running += 1;
+      try {
+        return await work();
+      } finally {
+        const next = this.#waiting.shift();
+        if (next) next();
+        else this.#running -= 1;
+      }
+    });
   }
 }
 
@@ -253,10 +281,7 @@ interface ArchiveOptions {
 }
 
 /** @throws Refusal */
-function writerFor(
-  type: string,
-  extension: string,
-): (options: ArchiveOptions, path: string) => ResultAsync<unknown, OrchardError> {
+function taskFor(type: string, extension: string): (options: ArchiveOptions, outputPath: string) => ArchiveTask {
   const classification = classificationTypes.find((each) => each === type);
   const isSequence = sequenceTypes.some((each) => each === type);
   if (classification === undefined && !isSequence && type !== 'question-answering') {
@@ -268,9 +293,11 @@ function writerFor(
     const msg = `a file for this type of model ends in ${known.join(', ')}, or is a zip; this one ends in ${extension || 'nothing'}`;
     throw invalid([{ loc: ['body'], msg, type: 'file_type' }]);
   }
-  if (isSequence) return createSequenceArchive;
-  if (classification === undefined) return createRetrievalArchive;
-  return (options, path) => createClassificationArchive({ ...options, type: classification }, path);
+  return (options, outputPath) => {
+    if (isSequence) return { kind: 'sequence', options, outputPath };
+    if (classification === undefined) return { kind: 'retrieval', options, outputPath };
+    return { kind: 'classification', options: { ...options, type: classification }, outputPath };
+  };
 }
 
 /** The client's name of the file, as a valid name here. @throws Refusal */
@@ -287,8 +314,7 @@ function fileNameOf({ headers }: Request): string {
   throw invalid([{ loc: ['header', FILE_NAME_HEADER], msg, type: 'missing' }]);
 }
 
-function refusalOfRows(error: OrchardError): unknown {
-  if (!(error instanceof DatasetError)) return error;
+function refusalOfRows(error: DatasetError): Refusal {
   const listed = error.problems.map((problem) => `in ${describeDatasetProblem(problem)}`);
   const unlisted = error.total - listed.length;
   const all = unlisted > 0 ? [...listed, `and ${unlisted.toLocaleString('en-US')} more`] : listed;

@@ -23,7 +23,7 @@ import {
   readConfig,
   type SentenceConfig,
 } from '../models/index.js';
-import { TemporaryDirectory } from '../system/index.js';
+import { mapWithPauses, TemporaryDirectory, validateWithPauses } from '../system/index.js';
 import { joinParts } from '../text/index.js';
 import { ENCODER_FILES, namedFiles, writeSentenceEncoder } from '../training/index.js';
 
@@ -79,7 +79,7 @@ export function embed(
   options: EmbedOptions = {},
 ): ResultAsync<readonly Float32Array[], OrchardError> {
   const work = async () => {
-    const checked = validate(textsSchema, texts, ['texts']);
+    const checked = await validateWithPauses(textsSchema, texts, ['texts']);
     const { model, modelLoader, device, prompt, signal } = validate(optionsSchema, options ?? {});
     const placed = await findEncoder(model, { modelLoader, signal });
     const key = await encoderKey(placed, device);
@@ -287,9 +287,9 @@ export class SentenceEncoder {
   async vectors(texts: readonly string[], { prompt, signal }: VectorOptions = {}): Promise<Float32Array[]> {
     const before = promptText(this.settings, prompt);
     const { include_prompt } = this.settings;
-    const asked = texts.map((text) => (include_prompt ? before + text : joinParts(before, text)));
+    const asked = await mapWithPauses(texts, (text) => (include_prompt ? before + text : joinParts(before, text)));
     const vectors = await this.#running.numbers(asked, signal);
-    return vectors.map((vector) => Float32Array.from(vector));
+    return mapWithPauses(vectors, (vector) => Float32Array.from(vector));
   }
 
   close(): Promise<void> {

@@ -2,6 +2,7 @@ import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { type OrchardError, querySchema, toOrchardError, validate } from '../contract/index.js';
 import type { FoundModel, PairConfig } from '../models/index.js';
+import { validateWithPauses } from '../system/index.js';
 import { joinParts } from '../text/index.js';
 import { writePairEncoder } from '../training/index.js';
 import {
@@ -38,7 +39,7 @@ export function scorePairs(
   options: ScorePairsOptions,
 ): ResultAsync<readonly number[], OrchardError> {
   const work = async () => {
-    const checked = validate(pairsSchema, pairs, ['pairs']);
+    const checked = await validateWithPauses(pairsSchema, pairs, ['pairs']);
     const { model, modelLoader, device, signal } = validate(optionsSchema, options);
     const placed = await findEncoder(model, { modelLoader, signal });
     const open = () => CrossEncoder.ofModel(placed, { service: { device } });

@@ -20,7 +20,7 @@ import {
 } from '../families/index.js';
 import { Bm25Index } from '../lexical/index.js';
 import { copyInto, decodeSafetensors, encodeSafetensors, type SentenceConfig, writeFolder } from '../models/index.js';
-import { contentHash, filesIn, withPauses } from '../system/index.js';
+import { contentHash, filesIn, mapWithPauses, withPauses } from '../system/index.js';
 import { type EncoderOptions, SentenceEncoder } from './embed.js';
 import { bestSentences, PassageSentences, PassageWords, rankPassages } from './relevance.js';
 import { CrossEncoder } from './score-pairs.js';
@@ -49,7 +49,7 @@ export async function createIndex(
   const sentences = await withPauses(PassageSentences.dividing(passages), signal);
   const words = await withPauses(PassageWords.indexing(passages, sentences, stem), signal);
   const found = await encoder.vectors(sentences.texts, { prompt: 'document', signal });
-  const vectors = VectorIndex.fromRows(found.map(stored));
+  const vectors = VectorIndex.fromRows(await mapWithPauses(found, stored, signal));
   return new OpenSearchIndex({ passages, words, vectors }, encoders);
 }
 

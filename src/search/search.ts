@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { DEVICES, type Device, type OrchardError, querySchema, toOrchardError, validate } from '../contract/index.js';
+import { validateWithPauses } from '../system/index.js';
 import { trainingLanguage } from '../training/index.js';
 import { type EmbedOptions, embedSchema, findEncoder, SentenceEncoder } from './embed.js';
 import { CrossEncoder } from './score-pairs.js';
@@ -104,7 +105,7 @@ export function search(
   const work = async () => {
     const { model, language, modelLoader, device, rerank, rerankDepth, signal } = validate(searchSchema, options ?? {});
     const given = typeof passages === 'string' ? passages : [...passages];
-    const texts = validate(passagesSchema, given, ['passages']);
+    const texts = await validateWithPauses(passagesSchema, given, ['passages']);
     const languageName = trainingLanguage(language === undefined ? {} : { language });
     const name = model ?? `${languageName}-mini`;
     const find = (name: string) => findEncoder(name, { modelLoader, signal });

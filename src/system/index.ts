@@ -85,6 +85,7 @@ export {
   pause,
   runToEnd,
   type Steps,
+  validateWithPauses,
   withPauses,
 } from './pauses.js';
 export { publicFetch } from './public-fetch.js';

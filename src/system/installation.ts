@@ -37,7 +37,12 @@ const PAGE = 'docs/bundlers.md';
 const ENDINGS = ['.js', '.mjs', '.cjs'];
 
 /** Files of `dist` that are started or read by name: the entries of threads, and parts of pages. */
-type OwnFile = 'inference-worker.js' | 'training-runner.js' | 'page/page.js' | 'reference/swagger-ui-bundle.js';
+type OwnFile =
+  | 'inference-worker.js'
+  | 'rows-worker.js'
+  | 'training-runner.js'
+  | 'page/page.js'
+  | 'reference/swagger-ui-bundle.js';
 
 /**
  * The file in the folder that ORCHARD_FILES names, next to the code or the script that runs, or in the package that either

@@ -14,6 +14,7 @@ import {
   families,
   type Judgement,
   type ModelFile,
+  readDataset,
   type TrainedExpert,
   type TrainingTask,
 } from '../families/index.js';
@@ -210,6 +211,7 @@ async function readRows(
 ): Promise<Dataset> {
   const { dataset, model_config } = spec;
   if ('rows' in dataset) return dataset.rows;
+  if ('file' in dataset) return readDataset(dataset.file);
   const { read } = await family.rows();
   if ('folder' in dataset) {
     progress.entered('read');

@@ -98,10 +98,14 @@ export type TrainingRunEvent =
   | BackboneDownload;
 
 /**
- * What to train on: rows that were read and checked, the folder of an unpacked archive, or the URL of an archive, as a
- * request has it.
+ * What to train on: rows that were read and checked, or a file of them that another thread of this process wrote; the folder
+ * of an unpacked archive; or the URL of an archive, as a request has it.
  */
-export type DatasetSource = { readonly rows: Dataset } | { readonly folder: string } | { readonly url: string };
+export type DatasetSource =
+  | { readonly rows: Dataset }
+  | { readonly file: string }
+  | { readonly folder: string }
+  | { readonly url: string };
 
 /** Everything one training run needs, as plain data: it is sent to a worker thread or a child process. */
 export interface TrainingSpec {

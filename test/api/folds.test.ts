@@ -4,6 +4,7 @@ import type { LabelAnswer } from '../../src/api/answers.js';
 import { assignFolds, type FoldUnit, figuresOverFolds, unitsOf } from '../../src/api/cross-validate-rows.js';
 import { type AnsweredRow, doubtfulRows } from '../../src/api/label-errors.js';
 import { Random } from '../../src/system/numbers.js';
+import { runToEnd } from '../../src/system/pauses.js';
 
 /** How rows are divided for a cross-validation, and which of them are doubtful. */
 
@@ -11,7 +12,7 @@ import { Random } from '../../src/system/numbers.js';
 const single = (labels: readonly (readonly string[])[]): FoldUnit[] =>
   labels.map((own, row) => ({ rows: [row], labels: own }));
 const foldsOf = (units: readonly FoldUnit[], folds: number, seed = 0) => [
-  ...assignFolds(units, folds, Random.fromSeed(seed)),
+  ...runToEnd(assignFolds(units, folds, Random.fromSeed(seed))),
 ];
 /** How often each fold has each label, fold by fold. */
 const countsOf = (units: readonly FoldUnit[], assigned: readonly number[], folds: number, label: string) =>
@@ -97,7 +98,7 @@ describe('rows that belong together', () => {
 
   it('are those of one group or with one text, case and spacing aside, and all that these join', () => {
     const rows = ['Hello  there', 'hello there', 'good', 'bad', 'good', 'fine'].map((text) => labelled(text, 'x'));
-    const together = (groups?: readonly string[]) => unitsOf(rows, groups).map((unit) => unit.rows);
+    const together = (groups?: readonly string[]) => runToEnd(unitsOf(rows, groups)).map((unit) => unit.rows);
     expect(together()).toEqual([[0, 1], [2, 4], [3], [5]]);
     expect(together(['ann', 'bob', 'bob', 'eve', 'zoe', 'eve'])).toEqual([
       [0, 1, 2, 4],
@@ -112,7 +113,7 @@ describe('rows that belong together', () => {
         fc.integer(),
         (groups, seed) => {
           const rows = groups.map((_, row) => labelled(`text ${row}`, row % 3 ? 'a' : 'b'));
-          const units = unitsOf(rows, groups.map(String));
+          const units = runToEnd(unitsOf(rows, groups.map(String)));
           fc.pre(units.length >= 3);
           const assigned = foldsOf(units, 3, seed);
           const foldOfGroup = new Map<number, number>();

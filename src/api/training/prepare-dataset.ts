@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import * as z from 'zod';
 import { DatasetError, type FamilyName, familyNameOf, type ModelType } from '../../contract/index.js';
@@ -34,7 +34,18 @@ import {
   unzip,
   ZIP,
 } from '../../datasets/index.js';
-import { type CheckedRowSets, families, type RowSets } from '../../families/index.js';
+import {
+  type CheckedRowSets,
+  families,
+  fewRowsOf,
+  inRowsThread,
+  isSmallFile,
+  packRows,
+  type RowSets,
+  unpackedRows,
+  writeDataset,
+} from '../../families/index.js';
+import { defaultMemoryLimit } from '../../jobs/index.js';
 import type { DatasetSource } from '../../training/index.js';
 import { type LabelNames, labelNames, type TrainSettings } from './train-options.js';
 
@@ -182,43 +193,129 @@ export interface PreparedDataset {
   readonly dataset: DatasetSource;
   readonly type: FoundType;
   /** The rows as they were given, of rows and files. */
-  readonly rows?: readonly TrainingRow[];
+  readonly rows?: Iterable<TrainingRow>;
   /** What a file was read as, in words. */
   readonly readAs?: string | undefined;
 }
 
+/** How rows are read and checked; `rows` may be the path of a file. */
+type RowsOptions = ReadingOptions &
+  Pick<TrainSettings, 'type' | 'labels' | 'passages' | 'dev' | 'devFraction' | 'seed' | 'signal' | 'path' | 'test'> & {
+    readonly rows?: RowsOrPath | undefined;
+  };
+
+/** An archive on this machine: a zip, by the name that messages call it, or its unpacked folder. */
+interface PlacedArchive {
+  readonly kind: 'zip' | 'folder';
+  readonly path: string;
+  readonly name: string;
+}
+
+/** Prepares the rows of its options or an archive, in any thread. */
+export interface DatasetTask {
+  readonly kind: 'dataset';
+  readonly options: RowsOptions;
+  readonly archive?: PlacedArchive;
+  /** A folder for what is unpacked and read. */
+  readonly work: string;
+  readonly isReadOften: boolean;
+}
+
 /**
- * Reads and checks rows; an archive is left to the training, unless `isReadOften`: several trainings read it.
- * @param work a folder for what is unpacked. @throws ValidationError, DatasetError, DownloadError, AbortedError
+ * Reads and checks rows: few in this thread, many in one of their own. An archive is left to the training, unless
+ * `isReadOften`: several trainings read it.
+ * @param work a folder for what is unpacked or read. @throws ValidationError, DatasetError, DownloadError, AbortedError
  */
 export async function prepareDataset(
   settings: TrainSettings,
   work: string,
   { isReadOften = false }: { readonly isReadOften?: boolean } = {},
 ): Promise<PreparedDataset> {
-  const { source, type: given, signal } = settings;
-  if (source.kind === 'rows') return datasetOfRows(source.rows, settings);
+  const { source, type: given, signal, isolation, memoryLimit = defaultMemoryLimit() } = settings;
   if (source.kind === 'labels') return datasetOfLabels(source.labels, settings);
-  const directory = join(work, 'archive');
   if (source.kind === 'url') {
-    const { url } = source;
     refuseRowOptions(settings);
     if (given !== undefined && !isReadOften) {
-      return { dataset: { url }, type: found(given, 'given', 'as asked for') };
+      return { dataset: { url: source.url }, type: found(given, 'given', 'as asked for') };
     }
-    const fetched = await fetchDataset(url, { directory: work, signal });
-    await unzip(fetched.path, directory, { name: fetched.name, signal });
-    return archiveIn(directory, settings, isReadOften);
   }
-  const { path } = source;
+  const rows =
+    source.kind === 'rows' ? source.rows : source.kind === 'path' ? await rowsAtPath(source.path) : undefined;
+  const archive = rows === undefined ? await placedArchive(source, settings, work) : undefined;
+  const { options, areFew } = await fewRowsOf(rowsOptions(rows, settings));
+  const task: DatasetTask = { kind: 'dataset', options, ...(archive && { archive }), work, isReadOften };
+  const isSmall = archive === undefined ? areFew : await isSmallArchive(archive, task);
+  if (isSmall || isolation === 'inline') return prepareHere({ ...task, options: { ...options, signal } });
+  const origin = archive?.name ?? (typeof rows === 'string' ? basename(rows) : 'rows');
+  const limits = { doing: 'the training', origin, signal, memoryLimit };
+  const { rows: packed, ...prepared } = await inRowsThread<DatasetTask, PackedDataset>(task, limits);
+  return { ...prepared, ...(packed && { rows: unpackedRows(packed) }) };
+}
+
+/** Prepares a dataset in a thread: rows come to a file, so that no other thread has to take them apart. */
+export async function packDataset(task: DatasetTask): Promise<PackedDataset> {
+  const { dataset, rows, ...prepared } = await prepareHere(task);
+  const packed = rows && { rows: packRows([...rows]) };
+  if (!('rows' in dataset)) return { ...prepared, dataset, ...packed };
+  const file = join(task.work, 'rows');
+  await writeDataset(file, dataset.rows);
+  return { ...prepared, dataset: { file }, ...packed };
+}
+
+interface PackedDataset extends Omit<PreparedDataset, 'rows'> {
+  readonly rows?: readonly Uint8Array[];
+}
+
+async function prepareHere({ options, archive, work, isReadOften }: DatasetTask): Promise<PreparedDataset> {
+  const { rows, ...settings } = options;
+  if (rows !== undefined) return datasetOfRows(rows, settings);
+  if (archive === undefined) throw new TypeError('there is nothing to prepare');
+  const { kind, path, name } = archive;
+  if (kind === 'folder') return archiveIn(path, settings, isReadOften);
+  const directory = join(work, 'archive');
+  await unzip(path, directory, { name, signal: settings.signal });
+  return archiveIn(directory, settings, isReadOften);
+}
+
+function rowsOptions(rows: RowsOrPath | undefined, settings: TrainSettings): RowsOptions {
+  const { type, labels, passages, dev, devFraction, seed, path, test } = settings;
+  const { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid } = settings;
+  return {
+    ...{ rows, type, labels, passages, dev, devFraction, seed, path },
+    ...{ columns, format, encoding, delimiter, offsets, tagNames, skipInvalid },
+    ...(typeof test === 'string' && { test }), // rows to test on are read later
+  };
+}
+
+/** The path of a file of rows, or undefined of an archive. */
+async function rowsAtPath(path: string): Promise<string | undefined> {
   const entry = await stat(path).catch(() => undefined);
   if (entry === undefined) throw missingFile(path);
-  const isRows = entry.isFile() ? fileKind(path) !== ZIP || isWorkbook(path) : await isBratFolder(path);
-  if (isRows) return datasetOfRows(path, settings);
+  const areRows = entry.isFile() ? fileKind(path) !== ZIP || isWorkbook(path) : await isBratFolder(path);
+  return areRows ? path : undefined;
+}
+
+async function placedArchive(
+  source: TrainSettings['source'],
+  settings: TrainSettings,
+  work: string,
+): Promise<PlacedArchive | undefined> {
+  if (source.kind === 'url') return fetchDataset(source.url, { directory: work, signal: settings.signal });
+  if (source.kind !== 'path') return undefined;
   refuseRowOptions(settings);
-  if (!entry.isFile()) return archiveIn(path, settings, isReadOften);
-  await unzip(path, directory, { signal });
-  return archiveIn(directory, settings, isReadOften);
+  const { path } = source;
+  return { kind: (await stat(path)).isFile() ? 'zip' : 'folder', path, name: basename(path) };
+}
+
+/** Whether little of an archive is read here. */
+async function isSmallArchive({ kind, path }: PlacedArchive, { options, isReadOften }: DatasetTask): Promise<boolean> {
+  if (kind === 'zip') return isSmallFile(path);
+  if (options.type !== undefined && !isReadOften) return true;
+  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  for (const entry of entries) {
+    if (entry.isFile() && !(await isSmallFile(join(entry.parentPath, entry.name)))) return false;
+  }
+  return true;
 }
 
 /** A workbook is a zip, too. It is refused as what it is. */
@@ -267,7 +364,7 @@ function typeOfNames(names: readonly string[], given: ModelType | undefined): Fo
   return found(type, 'inferred', `${counted(names.length, 'label')} given`);
 }
 
-async function datasetOfRows(rows: RowsOrPath, settings: TrainSettings): Promise<PreparedDataset> {
+async function datasetOfRows(rows: RowsOrPath, settings: Omit<RowsOptions, 'rows'>): Promise<PreparedDataset> {
   const { signal, devFraction, seed, passages, dev: given, skipInvalid } = settings;
   const { table: train, type } = await readTypedRows(rows, { ...settings, reading: readingOf(rows, settings) });
   const isMultilabel = type.type === 'multilabel-text-classification';
@@ -326,7 +423,7 @@ export async function checkedRows(
 
 async function archiveIn(
   folder: string,
-  { type: given, signal }: TrainSettings,
+  { type: given, signal }: Pick<RowsOptions, 'type' | 'signal'>,
   isReadOften: boolean,
 ): Promise<PreparedDataset> {
   const type = given === undefined ? await typeOfArchive(folder) : found(given, 'given', 'as asked for');

@@ -77,7 +77,7 @@ async function trainAndOpen(options: TrainOptions, settings: TrainSettings, star
 }
 
 /** Trains on the rows of a training and further ones. @param rows undefined of an archive. */
-function learning(options: TrainOptions, { type }: FoundType, rows: readonly TrainingRow[] | undefined) {
+function learning(options: TrainOptions, { type }: FoundType, rows: Iterable<TrainingRow> | undefined) {
   const learn = async (more: Rows, changes: LearnOptions = {}): Promise<TrainedModel> => {
     if (rows === undefined) {
       throw invalid(['rows'], 'the model was trained on an archive; add the rows to it, and train again');

@@ -187,7 +187,7 @@ function checkLabels({ file, line, labels }: WrittenRow, rules: RowRules, proble
       problems.add({ file, line, column, found: `found ${shown} twice`, expected: 'every label once' });
     } else ids.add(id);
   }
-  return [...ids].sort((a, b) => a - b);
+  return ids.size === 1 ? [...ids] : [...ids].sort((a, b) => a - b);
 }
 
 /** Adds a problem if the train rows leave nothing to tell apart: one class only, or no label at all. */
@@ -198,12 +198,18 @@ function checkTrainable(
   file: string,
   problems: ProblemList,
 ): void {
-  const used = new Set(train.flatMap(({ labelIds }) => labelIds));
+  const used = usedLabels(train);
   const needed = kind === 'multilabel' ? 1 : 2;
   if (train.length === 0 || used.size >= needed) return;
   const only = labels.filter((_, id) => used.has(id));
   const found = `found ${only.length === 0 ? 'no label on any row' : `the label ${quotedLabels(only)} only`}`;
   problems.add({ file, found, expected: `rows of at least ${counted(needed, 'label')}` });
+}
+
+function usedLabels(rows: readonly LocatedRow[]): ReadonlySet<number> {
+  const used = new Set<number>();
+  for (const { labelIds } of rows) for (const id of labelIds) used.add(id);
+  return used;
 }
 
 /** Texts are compared after folding case and white space. */
@@ -247,7 +253,7 @@ function classWarnings(
   split: readonly LocatedRow[],
   name: string,
 ): readonly DatasetWarning[] {
-  const used = new Set(split.flatMap(({ labelIds }) => labelIds));
+  const used = usedLabels(split);
   const missing = labels.filter((_, id) => !used.has(id));
   if (missing.length === 0) return [];
   const message = `no row of ${name} has ${missing.length === 1 ? 'the label' : 'the labels'} ${quotedLabels(missing)}`;
@@ -296,7 +302,7 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
     const kind = classificationKind(type);
     const problems = new ProblemList();
     const { origin } = sets.train;
-    const labels = sets.classes ?? namesIn([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenRows));
+    const labels = sets.classes ?? namesIn([sets.train, ...(sets.dev ? [sets.dev] : [])]);
     const notation = nameNotation(labels);
     const { leftOut, isDevDrawn, ...splits } = await splitRowSets<LocatedRow>(sets, problems, {
       noun: 'text',
@@ -306,7 +312,8 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
           text: `${placeOfField(table, 0, 'text').column}`,
           label: `${placeOfField(table, 0, table.checked.shape === 'labels' ? 'labels' : 'label').column}`,
         };
-        return writtenRows(table).flatMap((row) => checkRow(row, { kind, columns, notation }, problems) ?? []);
+        const rows = writtenRows(table).map((row) => checkRow(row, { kind, columns, notation }, problems));
+        return rows.filter((row) => row !== undefined);
       },
       keyOf: ({ text, labelIds }) => `${text}\t${labelIds.join()}`,
       splitKeysOf: ({ text, labelIds }) => ({ text: foldText(text), labels: labelIds }),
@@ -336,19 +343,22 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
 };
 
 function writtenRows(table: RowTable): readonly WrittenRow[] {
-  const { checked } = table;
+  const { checked, origin: file } = table;
+  const lineOf = (row: number) => placeOfRow(table, row).line;
   if (checked.shape === 'label') {
-    return checked.rows.map(({ text, label }, row) => ({ ...placeOfRow(table, row), text, labels: [label] }));
+    return checked.rows.map(({ text, label }, row) => ({ file, line: lineOf(row), text, labels: [label] }));
   }
   if (checked.shape === 'labels') {
-    return checked.rows.map(({ text, labels }, row) => ({ ...placeOfRow(table, row), text, labels }));
+    return checked.rows.map(({ text, labels }, row) => ({ file, line: lineOf(row), text, labels }));
   }
   throw new TypeError(`rows of ${checked.shape} are not for text classification`);
 }
 
 /** The distinct names of labels, sorted; as numbers if all of them are whole numbers. */
-function namesIn(rows: readonly WrittenRow[]): readonly string[] {
-  const names = [...new Set(rows.flatMap(({ labels }) => labels))].filter((name) => name !== '');
+function namesIn(tables: readonly RowTable[]): readonly string[] {
+  const all = new Set<string>();
+  for (const table of tables) for (const { labels } of writtenRows(table)) for (const label of labels) all.add(label);
+  const names = [...all].filter((name) => name !== '');
   return names.every((name) => /^\d+$/.test(name)) ? names.sort((a, b) => Number(a) - Number(b)) : names.sort();
 }
 
