@@ -1,5 +1,5 @@
 import { type Cells, type Dialect, RecordReader } from './csv.js';
-import { syntaxError, visitJson } from './json-file.js';
+import { nestsTooDeep, syntaxError, visitJson } from './json-file.js';
 import { counted, type ProblemList, quoted, singleProblem } from './problems.js';
 import type { BrokenLine, TextLine } from './text-lines.js';
 
@@ -248,7 +248,9 @@ function itemLines(text: string, nesting: number): readonly number[] {
   return lines;
 }
 
+/** @returns undefined for what isn't JSON, or nests too deep */
 function parsed(json: string): unknown {
+  if (nestsTooDeep(json)) return undefined;
   try {
     return JSON.parse(json);
   } catch {
