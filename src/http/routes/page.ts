@@ -149,17 +149,18 @@ function modelFile(
 /** A folder with everything below it, as a zip that is made while it is read. Its files are closed with the stream. */
 async function zipOf(folder: string): Promise<ReadableStream<Uint8Array>> {
   const zip = new ZipFile();
+  const passed = new PassThrough();
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files: Readable[] = [];
   for (const entry of entries.filter((each) => each.isFile())) {
     const path = join(entry.parentPath, entry.name);
     zip.addReadStreamLazy(path.slice(folder.length + 1).replaceAll('\\', '/'), (give) => {
+      if (passed.destroyed) return; // so that the next file isn't opened when the client has gone
       const file = createReadStream(path);
       files.push(file);
       give(null, file);
     });
   }
-  const passed = new PassThrough();
   // If a file disappears while it is read, the answer ends, not the process.
   zip.on('error', (thrown: Error) => passed.destroy(thrown));
   finished(passed, () => {
