@@ -87,7 +87,10 @@ describe('a dataset of many rows', () => {
     ];
     for (const options of wrong) {
       const errorWith = (isolation: 'worker' | 'inline') =>
-        prepared(options, isolation).then(expect.fail, (thrown: unknown) => describeError(toOrchardError(thrown, 'x')));
+        prepared(options, isolation).then(
+          () => expect.fail('no error'),
+          (thrown: unknown) => describeError(toOrchardError(thrown, 'x')),
+        );
       const [there, here] = [await errorWith('worker'), await errorWith('inline')];
       expect({ ...there, stack: '' }).toEqual({ ...here, stack: '' });
     }
