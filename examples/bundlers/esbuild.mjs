@@ -4,6 +4,7 @@ await build({
   entryPoints: {
     app: 'app.mjs',
     'inference-worker': 'orchard-nlp/inference-worker',
+    'rows-worker': 'orchard-nlp/rows-worker',
     'training-runner': 'orchard-nlp/training-runner',
   },
   bundle: true,

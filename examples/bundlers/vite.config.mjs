@@ -8,6 +8,7 @@ export default defineConfig({
       input: {
         app: 'app.mjs',
         'inference-worker': 'orchard-nlp/inference-worker',
+        'rows-worker': 'orchard-nlp/rows-worker',
         'training-runner': 'orchard-nlp/training-runner',
       },
       output: { entryFileNames: '[name].mjs' },
