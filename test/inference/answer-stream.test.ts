@@ -2,10 +2,12 @@ import { errAsync, okAsync, ResultAsync } from 'neverthrow';
 import { describe, expect, it } from 'vitest';
 import {
   AbortedError,
+  DeadlineError,
   InternalError,
   NotFoundError,
   type OrchardError,
   OverloadedError,
+  ValidationError,
 } from '../../src/contract/errors.js';
 import type { InferenceResponse, InferenceResult } from '../../src/contract/index.js';
 import { answerStream, type Queries, type StreamOptions } from '../../src/inference/index.js';
@@ -80,10 +82,13 @@ describe('a stream of queries', () => {
     expect((await answers.next()).value?.isOk()).toBe(true);
   });
 
-  it('goes on after a query that fails by itself', async () => {
-    const ask: Ask = (query) => (query === '1' ? errAsync(new InternalError('odd')) : echo(query));
-    expect(await collected(numbers(3), ask)).toEqual(['0', 'internal', '2']);
-  });
+  it.each([new InternalError('odd'), new DeadlineError(5), new ValidationError([])])(
+    'goes on after a query that fails by itself: $code',
+    async (failure) => {
+      const ask: Ask = (query) => (query === '1' ? errAsync(failure) : echo(query));
+      expect(await collected(numbers(3), ask)).toEqual(['0', failure.code, '2']);
+    },
+  );
 
   it('ends with a failure that all queries share, and asks its source for no more', async () => {
     const taken: string[] = [];
