@@ -332,7 +332,7 @@ describe('a deadline', () => {
   });
 });
 
-describe('accounts', () => {
+describe('the turns of accounts', () => {
   /** Whose texts the next batches have. */
   async function turns(worker: FakeWorker, count: number): Promise<string[]> {
     const from = worker.batches.length;
