@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { readEncoder } from '../../src/encoder/index.js';
 import type { TaskLearner } from '../../src/engine/index.js';
 import { smallConfigs } from '../encoder/small-configs.js';
+import { failureOf } from '../support/outcomes.js';
 import { classes, learnerOf, smallTasks } from './small-tasks.js';
 
 /** Bound on the gradients' norm, as in BERT's fine-tuning (its optimization.py clips to 1.0). */
@@ -35,6 +36,26 @@ describe('a learner', () => {
     await learning.release();
     expect(norm).toBeGreaterThan(0.5);
     expect(clipped).toBeCloseTo(0.25, 5);
+  });
+});
+
+describe.each(smallTasks)('a step of several runs: %s', (_, make) => {
+  it('is aborted between two of them', async () => {
+    const stop = new AbortController();
+    const learning = await learnerOf(make(), 0, { tokensPerRun: 24, signal: stop.signal });
+    const { engine, learner } = learning;
+    const [run, step] = [vi.spyOn(engine, 'run'), vi.spyOn(engine, 'step')];
+    await learner.step(1e-3);
+    const runs = run.mock.calls.length;
+    expect(runs).toBeGreaterThan(2);
+    run.mockImplementation(async () => {
+      stop.abort();
+      return 0;
+    });
+    await failureOf('aborted', () => learner.step(1e-3));
+    expect(run).toHaveBeenCalledTimes(runs + 1);
+    expect(step).toHaveBeenCalledTimes(1);
+    await learning.release();
   });
 });
 
