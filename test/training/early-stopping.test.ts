@@ -26,7 +26,7 @@ async function epochsOf(epochs: number, accuracies: readonly number[]): Promise<
 describe('early stopping', () => {
   // Half of the epochs, rounded up, but at least 3 after the best one.
   it.each([
-    [3, [0.5], 3],
+    [4, [0.5], 4],
     [5, [0.5], 4],
     [6, [0.5], 4],
     [7, [0.5], 5],
