@@ -119,12 +119,9 @@ export interface LearnerState {
   readonly dropout: MaskState;
 }
 
-/** What a learner needs of an engine. */
-type SteppingEngine = Pick<Engine, 'step' | 'steps' | 'dropoutState'>;
-
 /** Trains on examples, one batch per step, epoch after epoch. Can be stopped and resumed between any two steps. */
 export class Learner {
-  readonly #engine: SteppingEngine;
+  readonly #engine: Engine;
   readonly #gradients: BatchGradients;
   readonly #options: Pick<LearningTask, 'batchSize' | 'seed' | 'maxGradientNorm'>;
   #batches: readonly (readonly number[])[] = [];
@@ -132,7 +129,7 @@ export class Learner {
   #batch = 0;
 
   constructor(
-    engine: SteppingEngine,
+    engine: Engine,
     gradients: BatchGradients,
     options: Pick<LearningTask, 'batchSize' | 'seed' | 'maxGradientNorm'>,
   ) {

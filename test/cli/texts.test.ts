@@ -65,6 +65,15 @@ describe.each([1, 3, 1000])('in pieces of %i bytes', (piece) => {
     ]);
   });
 
+  it.each<[InputFormat, string]>([
+    ['csv', '\uFEFFtext,id\n\uFEFFone,1\n'],
+    ['csv', '\uFEFF"text",id\n"\uFEFFone",1\n'],
+    ['tsv', '\uFEFFtext\tid\n\uFEFFone\t1\n'],
+    ['jsonl', '\uFEFF{"text":"\uFEFFone"}\n'],
+  ])('the byte order mark of %s is no part of it, and a later one is', async (format, content) => {
+    expect(await read(content, format, piece)).toEqual([{ line: format === 'jsonl' ? 1 : 2, text: '\uFEFFone' }]);
+  });
+
   it('TSV has no quoting', async () => {
     expect(await read('text\tid\n"a" b\t1\nc\n', 'tsv', piece)).toEqual([
       { line: 2, text: '"a" b' },

@@ -5,9 +5,9 @@ import { familyOfType } from '../../src/families/index.js';
 
 /** Rows in memory become what a family trains on. */
 
-async function checked(type: ModelType, given: readonly TrainingRow[]) {
+async function checked(type: ModelType, given: readonly TrainingRow[], seed?: number) {
   const rows = await familyOfType(type).rows();
-  return rows.check({ train: await readRows(given, { option: 'rows' }) }, type);
+  return rows.check({ train: await readRows(given, { option: 'rows' }), seed }, type);
 }
 
 describe('rows in memory', () => {
@@ -35,14 +35,6 @@ describe('rows in memory', () => {
     ]);
   });
 
-  it('of several labels count for the rarest when dev rows are drawn, so that each label has some', async () => {
-    const common = Array.from({ length: 60 }, (_, at) => ({ text: `common ${at}`, labels: ['common'] }));
-    const rare = Array.from({ length: 4 }, (_, at) => ({ text: `rare ${at}`, labels: ['common', 'rare'] }));
-    const { dataset } = await checked('multilabel-text-classification', [...common, ...rare]);
-    const inDev = dataset.dev.filter((row) => JSON.stringify(row).includes('rare '));
-    expect(inDev).toHaveLength(1);
-  });
-
   it('of questions and of sentences are counted in the same way', async () => {
     const questions = ['a', 'b', 'c', 'c'].map((each) => ({ question: `${each}?`, passage: each }));
     expect((await checked('question-answering', questions)).leftOut[0]?.count).toBe(1);
@@ -51,5 +43,44 @@ describe('rows in memory', () => {
       entities: [{ start: 0, end: 3, type: 'PER' }],
     }));
     expect((await checked('named-entity-recognition', sentences)).leftOut[0]?.count).toBe(1);
+  });
+});
+
+describe('the rows set aside for dev', () => {
+  const common = Array.from({ length: 60 }, (_, at) => `common ${at}`);
+  /** Two words of each of six rare labels; every row of theirs has the label `common` as well. */
+  const rare = [...'abcdefghijkl'].map((letter, at) => ({ word: `rare${letter}`, label: `label ${at % 6}` }));
+  const EACH_ONCE = ['label 0', 'label 1', 'label 2', 'label 3', 'label 4', 'label 5'];
+  const SEEDS = [0, 1, 2, 3];
+
+  /** The rare labels of the dev rows. */
+  async function rareInDev(type: ModelType, rows: readonly TrainingRow[], seed: number) {
+    const { dataset } = await checked(type, rows, seed);
+    expect(dataset.dev).toHaveLength(EACH_ONCE.length + common.length / 10);
+    const dev = JSON.stringify(dataset.dev);
+    return rare
+      .filter(({ word }) => dev.includes(word))
+      .map(({ label }) => label)
+      .sort();
+  }
+
+  it.each(SEEDS)('have one of the two rows of each rare label, with seed %i', async (seed) => {
+    const rows = [
+      ...common.map((text) => ({ text, labels: ['common'] })),
+      ...rare.map(({ word, label }, at) => ({ text: word, labels: at < 6 ? [label, 'common'] : ['common', label] })),
+    ];
+    expect(await rareInDev('multilabel-text-classification', rows, seed)).toEqual(EACH_ONCE);
+  });
+
+  it.each(SEEDS)('have one of the two sentences of each rare type, with seed %i', async (seed) => {
+    const entity = { start: 0, end: 6, type: 'common' };
+    const rows = [
+      ...common.map((text) => ({ text, entities: [entity] })),
+      ...rare.map(({ word, label }) => ({
+        text: `common ${word}`,
+        entities: [entity, { start: 7, end: 7 + word.length, type: label.replace(' ', '') }],
+      })),
+    ];
+    expect(await rareInDev('named-entity-recognition', rows, seed)).toEqual(EACH_ONCE);
   });
 });

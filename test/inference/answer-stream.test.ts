@@ -82,10 +82,13 @@ describe('a stream of queries', () => {
     expect((await answers.next()).value?.isOk()).toBe(true);
   });
 
-  it('goes on after a query that fails by itself', async () => {
-    const ask: Ask = (query) => (query === '1' ? errAsync(new InternalError('odd')) : echo(query));
-    expect(await collected(numbers(3), ask)).toEqual(['0', 'internal', '2']);
-  });
+  it.each([new InternalError('odd'), new DeadlineError(5), new ValidationError([])])(
+    'goes on after a query that fails by itself: $code',
+    async (failure) => {
+      const ask: Ask = (query) => (query === '1' ? errAsync(failure) : echo(query));
+      expect(await collected(numbers(3), ask)).toEqual(['0', failure.code, '2']);
+    },
+  );
 
   it('goes on after a query that misses its deadline, or that is not valid', async () => {
     const fails: Ask = (query) =>

@@ -295,20 +295,6 @@ describe('a request that is given up', () => {
     expect(dispatcher.stats().requests.cancelled).toBe(1);
   });
 
-  it('fails at its deadline, not before and not later', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const { dispatcher } = aDispatcher({ patient: true });
-    let outcome = 'waits';
-    dispatcher.predict(MODEL, ['a'], { deadlineMs: 1000 }).catch((thrown: { code: string }) => {
-      outcome = thrown.code;
-    });
-    await vi.advanceTimersByTimeAsync(999);
-    expect(outcome).toBe('waits');
-    await vi.advanceTimersByTimeAsync(1);
-    expect(outcome).toBe('deadline');
-  });
-
   it('fails with a DeadlineError when its deadline passes', async () => {
     const { dispatcher, worker } = aDispatcher({ patient: true });
     const late = dispatcher.predict(MODEL, ['a'], { deadlineMs: 5 });
@@ -318,6 +304,60 @@ describe('a request that is given up', () => {
     await settled();
     await worker.goOn();
     expect((await next).results).toHaveLength(1);
+  });
+});
+
+describe('a deadline', () => {
+  it('passes at its time, neither before nor after, and ends with the answer', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { dispatcher, worker } = aDispatcher({ patient: true });
+    const ended: string[] = [];
+    const ask = (text: string, deadlineMs: number) =>
+      dispatcher.predict(MODEL, [text], { deadlineMs }).then(
+        () => ended.push(`${text} answered`),
+        (thrown) => ended.push(`${text} ${thrown.code} ${thrown.deadlineMs}`),
+      );
+    const early = ask('a', 1000);
+    await vi.advanceTimersByTimeAsync(1);
+    void ask('b', 1000);
+    await vi.advanceTimersByTimeAsync(1);
+    void worker.goOn();
+    await early;
+    await vi.advanceTimersByTimeAsync(998);
+    expect(ended).toEqual(['a answered']);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(ended).toEqual(['a answered', 'b deadline 1000']);
+    expect(dispatcher.stats().requests).toEqual({ answered: 1, refused: 0, cancelled: 1, failed: 0 });
+  });
+});
+
+describe('the turns of accounts', () => {
+  /** Whose texts the next batches have. */
+  async function turns(worker: FakeWorker, count: number): Promise<string[]> {
+    const from = worker.batches.length;
+    for (let batch = 0; batch < count; batch += 1) await worker.goOn();
+    return worker.batches.slice(from, from + count).map(({ directory }) => directory);
+  }
+
+  it('that come later take turns with those that have been served for long', async () => {
+    const { dispatcher, worker } = aDispatcher({ patient: true, maxWaiting: 10_000 });
+    void dispatcher.predict(MODEL, texts(2000), { account: 'early' });
+    await settled();
+    expect(await turns(worker, 4)).toEqual([MODEL, MODEL, MODEL, MODEL]);
+    void dispatcher.predict(OTHER, texts(2000), { account: 'late' });
+    expect(await turns(worker, 6)).toEqual([OTHER, MODEL, OTHER, MODEL, OTHER, MODEL]);
+  });
+
+  it('that ask again as soon as they are answered take no more than their turns', async () => {
+    const { dispatcher, worker } = aDispatcher({ patient: true, maxWaiting: 10_000 });
+    void dispatcher.predict(MODEL, texts(2000), { account: 'waiting' });
+    await settled();
+    const size = worker.batches[0]?.texts.length ?? 0;
+    void (async () => {
+      for (;;) await dispatcher.predict(OTHER, texts(size), { account: 'hasty' });
+    })();
+    expect(await turns(worker, 6)).toEqual([OTHER, MODEL, OTHER, MODEL, OTHER, MODEL]);
   });
 });
 

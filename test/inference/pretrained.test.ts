@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { inferenceService, Predictor, type PredictorOptions } from '../../src/inference/index.js';
+import { inferenceService, Predictor, type PredictorOptions, type StreamedAnswer } from '../../src/inference/index.js';
 import { folderModels, type ModelLoader } from '../../src/models/index.js';
 import { memoryStorage } from '../../src/storage/index.js';
 import { errorOf, failureOf, resultOf } from '../support/outcomes.js';
@@ -117,11 +117,21 @@ describe('a batch to a pretrained model', () => {
 });
 
 describe('a stream of queries', () => {
-  it('is refused in the basic tier', async () => {
+  const codesOf = async (answers: AsyncIterable<StreamedAnswer>) => {
+    const codes: string[] = [];
+    for await (const answer of answers) codes.push(answer.isOk() ? 'ok' : answer.error.code);
+    return codes;
+  };
+
+  it('is answered in the pro tier', async () => {
+    const predictor = aPredictor({ account: { app_id: 'large', tier: 'pro' } });
+    expect(await codesOf(predictor.predictPretrainedStream(MODEL, queries))).toEqual(queries.map(() => 'ok'));
+  });
+
+  it('ends with a TierError in the basic tier, for pretrained and for custom models', async () => {
     const predictor = aPredictor({ account: { app_id: 'small', tier: 'basic' } });
-    const answers = [];
-    for await (const answer of predictor.predictPretrainedStream(MODEL, ['a', 'b'])) answers.push(answer);
-    expect(answers.map((answer) => answer._unsafeUnwrapErr().code)).toEqual(['tier']);
+    expect(await codesOf(predictor.predictPretrainedStream(MODEL, queries))).toEqual(['tier']);
+    expect(await codesOf(predictor.predictCustomStream('any', queries))).toEqual(['tier']);
   });
 });
 

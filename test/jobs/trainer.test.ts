@@ -272,6 +272,13 @@ describe('creating a training job', () => {
     expect(results.map((result) => result.isOk())).toEqual([true, true, false]);
     expect(results[2]?.isErr() && results[2].error).toMatchObject({ code: 'queue_full', waiting: 2 });
   });
+
+  it('refuses it also where none of the jobs runs yet', async () => {
+    const { trainer } = aTrainer({ maxWaitingJobs: 2, runsJobs: false });
+    await createJob(trainer);
+    await createJob(trainer);
+    expect(await errorOf(trainer.createTrainingJob(aRequest))).toMatchObject({ code: 'queue_full', waiting: 2 });
+  });
 });
 
 describe('cancelling and deleting', () => {

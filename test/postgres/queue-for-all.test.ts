@@ -145,6 +145,25 @@ describeWithPostgres('a worker for all accounts', (server) => {
     await medium.close();
   });
 
+  it('is handed what a dead process ran before what has waited for longer', async () => {
+    const medium = await aShort(server);
+    const dying = medium.open();
+    await addAll(dying, 'a1');
+    const lost = new Log();
+    dying.workForAll(lost.handler, { atOnce: 1 });
+    await lost.next();
+    const queue = medium.open();
+    await medium.suspend(dying);
+    // Their accounts are free now, that of the dead process only when its lease ends.
+    await addAll(queue, 'b1', 'c1');
+    await medium.elapse();
+    const log = new Log();
+    queue.workForAll(log.handler, { atOnce: 1 });
+    for (let count = 0; count < 3; count += 1) (await log.next()).end('ended');
+    expect(names(log)).toEqual(['a1', 'b1', 'c1']);
+    await medium.close();
+  });
+
   it('shares the jobs of an account with a worker of that account alone', async () => {
     const medium = await aShort(server);
     const [one, other] = [medium.open(), medium.open()];

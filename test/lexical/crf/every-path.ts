@@ -14,21 +14,24 @@ const scoreOrForbidden = fc.oneof({ weight: 3, arbitrary: score }, fc.constant(N
 const scores = (length: number, of: fc.Arbitrary<number>) =>
   fc.array(of, { minLength: length, maxLength: length }).map((values) => Float32Array.from(values));
 
-/** 1 to 4 words and 2 or 3 tags, some transitions forbidden, at least one path open. */
-export const smallSentence: fc.Arbitrary<SmallSentence> = fc
-  .tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 2, max: 3 }))
-  .chain(([words, tags]) =>
+/** 1 to 4 words and 2 or 3 tags. */
+const sentenceOf = (emission: fc.Arbitrary<number>, transition: fc.Arbitrary<number>): fc.Arbitrary<SmallSentence> =>
+  fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 2, max: 3 })).chain(([words, tags]) =>
     fc.record({
       words: fc.constant(words),
       tags: fc.constant(tags),
-      emissions: scores(words * tags, score),
-      transitions: fc.record({
-        start: scores(tags, scoreOrForbidden),
-        between: scores(tags * tags, scoreOrForbidden),
-      }),
+      emissions: scores(words * tags, emission),
+      transitions: fc.record({ start: scores(tags, transition), between: scores(tags * tags, transition) }),
     }),
-  )
-  .filter((sentence) => everyPath(sentence).some(({ weight }) => weight > 0));
+  );
+
+/** With some transitions forbidden, but at least one path open. */
+export const smallSentence = sentenceOf(score, scoreOrForbidden).filter((sentence) =>
+  everyPath(sentence).some(({ weight }) => weight > 0),
+);
+
+/** Scores are 0 or 1, whose sums are exact, so many paths are equal. */
+export const tiedSentence = sentenceOf(fc.integer({ min: 0, max: 1 }), fc.integer({ min: 0, max: 1 }));
 
 /** Tags of a path, and the exponential of its score. */
 export interface Path {
