@@ -115,18 +115,11 @@ function cellsOf(text: string, { delimiter, quote }: Dialect): string[] | string
       at = next + delimiter.length;
       continue;
     }
-    let cell = '';
-    let from = at + 1;
-    for (;;) {
-      const end = text.indexOf(quote, from);
-      if (end === -1) return 'a quoted cell whose closing quote is missing';
-      cell += text.slice(from, end);
-      at = end + 1;
-      if (text[at] !== quote) break;
-      cell += quote;
-      from = at + 1;
-    }
-    cells.push(cell);
+    let end = text.indexOf(quote, at + 1);
+    while (end !== -1 && text[end + 1] === quote) end = text.indexOf(quote, end + 2);
+    if (end === -1) return 'a quoted cell whose closing quote is missing';
+    cells.push(text.slice(at + 1, end).replaceAll(quote + quote, quote));
+    at = end + 1;
     if (at === text.length) return cells;
     if (!text.startsWith(delimiter, at)) return 'text after the closing quote of a cell';
     at += delimiter.length;
