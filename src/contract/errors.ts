@@ -407,12 +407,16 @@ export async function unwrap<Value>(call: ResultAsync<Value, OrchardError>): Pro
   return result.value;
 }
 
-/** True for the error of a system call that the disk failed: full, over quota, read-only, not allowed or broken. */
-function isMediumFailure(thrown: unknown): boolean {
+/** True for the error of a system call that the disk failed: full, over quota, read-only or broken. */
+export function isDiskFailure(thrown: unknown): boolean {
   const codes = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'];
+  return thrown instanceof Error && 'code' in thrown && codes.some((code) => code === thrown.code);
+}
+
+/** The same, or the file system forbade the call. */
+function isMediumFailure(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || !('code' in thrown)) return false;
-  const isForbidden = (thrown.code === 'EACCES' || thrown.code === 'EPERM') && 'path' in thrown;
-  return isForbidden || codes.some((code) => code === thrown.code);
+  return isDiskFailure(thrown) || ((thrown.code === 'EACCES' || thrown.code === 'EPERM') && 'path' in thrown);
 }
 
 /** An error as plain data, to be sent to another thread or process. */

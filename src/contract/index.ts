@@ -48,6 +48,7 @@ export {
   type ErrorDescription,
   InstallationError,
   InternalError,
+  isDiskFailure,
   isOrchardError,
   MAX_LISTED_PROBLEMS,
   MedleyError,

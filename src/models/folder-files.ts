@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isOrchardError, ModelFolderError } from '../contract/index.js';
+import { isDiskFailure, isOrchardError, ModelFolderError, StorageError } from '../contract/index.js';
 import { readWithin } from '../system/index.js';
 
 /** Hugging Face's names. */
@@ -32,13 +32,15 @@ export const MAX_TOKENIZER_BYTES = 256 * MIB;
 /** The limit of a Buffer. */
 export const MAX_FILE_BYTES = 2 ** 31 - 1;
 
-/** @throws ModelFolderError for any other error */
+/** @throws StorageError if the disk is full or broken, ModelFolderError for any other error */
 export async function withFile<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
     if (isOrchardError(cause)) throw cause;
-    throw new ModelFolderError(file, cause instanceof Error ? cause.message : String(cause), { cause });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    if (isDiskFailure(cause)) throw new StorageError(`${file}: ${reason}`, { cause });
+    throw new ModelFolderError(file, reason, { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ModelFolderError } from '../contract/index.js';
+import { isDiskFailure, ModelFolderError, StorageError } from '../contract/index.js';
 import {
   type Aggregation,
   CONFIG_FILE,
@@ -100,7 +100,9 @@ async function convert(found: FoundModel, reading: CheckpointReading, directory:
     });
   } catch (cause) {
     if (!(cause instanceof Error && 'syscall' in cause)) throw cause;
-    throw new ModelFolderError(directory, `the converted checkpoint can't be written: ${cause.message}`, { cause });
+    const reason = `the converted checkpoint can't be written: ${cause.message}`;
+    if (isDiskFailure(cause)) throw new StorageError(`${directory}: ${reason}`, { cause });
+    throw new ModelFolderError(directory, reason, { cause });
   } finally {
     await rm(draft, { recursive: true, force: true });
   }

@@ -66,7 +66,10 @@ describe('fileStorage on disk', () => {
       () => storage.stageFolder('m'),
       () => storage.openFolder('m'),
     ];
-    for (const call of calls) await expect(call()).rejects.toThrow(`${directory} was deleted while it was in use`);
+    for (const call of calls) {
+      const message = expect.stringContaining(`${directory} was deleted or moved while it was in use`);
+      await expect(call()).rejects.toMatchObject({ code: 'storage', isUnavailable: true, message });
+    }
     await rename(`${directory}-away`, directory); // which fails where a call has made the directory anew
     expect(await storage.read('jobs', 'a')).toMatchObject({ value: 1 });
   });
