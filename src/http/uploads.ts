@@ -210,7 +210,7 @@ const MODEL_TYPE_HEADER = 'x-model-type';
 
 /** A file of rows is read into memory as a whole; larger datasets fit in a zip. */
 const MAX_ROWS_BYTES = 16 * 2 ** 20;
-/** What the objects of the thread that reads it may take: half more than what the shortest rows of 16 MiB need. */
+/** What the objects of the thread that reads it may take: somewhat more than what the shortest rows of 16 MiB need. */
 const ROWS_MEMORY_BYTES = 1.5 * 2 ** 30;
 /** How long reading and checking it may take. */
 const ROWS_TIMEOUT_MS = 120_000;

@@ -130,8 +130,12 @@ export const retrievalRows: FamilyRows<RetrievalDataset> = {
   async check(sets, _type, signal) {
     const problems = new ProblemList();
     const extra = checkPassages(sets.passages ?? [], problems);
-    const written = [sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenQuestions);
-    const passages = [...new Set([...written.map(({ context }) => context), ...extra])];
+    const distinct = new Set<string>();
+    for (const table of [sets.train, ...(sets.dev ? [sets.dev] : [])]) {
+      for (const { context } of writtenQuestions(table)) distinct.add(context);
+    }
+    for (const passage of extra) distinct.add(passage);
+    const passages = [...distinct];
     const passageIds = passageIdsOf(passages);
     const { leftOut, isDevDrawn, ...splits } = await splitRowSets<LocatedQuestion>(sets, problems, {
       noun: 'question',
@@ -142,7 +146,8 @@ export const retrievalRows: FamilyRows<RetrievalDataset> = {
           question: placeOfField(table, 0, 'question').column ?? 'question',
           context: placeOfField(table, 0, context).column ?? context,
         };
-        return writtenQuestions(table).flatMap((each) => checkQuestion(each, columns, passageIds, problems) ?? []);
+        const questions = writtenQuestions(table).map((each) => checkQuestion(each, columns, passageIds, problems));
+        return questions.filter((question) => question !== undefined);
       },
       keyOf: ({ question, passage }) => `${passage} ${question}`,
       splitKeysOf: ({ question }) => ({ text: foldText(question), labels: [] }),
@@ -156,17 +161,14 @@ export const retrievalRows: FamilyRows<RetrievalDataset> = {
 
 /** A question with several passages is one for each of them. */
 function writtenQuestions(table: RowTable): readonly WrittenQuestion[] {
-  const { checked } = table;
+  const { checked, origin: file } = table;
+  const lineOf = (row: number) => placeOfRow(table, row).line;
   if (checked.shape === 'passage') {
-    return checked.rows.map(({ question, passage }, row) => ({
-      ...placeOfRow(table, row),
-      question,
-      context: passage,
-    }));
+    return checked.rows.map(({ question, passage: context }, row) => ({ file, line: lineOf(row), question, context }));
   }
   if (checked.shape === 'passages') {
     return checked.rows.flatMap(({ question, passages }, row) =>
-      passages.map((context) => ({ ...placeOfRow(table, row), question, context })),
+      passages.map((context) => ({ file, line: lineOf(row), question, context })),
     );
   }
   throw new TypeError(`rows of ${checked.shape} are not for question answering`);
