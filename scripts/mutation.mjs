@@ -30,8 +30,8 @@ const BAR = 85;
 /** The rooms that keep promises, with the tests of each. */
 const TESTS = {
   jobs: ['test/jobs/*.test.ts'],
-  storage: ['test/storage/!(file-storage-processes).test.ts', 'test/storage/flushes/*.test.ts'],
-  system: ['test/system/*.test.ts', 'test/storage/flushes/*.test.ts'],
+  storage: ['test/storage/!(file-storage-processes).test.ts', 'test/storage/system-calls/*.test.ts'],
+  system: ['test/system/*.test.ts', 'test/storage/system-calls/*.test.ts'],
   engine: ['test/engine/**/*.test.ts', 'test/training/training-loop.test.ts'],
   datasets: ['test/datasets/*.test.ts', 'test/api/{rows,row-files}.test.ts'],
   contract: ['test/contract/*.test.ts'],

@@ -27,38 +27,47 @@ import {
 const problem: DatasetProblem = { file: 'train.tsv', found: 'found 7', expected: 'an id' };
 
 describe('an error says what happened where', () => {
-  it.each<[OrchardError, string]>([
-    [new DatasetError([]), 'the dataset has no rows'],
-    [new DatasetError([problem]), 'train.tsv: found 7; expected an id'],
-    [new DatasetError([problem, problem]), 'train.tsv: found 7; expected an id (and 1 more)'],
-    [new DatasetError([problem], 12_346), 'train.tsv: found 7; expected an id (and 12,345 more)'],
-    [new NotFoundError('model', 'a"b'), 'no model "a\\"b"'],
-    [new NotFoundError('backbone', 'b', 'there are a and c'), 'no backbone "b": there are a and c'],
-    [new ModelDownloadError('m', 'http://h/', 'it is gone'), 'model m: it is gone (http://h/)'],
-    [new ModelDownloadError('m', 'http://h/', 'it is gone', { file: 'a' }), 'model m, a: it is gone (http://h/)'],
-    [new TransitionError('1', 'READY', 'CANCELLED'), "training job 1 can't be cancelled: it has been trained already"],
-    [new TransitionError('1', 'QUEUED', 'READY'), "training job 1 can't become READY: it is QUEUED"],
-    [new OverloadedError(3, 10), '3 texts are waiting already; ask again later, or ask for fewer at the same time'],
+  // Made in the test, so that it is known which test makes which.
+  it.each<[() => OrchardError, string]>([
+    [() => new DatasetError([]), 'the dataset has no rows'],
+    [() => new DatasetError([problem]), 'train.tsv: found 7; expected an id'],
+    [() => new DatasetError([problem, problem]), 'train.tsv: found 7; expected an id (and 1 more)'],
+    [() => new DatasetError([problem], 12_346), 'train.tsv: found 7; expected an id (and 12,345 more)'],
+    [() => new NotFoundError('model', 'a"b'), 'no model "a\\"b"'],
+    [() => new NotFoundError('backbone', 'b', 'there are a and c'), 'no backbone "b": there are a and c'],
+    [() => new ModelDownloadError('m', 'http://h/', 'it is gone'), 'model m: it is gone (http://h/)'],
+    [() => new ModelDownloadError('m', 'http://h/', 'it is gone', { file: 'a' }), 'model m, a: it is gone (http://h/)'],
     [
-      new OverloadedError(3, 10, 'account'),
+      () => new TransitionError('1', 'READY', 'CANCELLED'),
+      "training job 1 can't be cancelled: it has been trained already",
+    ],
+    [() => new TransitionError('1', 'QUEUED', 'READY'), "training job 1 can't become READY: it is QUEUED"],
+    [
+      () => new OverloadedError(3, 10),
+      '3 texts are waiting already; ask again later, or ask for fewer at the same time',
+    ],
+    [
+      () => new OverloadedError(3, 10, 'account'),
       '3 texts of this account are waiting already; ask again later, or ask for fewer at the same time',
     ],
-    [new DeviceError('webgpu', 'start', 'no driver'), "the device webgpu can't be used: no driver"],
-    [new DeviceError('webgpu', 'run', 'it was lost'), 'the device webgpu failed: it was lost'],
-    [new ModelFolderError('f', 'x'.repeat(1000)), `f: ${'x'.repeat(1000)}`],
-    [new ModelFolderError('f', 'x'.repeat(1001)), `f: ${'x'.repeat(1000)} …`],
+    [() => new DeviceError('webgpu', 'start', 'no driver'), "the device webgpu can't be used: no driver"],
+    [() => new DeviceError('webgpu', 'run', 'it was lost'), 'the device webgpu failed: it was lost'],
+    [() => new ModelFolderError('f', 'x'.repeat(1000)), `f: ${'x'.repeat(1000)}`],
+    [() => new ModelFolderError('f', 'x'.repeat(1001)), `f: ${'x'.repeat(1000)} …`],
     [
-      new MedleyError({ a: 1 }, { b: new InternalError('no'), c: new AbortedError('asking') }),
+      () => new MedleyError({ a: 1 }, { b: new InternalError('no'), c: new AbortedError('asking') }),
       '1 of 3 models answered; b: no; c: asking was aborted',
     ],
     [
-      new ValidationError([
-        { loc: ['a', 0], msg: 'wrong', type: 'x' },
-        { loc: [], msg: 'odd', type: 'y' },
-      ]),
+      () =>
+        new ValidationError([
+          { loc: ['a', 0], msg: 'wrong', type: 'x' },
+          { loc: [], msg: 'odd', type: 'y' },
+        ]),
       'a.0: wrong; odd',
     ],
-  ])('case %#', (error, expected) => {
+  ])('case %#', (make, expected) => {
+    const error = make();
     expect(error.message).toBe(expected);
     expect(error.name).toBe(error.constructor.name);
   });
@@ -118,11 +127,12 @@ describe('anything that is thrown', () => {
 });
 
 describe('an error that goes to another thread', () => {
-  it.each<OrchardError>([
-    new DatasetError([{ ...problem, line: 3 }], 7, { cause: new Error('why') }),
-    new OverloadedError(3, 10, 'account'),
-    new StorageError('no', { isUnavailable: true }),
-  ])('comes back as the same: %s', (error) => {
+  it.each<() => OrchardError>([
+    () => new DatasetError([{ ...problem, line: 3 }], 7, { cause: new Error('why') }),
+    () => new OverloadedError(3, 10, 'account'),
+    () => new StorageError('no', { isUnavailable: true }),
+  ])('comes back as the same: case %#', (make) => {
+    const error = make();
     const revived = reviveError(structuredClone(describeError(error)));
     expect(revived).toBeInstanceOf(error.constructor);
     expect(isOrchardError(revived)).toBe(true);

@@ -10,7 +10,8 @@ async function messageOf(schema: z.ZodType, input: unknown): Promise<string> {
 }
 
 class Apple {}
-class Melon {}
+class MelonAde {}
+class kiwiFruit {}
 
 describe('a message about a wrong value', () => {
   it.each<[z.ZodType, unknown, string]>([
@@ -28,7 +29,9 @@ describe('a message about a wrong value', () => {
     [z.uuid(), 'x', 'give a UUID'],
     [z.ipv4(), 'x', 'give a valid ipv4'],
     [z.instanceof(Apple), 'x', 'give an Apple, not a string'],
-    [z.instanceof(Melon), 'x', 'give a Melon, not a string'],
+    [z.instanceof(MelonAde), 'x', 'give a MelonAde, not a string'],
+    [z.instanceof(kiwiFruit), 'x', 'give kiwiFruit, not a string'],
+    [z.any().refine(() => false), undefined, 'Invalid input'],
     [z.bigint(), 'x', 'give bigint, not a string'],
   ])('case %#', async (schema, input, message) => {
     expect(await messageOf(schema, input)).toBe(message);
@@ -83,6 +86,8 @@ describe('an object that the application has made', () => {
     { read: whole.read },
     { ...whole, write: 5 },
   ])('needs all of its methods: case %#', async (input) => {
-    expect(await messageOf(schema, input)).toBe('pass a storage');
+    const { message, problems } = await failureOf('validation', () => validate(schema, input));
+    expect(message).toBe('pass a storage');
+    expect(problems).toMatchObject([{ type: 'custom' }]);
   });
 });

@@ -33,6 +33,11 @@ describe('encodeFileName', () => {
     );
   });
 
+  it('hashes what would be longer than 150 characters', () => {
+    expect(encodeFileName('x'.repeat(150))).toBe('x'.repeat(150));
+    expect(encodeFileName('x'.repeat(151))).toMatch(/^x{80}~[0-9a-f]{64}$/);
+  });
+
   it('gives different texts different names, even without regard to case', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {

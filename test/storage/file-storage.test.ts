@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { StorageError } from '../../src/contract/errors.js';
@@ -6,6 +6,8 @@ import { fileStorage } from '../../src/storage/index.js';
 import { ownedName } from '../../src/system/index.js';
 import { anEndedName } from '../support/ended-process.js';
 import { aDirectory } from './temporary-place.js';
+
+const ON_WINDOWS = process.platform === 'win32';
 
 describe('fileStorage on disk', () => {
   it('keeps records and folders for the next storage on the directory', async () => {
@@ -102,6 +104,41 @@ describe('fileStorage on disk', () => {
       await writeFile(join(directory, 'records', 'jobs', name), 'not ours');
     }
     expect((await storage.list('jobs')).map(({ key }) => key)).toEqual(['a']);
+  });
+});
+
+describe('a listing of fileStorage, during which records are removed', () => {
+  /** Five records. Those named are links to nothing: they are listed, and gone when they are read. */
+  async function withoutSome(gone: readonly string[], long = '') {
+    const directory = await aDirectory();
+    const storage = fileStorage(directory);
+    for (const key of 'abcde') await storage.write('jobs', key + long, key, undefined);
+    const entries = await readdir(join(directory, 'records'), { recursive: true, withFileTypes: true });
+    for (const entry of entries) {
+      if (!entry.isFile()) continue;
+      const path = join(entry.parentPath, entry.name);
+      if (!gone.includes(JSON.parse(await readFile(path, 'utf8')).value)) continue;
+      await rm(path);
+      await symlink(join(directory, 'nowhere'), path);
+    }
+    return storage;
+  }
+
+  it.skipIf(ON_WINDOWS).each([
+    [['a'], 3, false, ['b', 'c', 'd']],
+    [['b', 'c'], 2, false, ['a', 'd']],
+    [['a', 'b', 'c', 'd'], 2, false, ['e']],
+    [['e', 'd'], 2, true, ['c', 'b']],
+    [['a', 'b', 'c', 'd', 'e'], 1, false, []],
+  ])('goes on after %j for %i records, reversed: %s', async (gone, limit, reverse, expected) => {
+    const storage = await withoutSome(gone);
+    expect((await storage.list('jobs', { limit, reverse })).map(({ value }) => value)).toEqual(expected);
+  });
+
+  it.skipIf(ON_WINDOWS)('leaves out one whose key is in its contents alone', async () => {
+    const long = 'é'.repeat(199);
+    const storage = await withoutSome(['b'], long);
+    expect(await storage.listKeys('jobs')).toEqual(['a', 'c', 'd', 'e'].map((key) => key + long));
   });
 });
 

@@ -113,6 +113,22 @@ describe('a redirect', () => {
     }
   });
 
+  it.each([
+    ['http:', 'http:'],
+    ['http:', 'https:'],
+    ['https:', 'https:'],
+  ])('from %s to %s is followed also where a downgrade is refused', async (from, to) => {
+    const asked: string[] = [];
+    const fetch = async (target: URL) => {
+      asked.push(target.protocol);
+      const location = `${to}//example.com/there`;
+      return asked.length === 1 ? new Response(null, { status: 302, headers: { location } }) : new Response('text');
+    };
+    const url = new URL(`${from}//example.com/`);
+    expect(await fetchText({ ...quick, url, fetch, refusesDowngrade: true })).toBe('text');
+    expect(asked).toEqual([from, to]);
+  });
+
   it('from https to http is refused if asked for', async () => {
     const fetch = async ({ protocol }: URL) =>
       protocol === 'http:'

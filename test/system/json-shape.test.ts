@@ -62,6 +62,23 @@ describe('a shape', () => {
     expect(error.message).toBe('x.json: the file: expected an object');
   });
 
+  it.each([
+    [5, true],
+    [-1e308, true],
+    [Number.POSITIVE_INFINITY, false], // JSON.parse('1e999')
+    [Number.NaN, false],
+    ['5', false],
+    [null, false],
+  ])('number is a finite one: %s', (value, fits) => {
+    expect(shaped(number(), value) !== undefined).toBe(fits);
+  });
+
+  it('names at most 200 characters of a field', async () => {
+    const value = { ['x'.repeat(150)]: { ['y'.repeat(150)]: 5 } };
+    const error = await failureOf('model_folder', () => requireShape(recordOf(recordOf(text)), value, 'x.json'));
+    expect(error.message).toBe(`x.json: ${'x'.repeat(150)}.${'y'.repeat(49)}: expected a text`);
+  });
+
   it('of two is either', () => {
     const either_ = either(text, fields({ content: text }, {}));
     expect(['x', { content: 'x' }, { content: 1 }, 1].map((value) => shaped(either_, value) !== undefined)).toEqual([
