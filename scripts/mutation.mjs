@@ -35,7 +35,7 @@ const TESTS = {
   engine: ['test/engine/**/*.test.ts', 'test/training/training-loop.test.ts'],
   datasets: ['test/datasets/*.test.ts', 'test/api/{rows,row-files}.test.ts'],
   contract: ['test/contract/*.test.ts'],
-  http: ['test/http/*.test.ts'],
+  http: ['test/http/!(command|curl|fuzz*|generated-client|page*).test.ts'],
   inference: ['test/inference/!(inline-worker|explain).test.ts'],
 };
 
@@ -102,7 +102,8 @@ async function drawn(files, count, seed) {
 function configure(room, mutate, isSample) {
   const folder = `${FOLDER}/${room}`;
   mkdirSync(join(root, folder), { recursive: true });
-  const test = { include: TESTS[room], globalSetup: 'test/support/own-temporary-folder.ts', testTimeout: 60_000 };
+  const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
+  const test = { include: TESTS[room], globalSetup: 'test/support/own-temporary-folder.ts', ...patience };
   const vitestConfig = join(root, folder, 'vitest.config.mjs');
   writeFileSync(vitestConfig, `export default ${JSON.stringify({ test }, undefined, 2)};\n`);
   const config = {

@@ -1,5 +1,5 @@
 import { errAsync, okAsync, ResultAsync } from 'neverthrow';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   AbortedError,
   DeadlineError,
@@ -10,7 +10,10 @@ import {
   ValidationError,
 } from '../../src/contract/errors.js';
 import type { InferenceResponse, InferenceResult } from '../../src/contract/index.js';
+import { askAll } from '../../src/inference/answer-stream.js';
 import { answerStream, type Queries, type StreamOptions } from '../../src/inference/index.js';
+import { Dispatcher } from '../../src/inference/service.js';
+import { FakeWorker } from './fake-worker.js';
 
 type Ask = (query: string) => ResultAsync<InferenceResponse<InferenceResult>, OrchardError>;
 
@@ -133,5 +136,33 @@ describe('a stream of queries', () => {
 
   it('has a ValidationError for an option that is none', async () => {
     expect(await collected(numbers(3), echo, { inFlight: 0 })).toEqual(['validation']);
+  });
+});
+
+describe('any number of texts', () => {
+  const model = { name: 'm', directory: '/m' };
+
+  it('are asked in requests of half of those in flight, two at a time', async () => {
+    const dispatcher = new Dispatcher([new FakeWorker()], { maxWaiting: 1000 });
+    let inFlight = 0;
+    let most = 0;
+    const predict = dispatcher.predict.bind(dispatcher);
+    const asked = vi.spyOn(dispatcher, 'predict').mockImplementation(async (...request) => {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      try {
+        return await predict(...request);
+      } finally {
+        inFlight -= 1;
+      }
+    });
+    const long = 'x'.repeat(101);
+    const texts = [...numbers(12), long, ...numbers(9), long];
+    const { results, truncated } = await askAll(dispatcher, model, texts, { inFlight: 9 });
+    expect(results.flatMap(({ labels }) => labels)).toEqual(texts);
+    expect([...truncated]).toEqual([12, 22]);
+    expect(asked.mock.calls.map(([, part]) => part.length)).toEqual([5, 5, 5, 5, 3]);
+    expect(most).toBe(2);
+    await dispatcher.close();
   });
 });

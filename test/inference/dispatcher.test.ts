@@ -281,6 +281,15 @@ describe('a request that is given up', () => {
     expect(worker.batches.map((batch) => batch.texts)).toEqual([['a'], ['c']]);
   });
 
+  it('reaches no worker if it was given up before', async () => {
+    const { dispatcher, worker } = aDispatcher();
+    const cause = new Error('too late');
+    const asked = failureOf('aborted', () => dispatcher.predict(MODEL, ['a'], { signal: AbortSignal.abort(cause) }));
+    expect((await asked).cause).toBe(cause);
+    await dispatcher.predict(MODEL, ['b']);
+    expect(worker.batches.map((batch) => batch.texts)).toEqual([['b']]);
+  });
+
   it('is cancelled in the batch under way, where others are answered all the same', async () => {
     const { dispatcher, worker } = aDispatcher({ patient: true });
     const { signal, abort } = aborter();
