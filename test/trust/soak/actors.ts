@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Random } from '../../../src/system/numbers.js';
+import { breakOff, holdOpen, requestBytes, type Target } from '../attack/attackers.js';
 import type { Client } from './client.js';
 
 /** What somebody does with the service, again and again. */
@@ -128,4 +129,30 @@ async function endOf(client: Client, id: string): Promise<string> {
     if (ENDED.has(status)) return status;
     await sleep(POLL_MS);
   }
+}
+
+/** Holds uploads open and breaks requests off, and uploads a file of rows meanwhile. */
+export function holdAndBreakOff(target: Target): Act {
+  const upload = { type: 'application/zip', body: 'PK', announced: 100 };
+  const held = requestBytes(target, ['POST', '/page/uploads'], upload);
+  const question = { body: '{"query": "The driver was kind."}' };
+  const broken = requestBytes(target, ['POST', '/predictor/language/pre-trained/customer-review'], question);
+  const rows = Array.from({ length: 5000 }, (_, at) => `text ${at},label ${at % 7}`);
+  return async () => {
+    const end = await holdOpen(target, held, 20);
+    await breakOff(target, broken, 30, 5);
+    await breakOff(target, requestBytes(target, ['GET', '/docs/swagger-ui-bundle.js']), 30, 5);
+    const response = await fetch(`${target.url}/page/uploads`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': target.apiKey,
+        'content-type': 'text/plain',
+        'x-file-name': 'rows.csv',
+        'x-model-type': 'multiclass-text-classification',
+      },
+      body: `text,label\n${rows.join('\n')}\n`,
+    });
+    await response.text();
+    end();
+  };
 }

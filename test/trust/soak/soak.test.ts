@@ -10,6 +10,7 @@ import {
   askPretrained,
   askShortly,
   attack,
+  holdAndBreakOff,
   startAndCancel,
   trainAskDelete,
   uploadAndWatch,
@@ -30,6 +31,7 @@ const IS_LONG = MINUTES >= 10;
 const SHARES = { alone: 0.1, attacked: 0.15 };
 const WARM_UP = 0.5;
 const BYSTANDER_PAUSE_MS = 50;
+const ATTACK_PAUSE_MS = 1000;
 
 const training_config = { num_epochs: 1, batch_size: 8, use_pretrained: false, language: 'german' };
 const model_config = { name: 'reviews', type: 'binary-text-classification', family: 'Papaya', size: 'mini' };
@@ -71,7 +73,11 @@ describe.skipIf(process.platform !== 'linux')('a service that five accounts use'
 
       await askShortly(bystander, Random.fromSeed(1));
       const alone = await bystands(SHARES.alone);
-      const attacks = repeat(attack, attacker, at(1));
+      const target = { url, apiKey: keys[1]?.apiKey ?? '' };
+      const attacks = Promise.all([
+        repeat(attack, attacker, at(1)),
+        repeat(holdAndBreakOff(target), attacker, at(1), ATTACK_PAUSE_MS),
+      ]);
       const attacked = await bystands(SHARES.alone + SHARES.attacked);
       const request = { dataset_url, model_config, training_config };
       await Promise.all([
