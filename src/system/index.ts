@@ -64,6 +64,7 @@ export {
   whole,
 } from './json-shape.js';
 export { latePattern } from './late-pattern.js';
+export { validateWithPauses } from './long-lists.js';
 export {
   type DownloadOptions,
   type DownloadProgress,
@@ -85,7 +86,6 @@ export {
   pause,
   runToEnd,
   type Steps,
-  validateWithPauses,
   withPauses,
 } from './pauses.js';
 export { publicFetch } from './public-fetch.js';

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type * as z from 'zod';
-import { AbortedError, validate } from '../contract/index.js';
+import { AbortedError } from '../contract/index.js';
 
 /** How long this thread computes before other work gets a turn: half of the delay that an application may see. */
 const SLICE_MS = 10;
@@ -73,25 +72,4 @@ export async function filterWithPauses<T>(
     if (keeps(item)) results.push(item);
   }
   return results;
-}
-
-/** Texts that are checked at a time. */
-const CHECKED = 500;
-
-/** As `validate` of an array, with pauses; of what it was when this was called. @throws ValidationError with every problem */
-export async function validateWithPauses<Item>(
-  schema: z.ZodType<Item[]>,
-  input: unknown,
-  at: readonly (string | number)[],
-): Promise<readonly Item[]> {
-  if (!Array.isArray(input) || input.length <= CHECKED) return validate(schema, input, at);
-  const given: readonly unknown[] = [...input];
-  const checked: Item[] = [];
-  for (let from = 0; from < given.length; from += CHECKED) {
-    if (isPauseDue()) await pause();
-    const some = schema.safeParse(given.slice(from, from + CHECKED));
-    if (!some.success) return validate(schema, given, at);
-    for (const item of some.data) checked.push(item);
-  }
-  return checked;
 }

@@ -167,13 +167,26 @@ function complaints({ lines, errors }: LiveProcess): string[] {
 
 async function expectAllWell(directory: string, created: string[], expected: string): Promise<void> {
   const repository = new JobRepository(fileStorage(directory), 'local');
-  const { data } = await repository.page({ limit: 100 });
-  const gone = (await repository.page({ limit: 100, trainingStatus: 'DELETED' })).data.map(({ id }) => id);
+  const data = await allOf(repository);
+  const gone = (await allOf(repository, 'DELETED')).map(({ id }) => id);
   expect(data.filter(({ status }) => status !== 'READY')).toEqual([]);
   expect(data.length).toBeGreaterThan(0);
   for (const { id } of data) expect(await weightsOf(directory, id)).toBe(expected);
   const known = new Set([...gone, ...data.map(({ id }) => id)]);
   expect(created.filter((id) => !known.has(id))).toEqual([]);
+}
+
+/** All jobs of a state, page by page. Default: those that were not deleted. */
+async function allOf(repository: JobRepository, trainingStatus?: 'DELETED'): Promise<JobRecord[]> {
+  const found: JobRecord[] = [];
+  let cursor: string | null | undefined;
+  while (cursor !== null) {
+    const options = { limit: 100, ...(trainingStatus && { trainingStatus }), ...(cursor && { cursor }) };
+    const { data, pagination } = await repository.page(options);
+    found.push(...data);
+    cursor = pagination.next_cursor;
+  }
+  return found;
 }
 
 async function expectNothingLeft(directory: string, temporary: string): Promise<void> {
