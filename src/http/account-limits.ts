@@ -17,12 +17,19 @@ export interface AccountLimits {
 /** What a request holds until it has been answered. */
 export type Held = Exclude<keyof AccountLimits, 'bodyBytes'>;
 
-const limits: Readonly<Record<keyof AccountLimits, { readonly most: number; readonly what: string }>> = {
-  requests: { most: 250, what: 'requests' },
-  streams: { most: 50, what: 'event streams' },
-  uploads: { most: 5, what: 'uploads' },
-  downloads: { most: 10, what: 'downloads' },
-  bodyBytes: { most: 64 * 2 ** 20, what: 'bytes of request bodies' },
+interface Limit {
+  readonly most: number;
+  /** In messages. */
+  readonly what: string;
+  readonly type: `open_${string}`;
+}
+
+const limits: Readonly<Record<keyof AccountLimits, Limit>> = {
+  requests: { most: 250, what: 'requests', type: 'open_requests' },
+  streams: { most: 50, what: 'event streams', type: 'open_streams' },
+  uploads: { most: 5, what: 'uploads', type: 'open_uploads' },
+  downloads: { most: 10, what: 'downloads', type: 'open_downloads' },
+  bodyBytes: { most: 64 * 2 ** 20, what: 'bytes of request bodies', type: 'open_body_bytes' },
 };
 
 /** Counts what accounts hold, so that none takes all connections, files or memory of the service. */
@@ -53,11 +60,11 @@ export class AccountHolds {
 }
 
 function tooManyHeld(what: keyof AccountLimits, most: number): Refusal {
+  const limit = limits[what];
   const figure = most.toLocaleString('en-US');
-  const msg = `an account may have ${figure} ${limits[what].what} open at a time; wait until others have ended`;
-  return new Refusal(429, [{ loc: ['header', 'x-api-key'], msg, type: `open_${what}` }], {
-    headers: { 'retry-after': '1' },
-  });
+  const msg = `an account may have ${figure} ${limit.what} open at a time; wait until others have ended`;
+  const detail = [{ loc: ['header', 'x-api-key'], msg, type: limit.type }];
+  return new Refusal(429, detail, { headers: { 'retry-after': '1' } });
 }
 
 /** The same stream; `ended` is called when it was read to its end, failed or was given up. */

@@ -84,9 +84,9 @@ describe('an account', () => {
     const announced = (bytes: number) =>
       send('POST', PREDICT, { headers: { 'content-length': String(bytes) }, body: endless(), duplex: 'half' });
     void announced(90);
-    expect(await typeOf(await announced(11))).toBe('open_bodyBytes');
+    expect(await typeOf(await announced(11))).toBe('open_body_bytes');
     const body = new ReadableStream({ start: (out) => out.enqueue(new Uint8Array(11)) });
-    expect(await typeOf(await send('POST', PREDICT, { body, duplex: 'half' }))).toBe('open_bodyBytes');
+    expect(await typeOf(await send('POST', PREDICT, { body, duplex: 'half' }))).toBe('open_body_bytes');
     expect((await send('POST', PREDICT, { body: '"1234567"' })).status).toBe(422);
   });
 });
