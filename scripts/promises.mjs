@@ -13,11 +13,6 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
 /** By the beginning of a promise: a file below src/, what is in it, and what stands there instead. */
 const CHANGES = {
-  'A job whose process died resumes': [
-    'jobs/retry.ts',
-    "if (job.status === 'QUEUED')",
-    "if (job.status === 'CREATED')",
-  ],
   'On a full disk, jobs can end': ['storage/reserve.ts', 'if (!isDiskFull(thrown) ||', 'if (true ||'],
   'A run that was suspended': ['jobs/job-run.ts', 'if (claim === this.#token) return;', 'return;'],
   'Each operation needs a key': ['http/admission.ts', 'if (account === undefined) {', 'if (apiKey === "never") {'],

@@ -342,6 +342,9 @@ describe('a deadline', () => {
 });
 
 describe('the turns of accounts', () => {
+  /** Of requests that are left unanswered at the end. */
+  const ignore = () => undefined;
+
   /** Whose texts the next batches have. */
   async function turns(worker: FakeWorker, count: number): Promise<string[]> {
     const from = worker.batches.length;
@@ -351,21 +354,22 @@ describe('the turns of accounts', () => {
 
   it('that come later take turns with those that have been served for long', async () => {
     const { dispatcher, worker } = aDispatcher({ patient: true, maxWaiting: 10_000 });
-    void dispatcher.predict(MODEL, texts(2000), { account: 'early' });
+    dispatcher.predict(MODEL, texts(2000), { account: 'early' }).catch(ignore);
     await settled();
     expect(await turns(worker, 4)).toEqual([MODEL, MODEL, MODEL, MODEL]);
-    void dispatcher.predict(OTHER, texts(2000), { account: 'late' });
+    dispatcher.predict(OTHER, texts(2000), { account: 'late' }).catch(ignore);
     expect(await turns(worker, 6)).toEqual([OTHER, MODEL, OTHER, MODEL, OTHER, MODEL]);
   });
 
   it('that ask again as soon as they are answered take no more than their turns', async () => {
     const { dispatcher, worker } = aDispatcher({ patient: true, maxWaiting: 10_000 });
-    void dispatcher.predict(MODEL, texts(2000), { account: 'waiting' });
+    dispatcher.predict(MODEL, texts(2000), { account: 'waiting' }).catch(ignore);
     await settled();
     const size = worker.batches[0]?.texts.length ?? 0;
-    void (async () => {
+    const ask = async () => {
       for (;;) await dispatcher.predict(OTHER, texts(size), { account: 'hasty' });
-    })();
+    };
+    ask().catch(ignore);
     expect(await turns(worker, 6)).toEqual([OTHER, MODEL, OTHER, MODEL, OTHER, MODEL]);
   });
 });
