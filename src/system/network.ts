@@ -165,10 +165,9 @@ function redirectTarget(response: Response, from: URL): URL {
   const target = location === null || !URL.canParse(location, from.href) ? undefined : new URL(location, from);
   const { status } = response;
   if (!target || !['http:', 'https:'].includes(target.protocol)) {
-    const where = location ?? 'nowhere';
-    throw new NetworkFailure(`the server redirects to ${where}, which is not an http or https URL`, {
-      status,
-    });
+    // Not the target itself: it may have a signature or a password.
+    const reason = location === null ? 'without saying where' : 'to something that is not an http or https URL';
+    throw new NetworkFailure(`the server redirects ${reason}`, { status });
   }
   if (target.username !== '' || target.password !== '') {
     throw new NetworkFailure('the server redirects to a URL with a user name or password', { status });

@@ -141,14 +141,17 @@ describe('a redirect', () => {
   });
 
   it.each([
-    ['file:///etc/passwd', 'file:///etc/passwd, which is not an http or https URL'],
-    ['http://', 'not an http or https URL'],
+    ['file:///etc/secret', 'to something that is not an http or https URL'],
+    ['http://', 'to something that is not an http or https URL'],
+    ['ftp://127.0.0.1/a.zip?signature=secret', 'to something that is not an http or https URL'],
+    ['http://ann:secret@[/', 'to something that is not an http or https URL'],
     ['http://ann:secret@127.0.0.1/', 'a URL with a user name or password'],
-  ])('to %s is refused', async (location, reason) => {
+  ])('to %s is refused, and not repeated', async (location, reason) => {
     const { url, asked } = await serveInTurn(answer(302, { location }));
     const failure = await failureOf(fetchText({ ...quick, url }));
     expect(failure.status).toBe(302);
     expect(failure.message).toContain(reason);
+    expect(failure.message).not.toContain('secret');
     expect(asked).toHaveLength(1);
   });
 
