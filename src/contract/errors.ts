@@ -99,8 +99,10 @@ export class DownloadError extends OrchardErrorBase {
 /** A URL as messages show it: its query string and credentials may be secrets, such as the signature of a stored object. */
 export function shownUrl(text: string): string {
   if (!URL.canParse(text)) return text.replace(/[?#].*$/s, '?…');
-  const { protocol, host, pathname, search } = new URL(text);
-  return `${protocol}//${host}${pathname}${search === '' ? '' : '?…'}`;
+  const url = new URL(text);
+  const hasQuery = url.search !== '';
+  Object.assign(url, { username: '', password: '', search: '', hash: '' });
+  return hasQuery ? `${url.href}?…` : url.href;
 }
 
 /** A file of a model can't be downloaded: it is unreachable or refused, or never what the server announces. */

@@ -51,13 +51,13 @@ async function readText(
 ): Promise<string> {
   const announced = request.headers.get('content-length');
   if (Number(announced) > maxBodyBytes) throw tooLarge(maxBodyBytes, true);
+  if (announced !== null) hold(Number(announced));
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), bodyTimeoutMs);
   // Servers enforce an announced length; reading at once avoids a web stream.
   const isSmall = announced !== null && Number(announced) <= SMALL_BYTES;
-  if (announced !== null) hold(Number(announced));
-  const heldHere = announced === null ? hold : () => undefined;
-  const reading = isSmall ? readWhole(request) : readChunks(request, maxBodyBytes, late.signal, heldHere);
+  const holdPiece = announced === null ? hold : () => undefined;
+  const reading = isSmall ? readWhole(request) : readChunks(request, maxBodyBytes, late.signal, holdPiece);
   return Promise.race([reading, rejectedBy(late.signal)])
     .catch((thrown: unknown) => {
       if (thrown instanceof Refusal) throw thrown;

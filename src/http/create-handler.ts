@@ -109,6 +109,7 @@ function addRoute(app: App, route: Route, options: HandlerOptions, holds: Accoun
   const { bodyTimeoutMs = DEFAULT_BODY_TIMEOUT_MS } = options;
   const { header, body } = route.input.shape;
   const { mostQueries = 0, holds: held = 'requests' } = route;
+  // One more for everything else in a body, such as the names of models.
   const needed = Math.max(DEFAULT_MAX_BODY_BYTES, (mostQueries + 1) * MAX_QUERY_BYTES);
   const limits: BodyLimits = { maxBodyBytes: options.maxBodyBytes ?? needed, bodyTimeoutMs };
   app.on(route.method, honoPath(route), async (context) => {

@@ -109,22 +109,6 @@ describeWithPostgres('a worker for all accounts', (server) => {
     await medium.close();
   });
 
-  it('is handed what another worker left before what has waited for longer', async () => {
-    const medium = await aShort(server);
-    const [leaving, queue] = [medium.open(), medium.open()];
-    await addAll(leaving, 'a1', 'b1');
-    const left = new Log();
-    leaving.workForAll(left.handler, { atOnce: 1 });
-    await left.next();
-    await leaving.close();
-    expect(names(left)).toEqual(['a1']);
-    const log = new Log();
-    queue.workForAll(log.handler, { atOnce: 1 });
-    for (let count = 0; count < 2; count += 1) (await log.next()).end('ended');
-    expect(names(log)).toEqual(['a1', 'b1']);
-    await medium.close();
-  });
-
   it('is handed what a dead process ran before what waits', async () => {
     const medium = await aShort(server);
     const dying = medium.open();

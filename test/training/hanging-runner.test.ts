@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { tuningSchema } from '../../src/jobs/index.js';
 import { createTrainingHost } from '../../src/training/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { anEndlessDataset } from './endless-dataset.js';
 
 /** Child processes of this one that train. */
 function runners(): number[] {
@@ -16,20 +15,14 @@ it.skipIf(process.platform !== 'linux').each([
   ['cancelled', undefined],
   ['stopped for a while', 'closing'],
 ])('a run whose process hangs ends when it is %s, and its process with it', async (_, reason) => {
-  const server = createServer(() => undefined);
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = server.address();
+  const { url, asked } = await anEndlessDataset();
   const host = createTrainingHost('process');
   const controller = new AbortController();
   const before = runners();
   const run = host.run(
     {
       id: 'hanging',
-      dataset: { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/dataset.zip` },
+      dataset: { url },
       model_config: { name: 'hanging', type: 'binary-text-classification', family: 'Papaya', size: 'mini' },
       training_config: {},
       directory: temporaryDirectory(),
@@ -39,7 +32,7 @@ it.skipIf(process.platform !== 'linux').each([
     },
     { signal: controller.signal, onEvent: () => undefined },
   );
-  await once(server, 'request');
+  await asked;
   const [child = 0] = runners().filter((pid) => !before.includes(pid));
   process.kill(child, 'SIGSTOP');
   controller.abort(reason);

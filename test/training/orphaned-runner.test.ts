@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { anEndlessDataset } from './endless-dataset.js';
 
 const runner = fileURLToPath(new URL('../../dist/training-runner.js', import.meta.url));
 
@@ -13,7 +13,7 @@ it('a child process whose parent is gone ends without a complaint', async () => 
   child.stderr?.on('data', (data: Buffer) => complaints.push(data.toString()));
   const spec = {
     id: 'orphan',
-    dataset: { url: await anEndlessDataset() },
+    dataset: { url: (await anEndlessDataset()).url },
     model_config: { name: 'orphan', type: 'binary-text-classification', family: 'Papaya', size: 'mini' },
     training_config: {},
     seed: 0,
@@ -29,15 +29,3 @@ it('a child process whose parent is gone ends without a complaint', async () => 
   expect(complaints.join('')).toBe('');
   expect(exitCode).toBe(0);
 });
-
-/** The URL of a dataset that never comes. */
-async function anEndlessDataset(): Promise<string> {
-  const server = createServer(() => undefined);
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/dataset.zip`;
-}
