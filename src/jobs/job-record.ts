@@ -7,6 +7,7 @@ import {
   type ModelRecord,
   modelConfigSchema,
   type OrchardError,
+  shownUrl,
   type Topk,
   type TrainingJobInformation,
   type TrainingJobStatus,
@@ -210,15 +211,13 @@ export function canReach(earlier: TrainingJobStatus, later: TrainingJobStatus): 
 }
 
 /**
- * The job in its next state. Nothing else changes a status.
+ * The job in its next state. Nothing else changes a status. A job that has ended keeps no secret of its dataset's URL,
+ * such as a signature: it is not downloaded again.
  * @throws TransitionError if the table has no such transition.
  */
-export function moved<Job extends { readonly id: string; readonly status: TrainingJobStatus }>(
-  job: Job,
-  to: TrainingJobStatus,
-): Job {
+export function moved(job: JobRecord, to: TrainingJobStatus): JobRecord {
   if (!successors[job.status].includes(to)) throw new TransitionError(job.id, job.status, to);
-  return { ...job, status: to };
+  return { ...job, status: to, ...(hasEnded(to) && { dataset_url: shownUrl(job.dataset_url) }) };
 }
 
 /** The documented training job information, with additions of the library. */

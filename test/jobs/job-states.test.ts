@@ -3,11 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { TrainingError } from '../../src/contract/errors.js';
 import { type TrainingJobStatus, trainingJobStatuses } from '../../src/contract/index.js';
 import { Trainer } from '../../src/jobs/index.js';
-import { canReach, hasEnded, moved } from '../../src/jobs/job-record.js';
+import { canReach, hasEnded, moved, newJobRecord } from '../../src/jobs/job-record.js';
 import { memoryStorage, type Storage } from '../../src/storage/index.js';
 import { resultOf } from '../support/outcomes.js';
 import { createJob, errorOf, statusOf } from './builders.js';
 import { FakeHost, type FakeRun } from './fake-host.js';
+import { aRequest } from './request.js';
+
+const aJob = newJobRecord(aRequest, { id: 'a', app_id: 'local', created: '2026-01-01T00:00:00Z', seed: 0 });
 
 /** Every transition of the design, an ended job's deletion included. */
 const ALLOWED = [
@@ -27,9 +30,19 @@ describe('the states of a job', () => {
   const pairs = trainingJobStatuses.flatMap((from) => trainingJobStatuses.map((to) => ({ from, to })));
 
   it.each(pairs)('leads from $from to $to only where the table says so', ({ from, to }) => {
-    const move = () => moved({ id: 'a', status: from }, to);
-    if (ALLOWED.includes(`${from}>${to}`)) expect(move()).toEqual({ id: 'a', status: to });
+    const job = { ...aJob, status: from };
+    const move = () => moved(job, to);
+    if (ALLOWED.includes(`${from}>${to}`)) expect(move()).toEqual({ ...job, status: to });
     else expect(move).toThrow(expect.objectContaining({ code: 'transition', id: 'a', from, to }));
+  });
+
+  it('keeps the query of a dataset_url until the job has ended', () => {
+    const created = { ...aJob, dataset_url: 'https://someone:word@example.com/a.zip?signature=abc' };
+    const queued = moved(created, 'QUEUED');
+    const running = moved(queued, 'RUNNING');
+    expect(running.dataset_url).toBe(created.dataset_url);
+    const ended = [moved(queued, 'CANCELLED'), moved(running, 'READY'), moved(running, 'ERROR')];
+    for (const { dataset_url } of ended) expect(dataset_url).toBe('https://example.com/a.zip?…');
   });
 
   it('never leads back', () => {
