@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { err, errAsync, type Result, ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
@@ -24,6 +24,7 @@ import {
   explanationResponse,
   type InferenceService,
   isQueries,
+  notForAwait,
   type OpenOptions,
   type Queries,
   requestOptions,
@@ -42,21 +43,21 @@ import {
   copyInto,
   findModel,
   folderVersion,
-  isDirectory,
   type ModelFolderConfig,
   type ModelLoader,
+  modelAsOfNow,
   readConfig,
   readFolderFile,
   readModelReport,
   readUnchanged,
   writeFolder,
 } from '../models/index.js';
-import { mapWithPauses, validateWithPauses } from '../system/index.js';
+import { absolutePath, mapWithPauses, validateWithPauses } from '../system/index.js';
 import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
 import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model } from './model.js';
-import { absolutePath } from './paths.js';
+import { asOfNow } from './paths.js';
 
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
@@ -124,7 +125,9 @@ export class OpenModel implements Model {
   ):
     | ResultAsync<Answer | readonly Answer[], OrchardError>
     | AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
-    if (Array.isArray(given)) return this.#all(given, options);
+    if (Array.isArray(given)) {
+      return notForAwait(this.#all(given, options), 'await the answers to an array, or give predict a generator');
+    }
     // Any other value, such as undefined from untyped code, fails the check of a single text.
     return isQueries(given) ? this.#stream(given, options) : this.#one(given, options);
   }
@@ -141,7 +144,7 @@ export class OpenModel implements Model {
   }
 
   evaluate(rows: RowsOrPath, options: EvaluateOptions = {}): ResultAsync<Evaluation, OrchardError> {
-    const given = absolutePath(rows);
+    const given = asOfNow(rows);
     return this.#call(`evaluating ${this.name}`, async () => {
       const { evaluateModel } = await import('./evaluate.js');
       return evaluateModel(this, given, options);
@@ -149,7 +152,7 @@ export class OpenModel implements Model {
   }
 
   save(folder: string): ResultAsync<void, OrchardError> {
-    const target = absolutePath(folder);
+    const target = asOfNow(folder);
     return this.#call(`saving ${this.name}`, () =>
       writeFolder(target, MODEL_FOLDER, (made) =>
         this.#checkpoint === undefined
@@ -267,15 +270,13 @@ async function open(model: string, options: LoadModelOptions): Promise<Model> {
   const { modelLoader, aggregation, weights, signal, ...service } = options;
   const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
   const reading = validate(readingSchema, { aggregation, weights });
-  const directory = resolve(name);
+  const asked = modelAsOfNow(name);
   const openOnce = async () => {
-    // The folder as of the call: an application may change its working directory meanwhile.
-    const asked = (await isDirectory(directory)) ? directory : name;
     const placed = await askableFolder(await findModel(asked, { modelLoader: loader, signal }), reading);
     if (placed.checkpoint === undefined) requireNothingOf(reading, placed);
     return OpenModel.open(placed, { service, signal });
   };
-  return (await readUnchanged(directory, openOnce, (opened) => opened.close())).value;
+  return (await readUnchanged(asked, openOnce, (opened) => opened.close())).value;
 }
 
 /** @throws ValidationError for an option that would be ignored without a word */
@@ -319,7 +320,8 @@ export function exportModel(
 ): ResultAsync<string, OrchardError> {
   const exported = async () => {
     const asked = validate(exportSchema, { folder, output, ...options }, []);
-    const write = (made: string) => convertFolder(asked.folder, made, asked.weights);
+    const source = absolutePath(asked.folder);
+    const write = (made: string) => convertFolder(source, made, asked.weights);
     await writeFolder(asked.output, MODEL_FOLDER, write, 'output');
     return asked.output;
   };

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
@@ -26,6 +25,7 @@ import {
   uploadUrl,
 } from '../jobs/index.js';
 import { KeyedQueue, type Storage, withStorageErrors } from '../storage/index.js';
+import { temporaryRoot } from '../system/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
 import { type BodyLimits, saveBody } from './body.js';
 import { invalid, Refusal } from './refusal.js';
@@ -234,7 +234,7 @@ async function saveRows(request: Request, path: string, limits: BodyLimits, inTu
   const name = fileNameOf(request);
   const type = request.headers.get(MODEL_TYPE_HEADER) ?? '';
   const taskOf = taskFor(type, extname(name).toLowerCase());
-  const folder = await mkdtemp(join(tmpdir(), 'orchard-rows-'));
+  const folder = await mkdtemp(join(await temporaryRoot(), 'orchard-rows-'));
   try {
     await mkdir(join(folder, 'rows'));
     const source = join(folder, 'rows', name);

@@ -101,6 +101,28 @@ export function toResult<Value>(
   return ResultAsync.fromPromise(outcome, (thrown) => toOrchardError(thrown, operation));
 }
 
+/**
+ * The same result, over which `for await` fails instead of running no step. neverthrow makes a ResultAsync iterable for
+ * `yield*` in `safeTry`, which passes an argument to `next`; `for await` passes none.
+ */
+export function notForAwait<Value>(
+  result: ResultAsync<Value, OrchardError>,
+  instead: string,
+): ResultAsync<Value, OrchardError> {
+  const iterate = result[Symbol.asyncIterator].bind(result);
+  return Object.assign(result, {
+    [Symbol.asyncIterator]: () => {
+      const steps = iterate();
+      const next = steps.next.bind(steps);
+      steps.next = async (...given) => {
+        if (given.length === 0) throw new TypeError(`a ResultAsync has no steps for "for await"; ${instead}`);
+        return next(...given);
+      };
+      return steps;
+    },
+  });
+}
+
 async function untilAborted<Value>(operation: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
   const error = () => new AbortedError(operation, { cause: signal.reason });
   if (signal.aborted) throw error();

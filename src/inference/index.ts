@@ -4,6 +4,7 @@ export {
   type ExplainOptions,
   explainRequest,
   explanationResponse,
+  notForAwait,
   queryResponse,
   requestOptions,
   resultOf,

@@ -1,8 +1,17 @@
+import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { isOrchardError, NotFoundError, type UsageTerms } from '../contract/index.js';
-import { MODELS_VERSION, readManifest, resolvedFrom, startingPoints } from '../system/index.js';
+import {
+  absolutePath,
+  beginsAtHome,
+  HOME_HINT,
+  MODELS_VERSION,
+  readManifest,
+  resolvedFrom,
+  startingPoints,
+} from '../system/index.js';
 import { hubModels, neededFromHub } from './hub-models.js';
 import {
   folderModels,
@@ -218,10 +227,11 @@ interface PlaceOptions {
 
 /** @param model a folder's path, or a name that the loader knows. @throws NotFoundError that lists what exists */
 export async function findModel(model: string, options: PlaceOptions = {}): Promise<FoundModel> {
-  const directory = resolve(model);
+  const directory = absolutePath(model);
   if (await isDirectory(directory)) return { name: basename(directory), directory };
   if (isPath(model)) {
-    throw new NotFoundError('pretrained model', model, `there is no folder ${directory}`);
+    const reason = beginsAtHome(model) ? HOME_HINT : `there is no folder ${directory}`;
+    throw new NotFoundError('pretrained model', model, reason);
   }
   const { modelLoader, backbones = false, ...loading } = options;
   if (modelLoader !== undefined) return { name: model, ...(await modelLoader.load(model, loading)) };
@@ -250,7 +260,19 @@ function isNotFound(thrown: unknown): boolean {
   return isOrchardError(thrown) && thrown.code === 'not_found';
 }
 
+/** A model as of the call: an absolute path if there is such a folder now, else the name. */
+export function modelAsOfNow(model: string): string {
+  const directory = absolutePath(model);
+  const isFolder = () => statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true;
+  return isPath(model) || isFolder() ? directory : model;
+}
+
 /** Whether it can't be a name. */
 function isPath(model: string): boolean {
-  return isAbsolute(model) || /^\.{1,2}(?:[/\\]|$)|\\|^[a-z]:|(?:\/.*){2}/i.test(model);
+  return (
+    isAbsolute(model) ||
+    beginsAtHome(model) ||
+    /^file:/i.test(model) ||
+    /^\.{1,2}(?:[/\\]|$)|\\|^[a-z]:|(?:\/.*){2}/i.test(model)
+  );
 }

@@ -1,6 +1,6 @@
 import { link, rm, stat, symlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import * as z from 'zod';
 import {
   AbortedError,
@@ -11,6 +11,7 @@ import {
   validate,
 } from '../contract/index.js';
 import {
+  absolutePath,
   type DownloadProgress,
   download,
   ensureDirectory,
@@ -206,7 +207,7 @@ export function hubSettings(options: HubOptions, environment: NodeJS.ProcessEnv 
   });
   return {
     ...others,
-    cacheDirectory: resolve(cacheDirectory),
+    cacheDirectory: absolutePath(cacheDirectory),
     endpoint: endpoint.replace(/\/+$/, ''),
     fetch: options.fetch ?? fetch,
   };

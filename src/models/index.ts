@@ -4,6 +4,7 @@ export {
   catalogueModels,
   type FoundModel,
   findModel,
+  modelAsOfNow,
   pulledModels,
 } from './catalogue-models.js';
 export {

@@ -1,12 +1,19 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ModelFolderError, StorageError, ValidationError } from '../contract/index.js';
-import { FileLocks, failedWith, fileWithin } from '../system/index.js';
+import {
+  absolutePath,
+  beginsAtHome,
+  FileLocks,
+  failedWith,
+  fileWithin,
+  HOME_HINT,
+  temporaryRoot,
+} from '../system/index.js';
 import {
   CONFIG_FILE,
   MAX_CONFIG_BYTES,
@@ -121,6 +128,7 @@ interface FolderKind {
 
 /** @throws ValidationError unless the folder is missing, empty or of the same kind */
 async function requireReplaceable(folder: string, { marker, noun }: FolderKind, option: string): Promise<void> {
+  if (beginsAtHome(folder)) throw new ValidationError([{ loc: [option], msg: HOME_HINT, type: 'path' }]);
   const names = await namesIn(resolve(folder), option);
   if (names.length === 0 || names.includes(marker)) return;
   const listed = names.slice(0, 3).join(', ');
@@ -168,7 +176,8 @@ export async function claimFolder<Value>(
   const name = `orchard-output-${createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 32)}`;
   const signal = AbortSignal.timeout(CLAIM_MS);
   let isClaimed = false;
-  const claimed = new FileLocks(tmpdir(), tmpdir()).hold(
+  const directory = await temporaryRoot();
+  const claimed = new FileLocks(directory, directory).hold(
     name,
     () => {
       isClaimed = true;
@@ -201,8 +210,8 @@ export async function writeFolder(
   write: (directory: string) => Promise<void>,
   option = 'folder',
 ): Promise<void> {
-  await requireReplaceable(folder, kind, option);
-  const target = resolve(folder);
+  const target = absolutePath(folder);
+  await requireReplaceable(target, kind, option);
   const sibling = (role: string) => join(dirname(target), `.${basename(target)}.${role}-${randomUUID()}`);
   const [made, earlier] = [sibling('new'), sibling('old')];
   try {

@@ -20,6 +20,7 @@ import {
   findModel,
   type ModelFolderConfig,
   type ModelLoader,
+  modelAsOfNow,
   readConfig,
   type SentenceConfig,
 } from '../models/index.js';
@@ -79,9 +80,10 @@ export function embed(
   options: EmbedOptions = {},
 ): ResultAsync<readonly Float32Array[], OrchardError> {
   const work = async () => {
-    const checked = await validateWithPauses(textsSchema, texts, ['texts']);
     const { model, modelLoader, device, prompt, signal } = validate(optionsSchema, options ?? {});
-    const placed = await findEncoder(model, { modelLoader, signal });
+    const asked = modelAsOfNow(model);
+    const checked = await validateWithPauses(textsSchema, texts, ['texts']);
+    const placed = await findEncoder(asked, { modelLoader, signal });
     const key = await encoderKey(placed, device);
     const open = () => SentenceEncoder.ofModel(placed, { service: { device } });
     const vectors = await encoders.use(key, open, (encoder) => encoder.vectors(checked, { prompt, signal }));

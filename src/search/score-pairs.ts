@@ -1,7 +1,7 @@
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { type OrchardError, querySchema, toOrchardError, validate } from '../contract/index.js';
-import type { FoundModel, PairConfig } from '../models/index.js';
+import { type FoundModel, modelAsOfNow, type PairConfig } from '../models/index.js';
 import { validateWithPauses } from '../system/index.js';
 import { joinParts } from '../text/index.js';
 import { writePairEncoder } from '../training/index.js';
@@ -39,9 +39,10 @@ export function scorePairs(
   options: ScorePairsOptions,
 ): ResultAsync<readonly number[], OrchardError> {
   const work = async () => {
-    const checked = await validateWithPauses(pairsSchema, pairs, ['pairs']);
     const { model, modelLoader, device, signal } = validate(optionsSchema, options);
-    const placed = await findEncoder(model, { modelLoader, signal });
+    const asked = modelAsOfNow(model);
+    const checked = await validateWithPauses(pairsSchema, pairs, ['pairs']);
+    const placed = await findEncoder(asked, { modelLoader, signal });
     const open = () => CrossEncoder.ofModel(placed, { service: { device } });
     return encoders.use(await encoderKey(placed, device), open, (encoder) => encoder.scores(checked, signal));
   };

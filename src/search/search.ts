@@ -1,8 +1,8 @@
-import { resolve } from 'node:path';
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { DEVICES, type Device, type OrchardError, querySchema, toOrchardError, validate } from '../contract/index.js';
-import { validateWithPauses } from '../system/index.js';
+import { modelAsOfNow } from '../models/index.js';
+import { absolutePath, validateWithPauses } from '../system/index.js';
 import { trainingLanguage } from '../training/index.js';
 import { type EmbedOptions, embedSchema, findEncoder, SentenceEncoder } from './embed.js';
 import { CrossEncoder } from './score-pairs.js';
@@ -104,13 +104,14 @@ export function search(
 ): ResultAsync<SearchIndex, OrchardError> {
   const work = async () => {
     const { model, language, modelLoader, device, rerank, rerankDepth, signal } = validate(searchSchema, options ?? {});
+    const languageName = trainingLanguage(language === undefined ? {} : { language });
+    const name = modelAsOfNow(model ?? `${languageName}-mini`);
+    const rerankName = rerank && modelAsOfNow(rerank);
     const given = typeof passages === 'string' ? passages : [...passages];
     const texts = await validateWithPauses(passagesSchema, given, ['passages']);
-    const languageName = trainingLanguage(language === undefined ? {} : { language });
-    const name = model ?? `${languageName}-mini`;
     const find = (name: string) => findEncoder(name, { modelLoader, signal });
     const opening = { service: { device }, signal };
-    const [placed, reranking] = [await find(name), rerank === undefined ? undefined : await find(rerank)];
+    const [placed, reranking] = [await find(name), rerankName && (await find(rerankName))];
     const { createIndex } = await indexing();
     const encoder = await SentenceEncoder.ofModel(placed, opening);
     let reranker: CrossEncoder | undefined;
@@ -129,7 +130,7 @@ export function search(
 /** Opens a saved index. Fails with a ModelFolderError if the folder holds no index, or with an AbortedError. */
 export function openSearch(folder: string, options: OpenSearchOptions = {}): ResultAsync<SearchIndex, OrchardError> {
   const work = async () => {
-    const directory = resolve(validate(z.string().min(1, 'the path is empty'), folder, ['folder']));
+    const directory = absolutePath(validate(z.string().min(1, 'the path is empty'), folder, ['folder']));
     const { device, signal } = validate(openSchema, options ?? {});
     const { openIndex } = await indexing();
     return openIndex(directory, { service: { device }, signal });

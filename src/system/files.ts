@@ -16,12 +16,27 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import { access, link, lstat, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import {
+  access,
+  type FileHandle,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+} from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type * as z from 'zod';
+import { StorageError } from '../contract/index.js';
 
 /** The process id, its start in kernel ticks (Linux only), its machine, and a UUID. */
 const OWNED = /^(\d+)\.(\d*)\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
@@ -126,11 +141,33 @@ const WINDOWS_PAUSE_MS = 50;
 /** Listings read many small files, which takes half as long with these as with node:fs/promises. */
 const readFile = promisify(readFileOf);
 const readNames = promisify(readdirOf);
-/** Yarn's Plug'n'Play has no `sync` of a FileHandle. */
-const flush = promisify(fsync);
+const flushDescriptor = promisify(fsync);
+
+/** Flushes an open file to the medium. */
+export async function flush(file: FileHandle): Promise<void> {
+  // Yarn's Plug'n'Play has no `sync` of a FileHandle, and fs.fsync is off under `node --permission`.
+  await (typeof file.sync === 'function' ? file.sync() : flushDescriptor(file.fd));
+}
 
 /** How often a change in a directory is tried that other processes keep removing. */
 const MAX_ATTEMPTS = 100;
+
+/**
+ * A path as of the call: an application may change its working directory later. A `file:` URL becomes a path; a path that
+ * begins with `~` stays as it is, since {@link HOME_HINT} has to be said.
+ */
+export function absolutePath(path: string): string {
+  if (/^file:/i.test(path) && URL.canParse(path)) return fileURLToPath(path);
+  return beginsAtHome(path) ? path : resolve(path);
+}
+
+/** Whether it begins with `~`, which shells expand and Node.js doesn't. */
+export function beginsAtHome(path: string): boolean {
+  return /^~(?:[/\\]|$)/.test(path);
+}
+
+/** Where a path begins with `~`. */
+export const HOME_HINT = "only a shell expands ~; give the whole path, such as join(os.homedir(), 'models')";
 
 /** True for the error of a system call that failed with one of these codes, such as `ENOENT`. */
 export function failedWith(thrown: unknown, ...codes: string[]): boolean {
@@ -149,7 +186,7 @@ export async function writeFlushed(path: string, content: string | Uint8Array, m
   const file = await open(path, 'wx', mode);
   try {
     await file.writeFile(content);
-    await flush(file.fd);
+    await flush(file);
   } finally {
     await file.close();
   }
@@ -178,7 +215,7 @@ export async function flushDirectory(path: string): Promise<void> {
 async function flushFile(path: string): Promise<void> {
   const file = await open(path, ON_WINDOWS ? 'r+' : 'r'); // Windows flushes only what is open for writing
   try {
-    await flush(file.fd);
+    await flush(file);
   } finally {
     await file.close();
   }
@@ -532,7 +569,34 @@ const existing = new Set<string>();
 let removesAtExit = false;
 let sweeping: Promise<void> | undefined;
 
-/** A private directory in the system's temporary directory, created on first use. */
+/** Where temporary files go where the system's temporary directory can't be written: on Linux, a disk in memory. */
+const MEMORY_DISK = '/dev/shm';
+let root: Promise<string> | undefined;
+
+/** A directory for temporary files that can be written. @throws StorageError if there is none */
+export function temporaryRoot(): Promise<string> {
+  root ??= findRoot().catch((thrown: unknown) => {
+    root = undefined;
+    throw thrown;
+  });
+  return root;
+}
+
+async function findRoot(): Promise<string> {
+  const [given, ...others] = [tmpdir(), ...(process.platform === 'linux' ? [MEMORY_DISK] : [])];
+  const isWritable = (path: string) =>
+    access(path, constants.W_OK | constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+  for (const path of [given, ...others]) if (await isWritable(path)) return path;
+  const variable = process.platform === 'win32' ? 'TEMP' : 'TMPDIR';
+  throw new StorageError(
+    `temporary files can't be written to ${given}: set the environment variable ${variable} to a folder that can be written`,
+  );
+}
+
+/** A private directory for temporary files, created on first use. */
 export class TemporaryDirectory {
   #path: Promise<string> | undefined;
 
@@ -551,7 +615,7 @@ export class TemporaryDirectory {
 }
 
 async function make(): Promise<string> {
-  const path = join(tmpdir(), PREFIX + ownedName());
+  const path = join(await temporaryRoot(), PREFIX + ownedName());
   await mkdir(path, { mode: 0o700 });
   existing.add(path);
   sweeping ??= sweep();
@@ -565,9 +629,10 @@ async function make(): Promise<string> {
 
 /** Removes the directories of killed processes. Runs once in a process; what it can't remove does no harm. */
 async function sweep(): Promise<void> {
-  const names = await namesIn(tmpdir()).catch(() => []);
+  const directory = await temporaryRoot();
+  const names = await namesIn(directory).catch(() => []);
   const left = names.filter((name) => name.startsWith(PREFIX) && ownerOf(name.slice(PREFIX.length)) === 'ended');
-  await Promise.all(left.map((name) => deleteUnseen(join(tmpdir(), name))));
+  await Promise.all(left.map((name) => deleteUnseen(join(directory, name))));
 }
 
 function removeExisting(): void {

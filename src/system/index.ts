@@ -1,5 +1,7 @@
 export { FileLocks, Lock } from './file-locks.js';
 export {
+  absolutePath,
+  beginsAtHome,
   CHUNK_BYTES,
   chunksOf,
   contentHash,
@@ -11,8 +13,10 @@ export {
   failedWith,
   filesIn,
   fileWithin,
+  flush,
   flushDirectory,
   flushTree,
+  HOME_HINT,
   inDirectory,
   isInnerName,
   isPresent,
@@ -28,6 +32,7 @@ export {
   replaceFile,
   sweepTemporaryFiles,
   TemporaryDirectory,
+  temporaryRoot,
   unlinkIfPresent,
   unlinkWithEmptyParents,
   writeFlushed,

@@ -1,8 +1,7 @@
-import { fsync } from 'node:fs';
 import { open, rm, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { isOrchardError, StorageError } from '../contract/index.js';
+import { flush } from './files.js';
 
 interface FailureDetails extends ErrorOptions {
   readonly status?: number;
@@ -404,8 +403,7 @@ async function save(
       await onDisk(file, handle.appendFile(piece));
       onProgress?.({ receivedBytes, totalBytes });
     }
-    // Yarn's Plug'n'Play has no `sync` of a FileHandle.
-    if (keepsPart) await onDisk(file, promisify(fsync)(handle.fd));
+    if (keepsPart) await onDisk(file, flush(handle));
   } finally {
     await handle.close();
   }

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ok, safeTry } from 'neverthrow';
 import { type LabelAnswer, loadModel, type Model, type TrainedModel, type TrainingEvent, train } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rows } from '../public/sentiments.js';
@@ -98,6 +99,23 @@ describe('a model trained on rows', () => {
       answers.push(answer.isOk() ? answer.value.label : answer.error.message);
     }
     expect(answers).toEqual(['positive', `query: ${told}`, 'negative']);
+  });
+
+  it('fails in "for await" over the answers to an array, which would run no step', async () => {
+    const asking = async () => {
+      for await (const _ of model.predict(['it is great'])) throw new Error('it runs');
+    };
+    await expect(asking()).rejects.toThrow(/await the answers to an array/);
+    const answers = await safeTry(async function* () {
+      const [one] = yield* model.predict(['it is great']);
+      return ok(one?.label);
+    });
+    expect(answers.isOk()).toBe(true);
+    const failed = await safeTry(async function* () {
+      yield* model.predict(['']);
+      return ok('no error');
+    });
+    expect(failed.isErr()).toBe(true);
   });
 
   it('explains an answer by its words, and says whether none of its labels may fit', async () => {

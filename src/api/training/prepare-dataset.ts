@@ -46,6 +46,7 @@ import {
   writeDataset,
 } from '../../families/index.js';
 import { defaultMemoryLimit } from '../../jobs/index.js';
+import { beginsAtHome, HOME_HINT } from '../../system/index.js';
 import type { DatasetSource } from '../../training/index.js';
 import { type LabelNames, labelNames, type TrainSettings } from './train-options.js';
 
@@ -323,7 +324,8 @@ const isWorkbook = (path: string): boolean => /\.(?:xlsx|xlsm|ods)$/iu.test(path
 
 function missingFile(path: string): DatasetError {
   const expected = 'a file of examples, or an archive: a zip or its unpacked folder';
-  return new DatasetError([{ file: path, found: 'found no such file or folder', expected }]);
+  const found = beginsAtHome(path) ? `found no such file (${HOME_HINT})` : 'found no such file or folder';
+  return new DatasetError([{ file: path, found, expected }]);
 }
 
 /** Reads and checks the rows to train on, and finds their type. @throws as {@link prepareDataset} */
