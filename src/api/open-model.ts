@@ -52,7 +52,7 @@ import {
   readUnchanged,
   writeFolder,
 } from '../models/index.js';
-import { absolutePath, mapWithPauses, validateWithPauses } from '../system/index.js';
+import { mapWithPauses, requirePath, validateWithPauses } from '../system/index.js';
 import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
 import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
@@ -320,7 +320,7 @@ export function exportModel(
 ): ResultAsync<string, OrchardError> {
   const exported = async () => {
     const asked = validate(exportSchema, { folder, output, ...options }, []);
-    const source = absolutePath(asked.folder);
+    const source = requirePath(asked.folder, 'folder');
     const write = (made: string) => convertFolder(source, made, asked.weights);
     await writeFolder(asked.output, MODEL_FOLDER, write, 'output');
     return asked.output;

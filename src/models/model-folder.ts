@@ -5,15 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ModelFolderError, StorageError, ValidationError } from '../contract/index.js';
-import {
-  absolutePath,
-  beginsAtHome,
-  FileLocks,
-  failedWith,
-  fileWithin,
-  HOME_HINT,
-  temporaryRoot,
-} from '../system/index.js';
+import { absolutePath, FileLocks, failedWith, fileWithin, requirePath, temporaryRoot } from '../system/index.js';
 import {
   CONFIG_FILE,
   MAX_CONFIG_BYTES,
@@ -128,7 +120,7 @@ interface FolderKind {
 
 /** @throws ValidationError unless the folder is missing, empty or of the same kind */
 async function requireReplaceable(folder: string, { marker, noun }: FolderKind, option: string): Promise<void> {
-  if (beginsAtHome(folder)) throw new ValidationError([{ loc: [option], msg: HOME_HINT, type: 'path' }]);
+  requirePath(folder, option);
   const names = await namesIn(resolve(folder), option);
   if (names.length === 0 || names.includes(marker)) return;
   const listed = names.slice(0, 3).join(', ');

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AbortedError, NotFoundError, ValidationError } from '../contract/index.js';
-import { absolutePath } from '../system/index.js';
+import { requirePath } from '../system/index.js';
 
 /** A source of model files. Implementations must pass `modelLoaderContract` from `orchard-nlp/testing`. */
 export interface ModelLoader {
@@ -90,7 +90,7 @@ const MAX_NAMED = 10;
  * `<directory>/owner/name`. They are used in place. A folder has no revisions.
  */
 export function folderModels(directory: string): ModelLoader {
-  const root = absolutePath(directory);
+  const root = requirePath(directory, 'directory');
   return {
     specificationVersion: 1,
     load: async (name, { signal } = {}) => {

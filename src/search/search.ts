@@ -2,7 +2,7 @@ import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { DEVICES, type Device, type OrchardError, querySchema, toOrchardError, validate } from '../contract/index.js';
 import { modelAsOfNow } from '../models/index.js';
-import { absolutePath, validateWithPauses } from '../system/index.js';
+import { requirePath, validateWithPauses } from '../system/index.js';
 import { trainingLanguage } from '../training/index.js';
 import { type EmbedOptions, embedSchema, findEncoder, SentenceEncoder } from './embed.js';
 import { CrossEncoder } from './score-pairs.js';
@@ -130,7 +130,7 @@ export function search(
 /** Opens a saved index. Fails with a ModelFolderError if the folder holds no index, or with an AbortedError. */
 export function openSearch(folder: string, options: OpenSearchOptions = {}): ResultAsync<SearchIndex, OrchardError> {
   const work = async () => {
-    const directory = absolutePath(validate(z.string().min(1, 'the path is empty'), folder, ['folder']));
+    const directory = requirePath(validate(z.string().min(1, 'the path is empty'), folder, ['folder']), 'folder');
     const { device, signal } = validate(openSchema, options ?? {});
     const { openIndex } = await indexing();
     return openIndex(directory, { service: { device }, signal });

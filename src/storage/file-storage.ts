@@ -1,5 +1,5 @@
-import { StorageError, ValidationError } from '../contract/index.js';
-import { absolutePath, beginsAtHome, HOME_HINT } from '../system/index.js';
+import { StorageError } from '../contract/index.js';
+import { requirePath } from '../system/index.js';
 import { FolderStore } from './folder-store.js';
 import { RecordFiles } from './record-files.js';
 import { Reserve } from './reserve.js';
@@ -35,8 +35,7 @@ const SWEEP_INTERVAL_MS = 20_000;
  * `%41%2f/1`). The file system must have hard links, as all but FAT do.
  */
 export function fileStorage(directory: string): Storage {
-  if (beginsAtHome(directory)) throw new ValidationError([{ loc: ['directory'], msg: HOME_HINT, type: 'path' }]);
-  return new FileStorage(absolutePath(directory));
+  return new FileStorage(requirePath(directory, 'directory'));
 }
 
 class FileStorage implements Storage {

@@ -36,7 +36,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type * as z from 'zod';
-import { StorageError } from '../contract/index.js';
+import { StorageError, ValidationError } from '../contract/index.js';
 
 /** The process id, its start in kernel ticks (Linux only), its machine, and a UUID. */
 const OWNED = /^(\d+)\.(\d*)\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
@@ -164,6 +164,12 @@ export function absolutePath(path: string): string {
 /** Whether it begins with `~`, which shells expand and Node.js doesn't. */
 export function beginsAtHome(path: string): boolean {
   return /^~(?:[/\\]|$)/.test(path);
+}
+
+/** As {@link absolutePath}. @throws ValidationError for a path that begins with `~`, at a place of the input */
+export function requirePath(path: string, at: string): string {
+  if (beginsAtHome(path)) throw new ValidationError([{ loc: [at], msg: HOME_HINT, type: 'path' }]);
+  return absolutePath(path);
 }
 
 /** Where a path begins with `~`. */

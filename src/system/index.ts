@@ -30,6 +30,7 @@ export {
   readTextIfPresent,
   readWithin,
   replaceFile,
+  requirePath,
   sweepTemporaryFiles,
   TemporaryDirectory,
   temporaryRoot,
