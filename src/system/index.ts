@@ -13,7 +13,6 @@ export {
   failedWith,
   filesIn,
   fileWithin,
-  flush,
   flushDirectory,
   flushTree,
   HOME_HINT,
