@@ -97,15 +97,19 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
    */
   evaluate(rows: RowsOrPath, options?: EvaluateOptions): ResultAsync<Evaluation, OrchardError>;
   /**
-   * Writes the model to a self-contained folder. The folder must be missing or empty, or hold a model, which is replaced.
-   * Fails with a ValidationError for any other folder, or a StorageError.
+   * Writes the model, as it was loaded, to a self-contained folder. The folder must be missing or empty, or hold a model, which
+   * is replaced. Fails with a ValidationError for any other folder, a StorageError, or a ModelFolderError if files of the model
+   * were overwritten in place.
    */
   save(folder: string): ResultAsync<void, OrchardError>;
   /** The model card in Markdown. Fails with a ModelFolderError if the folder has none. */
   card(): ResultAsync<string, OrchardError>;
   /** An HTML page about its training. Fails with a ModelFolderError if the folder has no record of it. */
   report(): ResultAsync<string, OrchardError>;
-  /** Finishes the waiting calls within 10 s, and frees all resources. Idempotent. */
+  /**
+   * Finishes the waiting calls within 10 s, and frees all resources. Another model that was loaded from the same folder is not
+   * closed. Idempotent.
+   */
   close(): Promise<void>;
 }
 

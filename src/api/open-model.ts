@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { err, errAsync, type Result, ResultAsync } from 'neverthrow';
 import * as z from 'zod';
@@ -22,16 +23,16 @@ import {
   type ExplainOptions,
   explainRequest,
   explanationResponse,
-  type InferenceService,
   isQueries,
+  type ModelHandle,
   notForAwait,
   type OpenOptions,
+  openFolder,
   type Queries,
   requestOptions,
   resultOf,
   type ServiceOptions,
   type StreamOptions,
-  serviceFor,
   toResult,
 } from '../inference/index.js';
 import {
@@ -41,15 +42,15 @@ import {
   CONFIG_FILE,
   changedFolder,
   copyInto,
+  EVALUATION_FILE,
   findModel,
   folderVersion,
-  type ModelFolderConfig,
   type ModelLoader,
   modelAsOfNow,
-  readConfig,
   readFolderFile,
   readModelReport,
   readUnchanged,
+  TRAINING_FILE,
   writeFolder,
 } from '../models/index.js';
 import { mapWithPauses, requirePath, validateWithPauses } from '../system/index.js';
@@ -61,20 +62,16 @@ import { asOfNow } from './paths.js';
 
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
-interface OpenParts extends AskableModel, Pick<OpenOptions, 'onClose'> {
-  /** Of its folder, when it was opened. */
-  readonly version: string;
-  readonly config: ModelFolderConfig;
+interface OpenParts extends AskableModel {
+  /** Of the checkpoint, when it was opened. */
+  readonly version: string | undefined;
+  readonly handle: ModelHandle;
   readonly family: Family;
-  readonly service: InferenceService;
 }
 
 /** No model can say anything about a blank text. The service answers it all the same, as its interface asks for. */
 const textSchema = querySchema.refine((text) => text.trim() !== '', 'the text is blank; leave it out');
 const textsSchema = z.array(textSchema);
-
-/** A development server that runs a module again and again drops its models without closing them. */
-const dropped = new FinalizationRegistry<InferenceService>((service) => void service.close().catch(() => undefined));
 
 export class OpenModel implements Model {
   readonly name: string;
@@ -84,13 +81,12 @@ export class OpenModel implements Model {
   readonly kind: AnswerView;
   readonly labels: readonly string[];
   readonly #reading: AnswerReading;
-  readonly #service: InferenceService;
+  readonly #handle: ModelHandle;
   readonly #checkpoint: string | undefined;
-  readonly #version: string;
-  readonly #onClose: OpenOptions['onClose'];
-  #closing: Promise<void> | undefined;
+  readonly #version: string | undefined;
 
-  private constructor({ name, directory, checkpoint, version, config, family, service, onClose }: OpenParts) {
+  private constructor({ name, directory, checkpoint, version, handle, family }: OpenParts) {
+    const { config } = handle;
     this.name = name;
     this.directory = directory;
     this.type = config.orchard.type;
@@ -100,20 +96,17 @@ export class OpenModel implements Model {
     const isBinary = config.orchard.labels.length === 2 && Object.keys(config.id2label).length === 1;
     const isMultilabel = config.problem_type === 'multi_label_classification' && !isBinary;
     this.#reading = { view: family.answerView, isMultilabel };
-    this.#service = service;
+    this.#handle = handle;
     this.#checkpoint = checkpoint;
     this.#version = version;
-    this.#onClose = onClose;
-    dropped.register(this, service, this);
   }
 
-  /** @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
+  /** @throws ModelFolderError, MemoryLimitError, AbortedError, and ValidationError for options of the service */
   static async open(placed: AskableModel, options: OpenOptions): Promise<OpenModel> {
-    const version = await folderVersion(placed.directory);
-    const config = await readConfig(placed.directory);
-    const family = familyOfModel(config, join(placed.directory, CONFIG_FILE));
-    const service = await serviceFor(placed, options);
-    return new OpenModel({ ...placed, version, config, family, service, onClose: options.onClose });
+    const version = placed.checkpoint && folderVersion(placed.checkpoint);
+    const handle = await openFolder(placed, options);
+    const family = familyOfModel(handle.config, join(placed.directory, CONFIG_FILE));
+    return new OpenModel({ ...placed, version, handle, family });
   }
 
   predict(text: string, options?: CallOptions): ResultAsync<Answer, OrchardError>;
@@ -133,11 +126,11 @@ export class OpenModel implements Model {
   }
 
   explain(text: string, options: ExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {
-    if (this.#closing) return errAsync(new ClosedError('model'));
+    if (this.#handle.isClosed) return errAsync(new ClosedError('model'));
     return toResult(`explaining an answer of model ${this.name}`, options.signal, async () => {
       const queries = [validate(textSchema, text, ['query'])];
       const request = explainRequest(options);
-      const { data, metadata } = explanationResponse(await this.#service.predict(this.directory, queries, request));
+      const { data, metadata } = explanationResponse(await this.#handle.predict(queries, request));
       const isTruncated = metadata.truncated !== undefined;
       return { answer: toAnswer(data, this.#reading, isTruncated), explained: data.explained };
     });
@@ -153,32 +146,24 @@ export class OpenModel implements Model {
 
   save(folder: string): ResultAsync<void, OrchardError> {
     const target = asOfNow(folder);
-    return this.#call(`saving ${this.name}`, () =>
-      writeFolder(target, MODEL_FOLDER, (made) =>
-        this.#checkpoint === undefined
-          ? this.#read(() => copyInto(this.directory, made))
-          : convertFolder(this.#checkpoint, made, 'float32'),
-      ),
-    );
+    return this.#call(`saving ${this.name}`, () => writeFolder(target, MODEL_FOLDER, (made) => this.#writeTo(made)));
   }
 
   card(): ResultAsync<string, OrchardError> {
-    return this.#call(`reading the card of ${this.name}`, async () =>
-      this.#read(async () => (await readFolderFile(this.directory, CARD_FILE)).toString('utf8')),
-    );
+    const read = async (directory: string) => (await readFolderFile(directory, CARD_FILE)).toString('utf8');
+    return this.#call(`reading the card of ${this.name}`, () => this.#handle.read(read, [CARD_FILE]));
   }
 
   report(): ResultAsync<string, OrchardError> {
     return this.#call(`writing the report of ${this.name}`, async () => {
       const { reportHtml } = await import('../report/index.js');
-      return reportHtml(await this.#read(() => readModelReport(this.directory)));
+      const names = [CONFIG_FILE, TRAINING_FILE, EVALUATION_FILE];
+      return reportHtml(await this.#handle.read(readModelReport, names));
     });
   }
 
   close(): Promise<void> {
-    dropped.unregister(this);
-    this.#closing ??= this.#service.close().then(() => this.#onClose?.());
-    return this.#closing;
+    return this.#handle.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -186,10 +171,10 @@ export class OpenModel implements Model {
   }
 
   #one(text: string, options: CallOptions): ResultAsync<Answer, OrchardError> {
-    if (this.#closing) return errAsync(new ClosedError('model'));
+    if (this.#handle.isClosed) return errAsync(new ClosedError('model'));
     return toResult(`asking model ${this.name}`, options.signal, async () => {
       const texts = [validate(textSchema, text, ['query'])];
-      const predictions = await this.#service.predict(this.directory, texts, requestOptions(options));
+      const predictions = await this.#handle.predict(texts, requestOptions(options));
       return toAnswer(resultOf(predictions), this.#reading, predictions.truncated.length > 0);
     });
   }
@@ -197,7 +182,7 @@ export class OpenModel implements Model {
   #all(texts: readonly string[], options: StreamOptions): ResultAsync<readonly Answer[], OrchardError> {
     return this.#call(`asking model ${this.name}`, async () => {
       const given = await validateWithPauses(textsSchema, texts, ['texts']);
-      const { results, truncated } = await askAll(this.#service, this, given, options);
+      const { results, truncated } = await askAll(this.#handle, this.name, given, options);
       return mapWithPauses(results, (result, at) => toAnswer(result, this.#reading, truncated.has(at)));
     });
   }
@@ -206,20 +191,25 @@ export class OpenModel implements Model {
     texts: Queries,
     options: StreamOptions,
   ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
-    if (this.#closing) return yield err(new ClosedError('model'));
+    if (this.#handle.isClosed) return yield err(new ClosedError('model'));
     yield* answerStream(texts, (text) => this.#one(text, options), options);
   }
 
-  /** Reads the folder again. @throws ModelFolderError if it has another model by now */
-  async #read<T>(read: () => Promise<T>): Promise<T> {
-    const [value] = await Promise.allSettled([read()]);
-    if ((await folderVersion(this.directory)) !== this.#version) throw changedFolder(this.directory);
-    if (value.status === 'rejected') throw value.reason;
-    return value.value;
+  async #writeTo(made: string): Promise<void> {
+    const checkpoint = this.#checkpoint;
+    if (checkpoint === undefined) {
+      return this.#handle.read(async (directory) => {
+        await rm(made, { recursive: true, force: true }); // what was copied before a change was seen
+        await copyInto(directory, made);
+      });
+    }
+    const [converted] = await Promise.allSettled([convertFolder(checkpoint, made, 'float32')]);
+    if (folderVersion(checkpoint) !== this.#version) throw changedFolder(checkpoint);
+    if (converted.status === 'rejected') throw converted.reason;
   }
 
   #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
-    if (this.#closing) return errAsync(new ClosedError('model'));
+    if (this.#handle.isClosed) return errAsync(new ClosedError('model'));
     return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
   }
 }
@@ -252,7 +242,8 @@ const loaderSchema = implementation<ModelLoader>(['load'], 'pass a model loader,
 
 /**
  * Opens a model: a folder that `train`, `save` or the Trainer wrote, a pretrained model by its name, or a fine-tuned checkpoint
- * of transformers (`…ForSequenceClassification`, `…ForTokenClassification`), which is converted on first use. Fails with a
+ * of transformers (`…ForSequenceClassification`, `…ForTokenClassification`), which is converted on first use. A folder that
+ * the process has loaded already, and that is as it was, is not loaded again: both models share its memory. Fails with a
  * ValidationError, a NotFoundError that lists what exists, a ModelFolderError, a ModelDownloadError, a MemoryLimitError or
  * an AbortedError.
  * @param model the path of a folder, or a name.

@@ -2,9 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { err, fromThrowable, type Result, type ResultAsync } from 'neverthrow';
 import { type InferenceResponse, type OrchardError, toOrchardError } from '../contract/index.js';
 import type { JudgedResult } from '../families/index.js';
-import type { FoundModel } from '../models/index.js';
 import { inFlightOf, onAbort, requestOptions, type StreamOptions, toResult } from './calls.js';
-import type { InferenceService } from './inference-service.js';
+import type { ModelHandle } from './shared-models.js';
 
 /** The queries of a stream: an array, a generator, lines of a file … */
 export type Queries = Iterable<string> | AsyncIterable<string>;
@@ -51,12 +50,12 @@ interface AskedTexts {
 }
 
 /**
- * The results of the model in a folder for any number of texts, in their order: two requests at a time have half of the
- * texts in flight each. @throws the first failure
+ * A model's results for any number of texts, in their order: two requests at a time have half of the texts in flight each.
+ * @throws the first failure
  */
 export async function askAll(
-  service: InferenceService,
-  { name, directory }: FoundModel,
+  model: Pick<ModelHandle, 'predict'>,
+  name: string,
   texts: Iterable<string>,
   options: StreamOptions,
 ): Promise<AskedTexts> {
@@ -64,7 +63,7 @@ export async function askAll(
   const request = requestOptions(options);
   const parts = partsOf(texts, Math.ceil(inFlight / 2));
   const ask = (part: readonly string[]) =>
-    toResult(`asking model ${name}`, options.signal, () => service.predict(directory, part, request));
+    toResult(`asking model ${name}`, options.signal, () => model.predict(part, request));
   const results: JudgedResult[] = [];
   const truncated = new Set<number>();
   for await (const answer of answerStream(parts, ask, { ...options, inFlight: Math.min(2, inFlight) })) {

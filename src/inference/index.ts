@@ -30,11 +30,10 @@ export {
 export {
   inferenceService,
   listDevices,
-  type OpenOptions,
   type RunOptions,
   type ServiceOptions,
-  serviceFor,
 } from './service.js';
+export { ModelHandle, type OpenOptions, openFolder } from './shared-models.js';
 export { TextModel } from './text-model.js';
 export type { RequestTrace, StageTrace } from './tracing.js';
 export type { StageTimes } from './worker.js';

@@ -23,6 +23,7 @@ import type { ModelLoader } from '../models/index.js';
 import { batchResponse, type CallOptions, PretrainedModels, queryResponse, requestOptions, toResult } from './calls.js';
 import type { InferenceService, InferenceStats, Predictions } from './inference-service.js';
 import { createService, type RunOptions, runSchema } from './service.js';
+import { closeWhenDropped } from './shared-models.js';
 
 /** Which models a medley asks, and how it runs them. */
 export interface MedleyOptions extends RunOptions {
@@ -121,9 +122,12 @@ export class Medley implements AsyncDisposable {
   constructor(options: MedleyOptions = {}) {
     const { account, modelLoader, inference, ...service } = validate(medleySchema, options);
     this.#account = account;
-    this.#inference = inference ?? createService(service);
-    this.#ownInference = inference === undefined ? this.#inference : undefined;
+    const asked = inference ?? createService(service);
+    const own = inference === undefined ? asked : undefined;
+    this.#inference = asked;
+    this.#ownInference = own;
     this.#models = new PretrainedModels(modelLoader, this.#inference);
+    closeWhenDropped(this, async () => own?.close());
   }
 
   /** Asks several models one query. */

@@ -32,6 +32,7 @@ import {
 } from './calls.js';
 import type { InferenceService, InferenceStats, Predictions, RequestOptions } from './inference-service.js';
 import { createService, type RunOptions, runSchema } from './service.js';
+import { closeWhenDropped } from './shared-models.js';
 
 /** Whose models a predictor asks, and how it runs them. */
 export interface PredictorOptions extends RunOptions {
@@ -72,8 +73,8 @@ export class Predictor implements AsyncDisposable {
   readonly #ready: ReadyModels;
   readonly #uses: ModelUses;
   readonly #inference: InferenceService;
-  /** Set if this predictor made the service and must close it. */
-  readonly #ownInference: InferenceService | undefined;
+  /** Closes the service, too, if this predictor made it. */
+  readonly #release: () => Promise<void>;
   readonly #pretrained: PretrainedModels;
   #calls = 0;
   #closed = false;
@@ -82,12 +83,20 @@ export class Predictor implements AsyncDisposable {
   constructor(options: PredictorOptions) {
     const { storage, account, modelLoader, inference, ...service } = validate(predictorSchema, options ?? {});
     this.#account = account;
-    const own = inference ?? createService(service);
-    this.#inference = own;
-    this.#ready = new ReadyModels(storage, account.app_id, { gone: (directory) => own.forget(directory) });
-    this.#uses = new ModelUses(storage, account.app_id);
-    this.#ownInference = inference === undefined ? this.#inference : undefined;
-    this.#pretrained = new PretrainedModels(modelLoader, this.#inference);
+    const asked = inference ?? createService(service);
+    const ready = new ReadyModels(storage, account.app_id, { gone: (directory) => asked.forget(directory) });
+    const uses = new ModelUses(storage, account.app_id);
+    const pretrained = new PretrainedModels(modelLoader, asked);
+    this.#release = async () => {
+      pretrained.close();
+      ready.close();
+      await Promise.all([inference === undefined ? asked.close() : undefined, uses.flush()]);
+    };
+    this.#inference = asked;
+    this.#ready = ready;
+    this.#uses = uses;
+    this.#pretrained = pretrained;
+    closeWhenDropped(this, this.#release);
   }
 
   /**
@@ -208,9 +217,7 @@ export class Predictor implements AsyncDisposable {
   /** Waits for running calls, 10 s at most, and frees the models. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#pretrained.close();
-    this.#ready.close();
-    await Promise.all([this.#ownInference?.close(), this.#uses.flush()]);
+    await this.#release();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -14,9 +14,9 @@ import {
   validate,
 } from '../contract/index.js';
 import type { DeviceInformation } from '../graph/index.js';
-import { catalogueModels, type FoundModel, type ModelLoader, memoryOfFolder } from '../models/index.js';
+import { catalogueModels, type ModelLoader, memoryOfFolder } from '../models/index.js';
 import { BatchScheduler, charactersOf } from './batch-scheduler.js';
-import { MAX_TIMER_MS, onAbort, toResult } from './calls.js';
+import { MAX_TIMER_MS, onAbort } from './calls.js';
 import type { InferenceService, InferenceStats, ModelStats, Predictions, RequestOptions } from './inference-service.js';
 import type { WorkerOptions } from './inline-worker.js';
 import { PendingRequest, RequestQueue, type Waiting } from './request-queue.js';
@@ -110,7 +110,7 @@ function shareOf({ texts, characters }: Waiting, maxWaiting: number): number {
 }
 
 /** How long closing waits for unanswered requests. */
-const CLOSE_MS = 10_000;
+export const CLOSE_MS = 10_000;
 const IDLE_MS = 600_000;
 
 export interface DispatcherOptions {
@@ -212,7 +212,8 @@ export class Dispatcher implements InferenceService {
     return tracePredict(directory, texts.length, ask);
   }
 
-  async warm(directory: string): Promise<void> {
+  /** @param version of the folder, which is never loaded as another one. Default: as it is whenever it is loaded. */
+  async warm(directory: string, version?: string): Promise<void> {
     this.#checkOpen();
     await this.#memory.measure(directory);
     const worker = this.#threadToLoad(directory);
@@ -221,10 +222,11 @@ export class Dispatcher implements InferenceService {
     const startedAt = performance.now();
     this.#watch.start();
     const figures = this.#pool.figuresOf(directory);
+    figures.pinned = version;
     const expected = this.#pool.versionOf(directory);
-    const { ms, version } = await worker.load(directory, this.#memory.bytesOf(directory), expected);
+    const { ms, version: loaded } = await worker.load(directory, this.#memory.bytesOf(directory), expected);
     this.#schedule();
-    figures.version = version;
+    figures.version = loaded;
     if (ms === 0) return;
     figures.loadMs = ms;
     traceLoad(directory, startedAt, ms);
@@ -557,7 +559,7 @@ function defaultMemoryLimit(): number {
   return Math.floor(Math.min(MAX_DEFAULT_MEMORY, Math.min(allowed, totalmem()) / 2));
 }
 
-const serviceSchema = z.strictObject({
+export const serviceSchema = z.strictObject({
   isolation: z.enum(['auto', 'worker', 'inline']).default('auto'),
   workers: z.int().min(1).optional(),
   threads: z.int().min(1).default(PROCESSORS),
@@ -567,7 +569,7 @@ const serviceSchema = z.strictObject({
   maxWaiting: z.int().min(1).default(2000),
   maxWaitingPerAccount: z.int().min(1).optional(),
 });
-type ServiceSettings = z.infer<typeof serviceSchema>;
+export type ServiceSettings = z.infer<typeof serviceSchema>;
 
 export const runSchema = serviceSchema.extend({
   inference: implementation<InferenceService>(
@@ -590,7 +592,7 @@ export function inferenceService(options: ServiceOptions = {}): InferenceService
 export function createService(
   { isolation, workers, threads, device, ...settings }: ServiceSettings,
   startsThread = true,
-): InferenceService {
+): Dispatcher {
   if (isolation === 'inline')
     return new Dispatcher([callingThread({ threads, device })], { ...settings, sizeOf: memoryOfFolder });
   const length = workers ?? (device === 'cpu' || device === 'auto' ? PROCESSORS : 1);
@@ -599,26 +601,6 @@ export function createService(
   if (isolation === 'worker' || device !== 'cpu')
     return new Dispatcher(threadWorkers, { ...settings, sizeOf: memoryOfFolder });
   return new Dispatcher(threadWorkers, { ...settings, sizeOf: memoryOfFolder, here: callingThread({ threads: 1 }) });
-}
-
-/** How a model is opened. */
-export interface OpenOptions {
-  readonly service: ServiceOptions;
-  /** Called after the model is closed, to remove temporary files. */
-  readonly onClose?: (() => Promise<void>) | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A service with one model. @throws ValidationError, ModelFolderError, MemoryLimitError, AbortedError */
-export async function serviceFor(
-  { name, directory }: FoundModel,
-  { service, signal }: Pick<OpenOptions, 'service' | 'signal'>,
-): Promise<InferenceService> {
-  const opened = createService(validate(serviceSchema, service), service.isolation === 'worker');
-  const warmed = await toResult(`loading ${name}`, signal, () => opened.warm(directory));
-  if (warmed.isOk()) return opened;
-  await opened.close();
-  throw warmed.error;
 }
 
 /**

@@ -147,6 +147,8 @@ class ModelFigures {
   loadMs = LOAD_MS;
   /** Of its folder, when it was loaded last. */
   version: string | undefined;
+  /** The only version of its folder that is ever loaded. */
+  pinned: string | undefined;
   /** Milliseconds that the calling thread has spent on what a worker could have done. */
   hereMs = 0;
   texts = 0;
@@ -232,10 +234,11 @@ export class WorkerPool {
     return this.#figures;
   }
 
-  /** The version of the copies that are loaded, since one of another version would answer otherwise; undefined without any. */
+  /** The version to load: another would answer otherwise than the copies that are loaded. Undefined for whichever is there. */
   versionOf(directory: string): string | undefined {
     const isLoaded = this.here?.has(directory) || this.workers.some((worker) => worker.has(directory));
-    return isLoaded ? this.figuresOf(directory).version : undefined;
+    const { pinned, version } = this.figuresOf(directory);
+    return pinned ?? (isLoaded ? version : undefined);
   }
 
   workersWith(directory: string): PooledWorker[] {

@@ -47,6 +47,8 @@ export {
   changedFolder,
   claimFolder,
   copyInto,
+  FolderSnapshot,
+  folderStamp,
   folderVersion,
   moveInto,
   openModelFolder,

@@ -1,5 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  statSync,
+} from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -234,10 +245,98 @@ export async function copyInto(source: string, directory: string): Promise<void>
   await cp(source, directory, { recursive: true, dereference: true });
 }
 
-/** Changes when another model replaces the folder, or its config.json. */
-export async function folderVersion(directory: string): Promise<string> {
-  const stats = await Promise.all([stat(directory), stat(join(directory, CONFIG_FILE))]).catch(() => []);
-  return stats.map(({ ino, mtimeMs }) => `${ino} ${mtimeMs}`).join();
+/** The files of a model's folder, which are in the folder itself and in that of the graphs. */
+const MODEL_FILE = /\.(?:json|safetensors|onnx|md|txt|py)$/u;
+/** What loading reads. */
+const LOADED_FILE = /(?:^(?:config|tokenizer|tokenizer_config|passages)\.json|\.safetensors|\.onnx)$/u;
+const PLACES = ['', dirname(ONNX_FILE)];
+
+/** All at once, here and below: a first answer waits. @throws the file system's error */
+function filesOf(directory: string, pattern: RegExp): string[] {
+  return PLACES.flatMap((place) => {
+    const isPlain = place === '';
+    const names = isPlain || existsSync(join(directory, place)) ? readdirSync(join(directory, place)) : [];
+    return names.filter((name) => pattern.test(name)).map((name) => (isPlain ? name : `${place}/${name}`));
+  }).sort();
+}
+
+/** Changes when another model replaces the folder, and when a file that loading reads is written again. */
+export function folderVersion(directory: string): string {
+  return stampsOf(directory, LOADED_FILE, ({ ino, size, mtimeNs }) => `${ino} ${size} ${mtimeNs}`);
+}
+
+/** Changes when any file of the model does, even if its date is set back, and when a file gets a second link. */
+export function folderStamp(directory: string): string {
+  return stampsOf(directory, MODEL_FILE, ({ ino, size, mtimeNs, ctimeNs }) => `${ino} ${size} ${mtimeNs} ${ctimeNs}`);
+}
+
+/** @returns an empty text for a folder that isn't there, or is being replaced */
+function stampsOf(directory: string, pattern: RegExp, stampOf: (stats: BigIntStats) => string): string {
+  const statOf = (name: string) => statSync(join(directory, name), { bigint: true });
+  try {
+    return [statOf('').ino, ...filesOf(directory, pattern).map((name) => `${name} ${stampOf(statOf(name))}`)].join();
+  } catch {
+    return '';
+  }
+}
+
+/** The files that all snapshots of a process keep open: a process may open a thousand or more. */
+const MOST_HELD = 400;
+let held = 0;
+
+/**
+ * The files of a model's folder as they are now, kept open: they can be read after another model has replaced the folder.
+ * Windows would refuse to replace a folder whose files are open, so that nothing is kept there.
+ */
+export class FolderSnapshot {
+  readonly #files: { readonly name: string; readonly file: number; readonly mark: string }[] = [];
+
+  /** Keeps nothing if a file can't be kept. */
+  constructor(directory: string) {
+    try {
+      const names = process.platform === 'win32' ? [] : filesOf(directory, MODEL_FILE);
+      if (held + names.length <= MOST_HELD) for (const name of names) this.#keep(directory, name);
+    } catch {
+      this.close();
+    }
+  }
+
+  /**
+   * Writes the files into a folder, which is made if it is missing.
+   * @param names default: all
+   * @returns false if the snapshot doesn't have the files as they were
+   */
+  async copyInto(directory: string, names?: readonly string[]): Promise<boolean> {
+    if (this.#files.length === 0) return false;
+    for (const { name, file, mark } of this.#files) {
+      if (names !== undefined && !names.includes(name)) continue;
+      const target = join(directory, name);
+      await mkdir(dirname(target), { recursive: true });
+      await pipeline(createReadStream('', { fd: file, start: 0, autoClose: false }), createWriteStream(target));
+      if (markOf(file) !== mark) return false;
+    }
+    return true;
+  }
+
+  close(): void {
+    for (const { file } of this.#files.splice(0)) {
+      held -= 1;
+      closeSync(file);
+    }
+  }
+
+  #keep(directory: string, name: string): void {
+    const { path } = fileWithin(directory, name, MAX_FILE_BYTES);
+    const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    held += 1;
+    this.#files.push({ name, file, mark: markOf(file) });
+  }
+}
+
+/** Not its ctime, which changes when the file is deleted. */
+function markOf(file: number): string {
+  const { size, mtimeNs } = fstatSync(file, { bigint: true });
+  return `${size} ${mtimeNs}`;
 }
 
 export function changedFolder(directory: string): ModelFolderError {
@@ -261,10 +360,10 @@ export async function readUnchanged<Value>(
   discard: (value: Value) => Promise<void>,
 ): Promise<{ readonly value: Value; readonly version: string }> {
   for (let reading = 1; ; reading += 1) {
-    const version = await folderVersion(directory);
+    const version = folderVersion(directory);
     try {
       const value = await read(version);
-      if ((await folderVersion(directory)) === version) return { value, version };
+      if (folderVersion(directory) === version) return { value, version };
       await discard(value);
       if (reading === MOST_READINGS) throw changedFolder(directory);
     } catch (thrown) {
@@ -275,7 +374,7 @@ export async function readUnchanged<Value>(
 }
 
 async function isBeingReplaced(directory: string, version: string): Promise<boolean> {
-  if ((await folderVersion(directory)) !== version) return true;
+  if (folderVersion(directory) !== version) return true;
   const names = await readdir(dirname(directory)).catch(() => []);
   return names.some((name) => name.startsWith(`.${basename(directory)}.old-`));
 }

@@ -13,7 +13,7 @@ import {
   ValidationError,
   validate,
 } from '../contract/index.js';
-import { askAll, type InferenceService, type OpenOptions, serviceFor } from '../inference/index.js';
+import { askAll, type ModelHandle, type OpenOptions, openFolder } from '../inference/index.js';
 import {
   CONFIG_FILE,
   type FoundModel,
@@ -21,7 +21,6 @@ import {
   type ModelFolderConfig,
   type ModelLoader,
   modelAsOfNow,
-  readConfig,
   type SentenceConfig,
 } from '../models/index.js';
 import { mapWithPauses, TemporaryDirectory, validateWithPauses } from '../system/index.js';
@@ -195,20 +194,13 @@ export class RunningEncoder {
   readonly name: string;
   readonly directory: string;
   readonly config: OrchardConfig;
-  readonly #service: InferenceService;
-  readonly #temporary: TemporaryDirectory | undefined;
+  readonly #model: ModelHandle;
 
-  private constructor(
-    directory: string,
-    config: OrchardConfig,
-    service: InferenceService,
-    temporary?: TemporaryDirectory,
-  ) {
-    this.name = config.backbone ?? CONFIG_FILE;
+  private constructor(directory: string, model: ModelHandle) {
+    this.config = model.config.orchard;
+    this.name = this.config.backbone ?? CONFIG_FILE;
     this.directory = directory;
-    this.config = config;
-    this.#service = service;
-    this.#temporary = temporary;
+    this.#model = model;
   }
 
   /** @throws ModelFolderError, StorageError, AbortedError, and what `write` throws */
@@ -234,20 +226,18 @@ export class RunningEncoder {
     options: EncoderOptions,
     temporary?: TemporaryDirectory,
   ): Promise<RunningEncoder> {
-    const { orchard } = await readConfig(directory);
-    const service = await serviceFor({ name: orchard.backbone ?? CONFIG_FILE, directory }, options);
-    return new RunningEncoder(directory, orchard, service, temporary);
+    const onClose = temporary && (() => temporary.remove());
+    return new RunningEncoder(directory, await openFolder({ name: 'an encoder', directory }, { ...options, onClose }));
   }
 
   /** The numbers of each text, in their order. @throws AbortedError, ClosedError, OverloadedError */
   async numbers(texts: Iterable<string>, signal: AbortSignal | undefined): Promise<(readonly number[])[]> {
-    const { results } = await askAll(this.#service, this, texts, { signal });
+    const { results } = await askAll(this.#model, this.name, texts, { signal });
     return results.map(({ scores }) => scores);
   }
 
-  async close(): Promise<void> {
-    await this.#service.close();
-    await this.#temporary?.remove();
+  close(): Promise<void> {
+    return this.#model.close();
   }
 }
 

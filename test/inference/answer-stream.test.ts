@@ -140,8 +140,6 @@ describe('a stream of queries', () => {
 });
 
 describe('any number of texts', () => {
-  const model = { name: 'm', directory: '/m' };
-
   it('are asked in requests of half of those in flight, two at a time', async () => {
     const dispatcher = new Dispatcher([new FakeWorker()], { maxWaiting: 1000 });
     let inFlight = 0;
@@ -156,9 +154,12 @@ describe('any number of texts', () => {
         inFlight -= 1;
       }
     });
+    const asking: Parameters<typeof askAll>[0] = {
+      predict: (part, options) => dispatcher.predict('/m', part, options),
+    };
     const long = 'x'.repeat(101);
     const texts = [...numbers(12), long, ...numbers(9), long];
-    const { results, truncated } = await askAll(dispatcher, model, texts, { inFlight: 9 });
+    const { results, truncated } = await askAll(asking, 'numbers', texts, { inFlight: 9 });
     expect(results.flatMap(({ labels }) => labels)).toEqual(texts);
     expect([...truncated]).toEqual([12, 22]);
     expect(asked.mock.calls.map(([, part]) => part.length)).toEqual([5, 5, 5, 5, 3]);

@@ -1,6 +1,7 @@
 import { cp, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readReplaced } from '../../bench/replaced-folder/measure.js';
 import { loadModel } from '../../src/index.js';
 import { readUnchanged } from '../../src/models/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -30,14 +31,15 @@ it('a model whose folder was replaced answers as itself, or says so; it never an
   await model.close();
 });
 
-it('a model whose folder was replaced is not saved, and has no card, as the other model', async () => {
+it('a model of which a file was overwritten is not saved, and has no card, as the other model', async () => {
   const directory = join(temporaryDirectory(), 'model');
   await cp(join(catalogue, 'customer-review'), directory, { recursive: true });
   const model = (await loadModel(directory))._unsafeUnwrap();
   const copy = join(temporaryDirectory(), 'copy');
   expect((await model.save(copy)).isOk()).toBe(true);
-  await rename(directory, `${directory}.old`);
-  await cp(join(catalogue, 'emotion-detection'), directory, { recursive: true });
+  for (const name of ['config.json', 'README.md']) {
+    await writeFile(join(directory, name), await readFile(join(catalogue, 'emotion-detection', name)));
+  }
 
   const refused = { code: 'model_folder', message: expect.stringContaining('load the model again') };
   const other = join(temporaryDirectory(), 'other');
@@ -46,6 +48,21 @@ it('a model whose folder was replaced is not saved, and has no card, as the othe
   expect((await model.card())._unsafeUnwrapErr()).toMatchObject(refused);
   expect((await model.report())._unsafeUnwrapErr()).toMatchObject(refused);
   await model.close();
+});
+
+it('a folder that is replaced again and again is loaded by other processes as one of its models, which stays what it was', async () => {
+  const { seen } = await readReplaced({
+    library: new URL('../../dist/index.js', import.meta.url).href,
+    directory: temporaryDirectory(),
+    readers: 2,
+    loads: 8,
+    keepEvery: 4,
+    everyMs: 150,
+  });
+  for (const { answers, ...counts } of seen) {
+    expect(counts).toEqual({ mixed: 0, errors: {}, cards: 2, saves: 2, wrongCards: 0, wrongSaves: 0 });
+    expect(Object.values(answers).reduce((sum, count) => sum + count, 0)).toBe(8);
+  }
 });
 
 describe('a folder that is replaced while it is read', () => {

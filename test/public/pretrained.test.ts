@@ -46,6 +46,25 @@ describe('an application with the models installed', () => {
     expect(await output('first-answer.ts')).toMatch(/^(negative|neutral|positive) 0\.\d\d\n$/);
   });
 
+  it('evaluates modules of a development server again, whose models and predictors stay loaded', async () => {
+    const program = `
+      let threads = 0;
+      process.on('worker', () => (threads += 1));
+      const predictors = new Set();
+      for (let number = 0; number < 3; number += 1) {
+        const { sentimentOf } = await import('./model-once.ts?' + number);
+        const answer = await sentimentOf('Works perfectly');
+        const { predictor } = await import('./predictor-once.ts?' + number);
+        predictors.add(predictor);
+        console.log(answer.isOk() ? answer.value.label : answer.error);
+      }
+      const [predictor] = predictors;
+      console.log(predictors.size, (await predictor.predictPretrained('sentiment-classification', 'Works')).isOk(), threads);
+      process.exit();`;
+    await writeFile(join(application, 'reloads.mjs'), program);
+    expect(await output('reloads.mjs')).toMatch(/^(?:(?:negative|neutral|positive)\n){3}1 true \d\n$/);
+  });
+
   it('is told which words moved an answer', async () => {
     const [answer, ...words] = (await output('explain.ts')).trimEnd().split('\n');
     expect(answer).toMatch(/^(negative|neutral|positive) 0\.\d\d$/);
