@@ -283,11 +283,14 @@ export {
   verifyModel,
 } from './models/index.js';
 export {
+  type ChangeOptions,
   type EmbedOptions,
   embed,
   type FoundPassage,
+  type IndexProgress,
   type OpenSearchOptions,
   openSearch,
+  type Passage,
   type Prompt,
   type ScorePairsOptions,
   type SearchCallOptions,

@@ -51,16 +51,17 @@ interface AskedTexts {
 
 /**
  * A model's results for any number of texts, in their order: two requests at a time have half of the texts in flight each.
- * @throws the first failure
+ * @param account takes turns with others. @throws the first failure
  */
 export async function askAll(
   model: Pick<ModelHandle, 'predict'>,
   name: string,
   texts: Iterable<string>,
   options: StreamOptions,
+  account?: string,
 ): Promise<AskedTexts> {
   const inFlight = inFlightOf(options);
-  const request = requestOptions(options);
+  const request = requestOptions(options, account);
   const parts = partsOf(texts, Math.ceil(inFlight / 2));
   const ask = (part: readonly string[]) =>
     toResult(`asking model ${name}`, options.signal, () => model.predict(part, request));

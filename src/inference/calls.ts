@@ -123,7 +123,12 @@ export function notForAwait<Value>(
   });
 }
 
-async function untilAborted<Value>(operation: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
+/** @throws AbortedError as soon as the signal fires, and what the work throws */
+export async function untilAborted<Value>(
+  operation: string,
+  signal: AbortSignal,
+  work: () => Promise<Value>,
+): Promise<Value> {
   const error = () => new AbortedError(operation, { cause: signal.reason });
   if (signal.aborted) throw error();
   let forget = () => {};

@@ -10,6 +10,7 @@ export {
   resultOf,
   type StreamOptions,
   toResult,
+  untilAborted,
 } from './calls.js';
 export type {
   InferenceService,

@@ -33,7 +33,6 @@ const TERM_SEPARATOR = '\n';
 
 /** This takes some 2 MB. */
 const REMEMBERED_WORDS = 20_000;
-const NO_TERM = -1;
 
 interface Contents {
   readonly settings: Settings;
@@ -43,27 +42,39 @@ interface Contents {
   readonly lengths: Int32Array;
 }
 
-/** Okapi BM25 (Robertson & Zaragoza 2009, eq. 3.15); idf, never negative, is ln(1 + (N − n + ½) / (n + ½)). */
+/**
+ * Okapi BM25 (Robertson & Zaragoza 2009, eq. 3.15); idf, never negative, is ln(1 + (N − n + ½) / (n + ½)). Passages can be
+ * added and deleted. The scores of those that are left are what a new index of them would give.
+ */
 export class Bm25Index {
+  readonly #settings: Settings;
+  readonly #terms: string[];
   readonly #termIds = new Map<string, number>();
-  /** k1 · (1 − b + b · length / mean length) of each passage. [passages] */
-  readonly #dampers: Float32Array;
-  readonly #contents: Contents;
+  /** Of the passages that the index was made with. */
+  readonly #postings: Postings;
+  /** Of the passages added since, for each term: passage, frequency, passage, frequency… */
+  readonly #added = new Map<number, number[]>();
+  /** [at least passages] */
+  #lengths: Int32Array;
+  #size: number;
+  readonly #deleted = new Set<number>();
+  /** The number of deleted passages with a term. */
+  readonly #lost = new Map<number, number>();
+  /** Words of all passages that are not deleted. */
+  #words = 0;
+  /** k1 · (1 − b + b · length / mean length) of each passage; undefined after a change. [passages] */
+  #dampers: Float32Array | undefined;
   /** The term of each word that was asked for lately: a stem takes longer than its postings. */
   readonly #remembered = new LRUCache<string, number>({ max: REMEMBERED_WORDS });
 
-  private constructor(contents: Contents) {
-    this.#contents = contents;
-    const { settings, terms, lengths } = contents;
+  private constructor({ settings, terms, postings, lengths }: Contents) {
+    this.#settings = settings;
+    this.#terms = [...terms];
+    this.#postings = postings;
+    this.#lengths = lengths;
+    this.#size = lengths.length;
     for (let id = 0; id < terms.length; id += 1) this.#termIds.set(terms[id] ?? '', id);
-    let words = 0;
-    for (let passage = 0; passage < lengths.length; passage += 1) words += lengths[passage] ?? 0;
-    const mean = words / Math.max(1, lengths.length);
-    this.#dampers = new Float32Array(lengths.length);
-    for (let passage = 0; passage < lengths.length; passage += 1) {
-      const length = lengths[passage] ?? 0;
-      this.#dampers[passage] = settings.k1 * (1 - settings.b + (settings.b * length) / (mean || 1));
-    }
+    for (let passage = 0; passage < lengths.length; passage += 1) this.#words += lengths[passage] ?? 0;
   }
 
   /** Blocks its thread for about 4 s per 100,000 passages of 100 words. */
@@ -91,14 +102,85 @@ export class Bm25Index {
     });
   }
 
+  /** Number of passages, with the deleted ones: ids stay as they are. */
   get size(): number {
-    return this.#contents.lengths.length;
+    return this.#size;
   }
 
-  /** 0 if it shares no word with the query. [passages] */
+  /** The passage gets the next id. */
+  add(passage: string): void {
+    const id = this.#size;
+    const words = searchWords(passage);
+    for (const [term, frequency] of countsOf(words.map((word) => this.#idOf(word) ?? this.#newTerm(word)))) {
+      const entries = this.#added.get(term) ?? [];
+      if (entries.length === 0) this.#added.set(term, entries);
+      entries.push(id, Math.min(MAX_FREQUENCY, frequency));
+    }
+    this.#size += 1;
+    this.#lengths = withRoom(this.#lengths, this.#size);
+    this.#lengths[id] = words.length;
+    this.#words += words.length;
+    this.#dampers = undefined;
+  }
+
+  /** @param passage its text, which says what terms are rarer from now on. */
+  delete(id: number, passage: string): void {
+    if (this.#deleted.has(id)) return;
+    const words = searchWords(passage);
+    for (const term of countsOf(words.flatMap((word) => this.#idOf(word) ?? [])).keys()) {
+      this.#lost.set(term, (this.#lost.get(term) ?? 0) + 1);
+    }
+    this.#deleted.add(id);
+    this.#words -= words.length;
+    this.#dampers = undefined;
+  }
+
+  /** The passages that are not deleted, numbered anew in their order. */
+  *compacting(): Steps<Bm25Index> {
+    if (this.#added.size === 0 && this.#deleted.size === 0) return this;
+    const lengths: number[] = [];
+    const newIds = new Int32Array(this.#size);
+    for (let id = 0; id < this.#size; id += 1) {
+      newIds[id] = this.#deleted.has(id) ? -1 : lengths.push(this.#lengths[id] ?? 0) - 1;
+    }
+    const starts = new Int32Array(this.#terms.length + 1);
+    for (let term = 0; term < this.#terms.length; term += 1) {
+      starts[term + 1] = (starts[term] ?? 0) + this.#containing(term);
+    }
+    const entries = starts.at(-1) ?? 0;
+    const postings = { starts, passages: new Int32Array(entries), frequencies: new Int8Array(entries) };
+    let entry = 0;
+    for (let term = 0; term < this.#terms.length; term += 1) {
+      yield;
+      this.#forEach(term, (passage, frequency) => {
+        const id = newIds[passage] ?? -1;
+        if (id < 0) return;
+        postings.passages[entry] = id;
+        postings.frequencies[entry] = frequency;
+        entry += 1;
+      });
+    }
+    return new Bm25Index({
+      settings: this.#settings,
+      terms: this.#terms,
+      postings,
+      lengths: Int32Array.from(lengths),
+    });
+  }
+
+  /** 0 if it shares no word with the query, or was deleted. [passages] */
   scores(query: string): Float32Array {
-    const scores = new Float32Array(this.size);
-    for (const [term, count] of this.#queryTerms(query)) this.#addTerm(term, count, scores);
+    const scores = new Float32Array(this.#size);
+    const dampers = this.#allDampers();
+    const { k1 } = this.#settings;
+    for (const [term, count] of this.#queryTerms(query)) {
+      const weight = count * inverseFrequency(this.#containing(term), this.#left) * (k1 + 1);
+      this.#forEach(term, (passage, frequency) => {
+        const gain = (weight * frequency) / (frequency + (dampers[passage] ?? 0));
+        scores[passage] = (scores[passage] ?? 0) + gain;
+      });
+    }
+    for (const id of this.#deleted) scores[id] = 0;
     return scores;
   }
 
@@ -108,55 +190,78 @@ export class Bm25Index {
 
   /** The score of endless repetition of each word; words that no passage has count as the rarest. */
   bestPossible(query: string): number {
-    const { settings, postings } = this.#contents;
     return searchWords(query).reduce((sum, word) => {
       const term = this.#idOf(word);
-      const containing = term === NO_TERM ? 0 : (postings.starts[term + 1] ?? 0) - (postings.starts[term] ?? 0);
-      return sum + inverseFrequency(containing, this.size) * (settings.k1 + 1);
+      const containing = term === undefined ? 0 : this.#containing(term);
+      return sum + inverseFrequency(containing, this.#left) * (this.#settings.k1 + 1);
     }, 0);
   }
 
   /** Which words of a passage the query has too. */
   shares(query: string, words: readonly string[]): boolean[] {
     const terms = this.#queryTerms(query);
-    return words.map((word) => searchWords(word).some((each) => terms.has(this.#idOf(each))));
+    const isShared = (word: string) => {
+      const term = this.#idOf(word);
+      return term !== undefined && terms.has(term);
+    };
+    return words.map((word) => searchWords(word).some(isShared));
+  }
+
+  /** Number of passages that are not deleted. */
+  get #left(): number {
+    return this.#size - this.#deleted.size;
+  }
+
+  /** Number of passages that have a term and are not deleted. */
+  #containing(term: number): number {
+    const { starts } = this.#postings;
+    const start = starts[term] ?? 0;
+    const atFirst = (starts[term + 1] ?? start) - start;
+    return atFirst + (this.#added.get(term)?.length ?? 0) / 2 - (this.#lost.get(term) ?? 0);
+  }
+
+  /** Calls `visit` with each passage that has a term, deleted ones too, in ascending order. */
+  #forEach(term: number, visit: (passage: number, frequency: number) => void): void {
+    const { starts, passages, frequencies } = this.#postings;
+    const start = starts[term] ?? 0;
+    const end = starts[term + 1] ?? start; // later terms have no entries here
+    for (let entry = start; entry < end; entry += 1) visit(passages[entry] ?? 0, frequencies[entry] ?? 0);
+    const added = this.#added.get(term) ?? [];
+    for (let entry = 0; entry < added.length; entry += 2) visit(added[entry] ?? 0, added[entry + 1] ?? 0);
+  }
+
+  #allDampers(): Float32Array {
+    if (this.#dampers) return this.#dampers;
+    const { k1, b } = this.#settings;
+    const mean = this.#words / Math.max(1, this.#left);
+    const lengths = this.#lengths.subarray(0, this.#size);
+    this.#dampers = Float32Array.from(lengths, (length) => k1 * (1 - b + (b * length) / (mean || 1)));
+    return this.#dampers;
   }
 
   #queryTerms(query: string): ReadonlyMap<number, number> {
-    const counts = new Map<number, number>();
-    for (const word of searchWords(query)) {
-      const id = this.#idOf(word);
-      if (id !== NO_TERM) counts.set(id, (counts.get(id) ?? 0) + 1);
-    }
-    return counts;
+    return countsOf(searchWords(query).flatMap((word) => this.#idOf(word) ?? []));
   }
 
-  #idOf(word: string): number {
+  #idOf(word: string): number | undefined {
     const remembered = this.#remembered.get(word);
     if (remembered !== undefined) return remembered;
-    const id = this.#termIds.get(termOf(word, this.#contents.settings)) ?? NO_TERM;
-    this.#remembered.set(word, id);
+    const id = this.#termIds.get(termOf(word, this.#settings));
+    if (id !== undefined) this.#remembered.set(word, id);
     return id;
   }
 
-  #addTerm(term: number, count: number, scores: Float32Array): void {
-    const { postings, settings } = this.#contents;
-    const { passages, frequencies } = postings;
-    const dampers = this.#dampers;
-    const start = postings.starts[term] ?? 0;
-    const end = postings.starts[term + 1] ?? 0;
-    const weight = count * inverseFrequency(end - start, this.size) * (settings.k1 + 1);
-    for (let entry = start; entry < end; entry += 1) {
-      const passage = passages[entry] ?? 0;
-      const frequency = frequencies[entry] ?? 0;
-      const gain = (weight * frequency) / (frequency + (dampers[passage] ?? 0));
-      scores[passage] = (scores[passage] ?? 0) + gain;
-    }
+  #newTerm(word: string): number {
+    const term = termOf(word, this.#settings);
+    const id = this.#terms.push(term) - 1;
+    this.#termIds.set(term, id);
+    return id;
   }
 
   /** Five bytes for each distinct word of each passage. */
   encode(): Uint8Array {
-    const { settings, terms, postings, lengths } = this.#contents;
+    if (this.#added.size > 0 || this.#deleted.size > 0) return runToEnd(this.compacting()).encode();
+    const [settings, terms, postings, lengths] = [this.#settings, this.#terms, this.#postings, this.#lengths];
     const text = new Int8Array(Buffer.from(terms.join(TERM_SEPARATOR)));
     const tensors = new Map<string, IntegerTensor>(
       Object.entries({ terms: text, ...postings, lengths }).map(([name, values]) => [
@@ -188,6 +293,12 @@ export class Bm25Index {
     if (problem) throw refused(problem);
     return new Bm25Index({ settings, terms, postings, lengths });
   }
+}
+
+function countsOf(terms: Iterable<number>): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
+  return counts;
 }
 
 function inverseFrequency(containing: number, passages: number): number {
@@ -243,8 +354,7 @@ class PostingsBuilder {
 
   /** @param terms repeated as often as they occur. */
   addPassage(terms: Iterable<number>): void {
-    const frequencies = new Map<number, number>();
-    for (const term of terms) frequencies.set(term, (frequencies.get(term) ?? 0) + 1);
+    const frequencies = countsOf(terms);
     const end = this.#entries + frequencies.size;
     this.#terms = withRoom(this.#terms, end);
     this.#passages = withRoom(this.#passages, end);

@@ -187,6 +187,12 @@ const encoders = new OpenEncoders<SentenceEncoder>(2);
 
 export type EncoderOptions = Pick<OpenOptions, 'service' | 'signal'>;
 
+interface AskOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Texts of different accounts take turns. */
+  readonly account?: string | undefined;
+}
+
 type OrchardConfig = ModelFolderConfig['orchard'];
 
 /** A folder that {@link writeSentenceEncoder} or {@link writePairEncoder} has written, and the threads that run it. */
@@ -231,8 +237,8 @@ export class RunningEncoder {
   }
 
   /** The numbers of each text, in their order. @throws AbortedError, ClosedError, OverloadedError */
-  async numbers(texts: Iterable<string>, signal: AbortSignal | undefined): Promise<(readonly number[])[]> {
-    const { results } = await askAll(this.#model, this.name, texts, { signal });
+  async numbers(texts: Iterable<string>, { signal, account }: AskOptions): Promise<(readonly number[])[]> {
+    const { results } = await askAll(this.#model, this.name, texts, { signal }, account);
     return results.map(({ scores }) => scores);
   }
 
@@ -276,11 +282,11 @@ export class SentenceEncoder {
   }
 
   /** The vectors of texts, in their order. @throws ValidationError for an unknown prompt, AbortedError, ClosedError, OverloadedError */
-  async vectors(texts: readonly string[], { prompt, signal }: VectorOptions = {}): Promise<Float32Array[]> {
+  async vectors(texts: readonly string[], { prompt, ...options }: VectorOptions = {}): Promise<Float32Array[]> {
     const before = promptText(this.settings, prompt);
     const { include_prompt } = this.settings;
     const asked = await mapWithPauses(texts, (text) => (include_prompt ? before + text : joinParts(before, text)));
-    const vectors = await this.#running.numbers(asked, signal);
+    const vectors = await this.#running.numbers(asked, options);
     return mapWithPauses(vectors, (vector) => Float32Array.from(vector));
   }
 
@@ -289,9 +295,8 @@ export class SentenceEncoder {
   }
 }
 
-interface VectorOptions {
+interface VectorOptions extends AskOptions {
   readonly prompt?: Prompt | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** Names that mean no prompt where a model has none: sentence-transformers' `encode_query` and `encode_document`. */

@@ -10,9 +10,12 @@ export {
 } from './relevance.js';
 export { type ScorePairsOptions, scorePairs } from './score-pairs.js';
 export {
+  type ChangeOptions,
   type FoundPassage,
+  type IndexProgress,
   type OpenSearchOptions,
   openSearch,
+  type Passage,
   type SearchCallOptions,
   type SearchIndex,
   type SearchOptions,

@@ -34,9 +34,9 @@ export class PassageSentences {
   /** The sentences of all passages, one passage after another. */
   readonly texts: readonly string[];
   /** Where the sentences of each passage start, and where the last one's end. [passages + 1] */
-  readonly starts: Int32Array;
+  readonly starts: readonly number[];
 
-  private constructor(texts: readonly string[], starts: Int32Array) {
+  private constructor(texts: readonly string[], starts: readonly number[]) {
     this.texts = texts;
     this.starts = starts;
   }
@@ -46,19 +46,19 @@ export class PassageSentences {
   }
 
   static *dividing(passages: readonly string[]): Steps<PassageSentences> {
-    const starts = new Int32Array(passages.length + 1);
+    const starts = [0];
     const texts: string[] = [];
-    for (const [at, passage] of passages.entries()) {
+    for (const passage of passages) {
       yield;
       for (const sentence of sentencesOf(passage)) texts.push(sentence);
-      starts[at + 1] = texts.length;
+      starts.push(texts.length);
     }
     return new PassageSentences(texts, starts);
   }
 }
 
 /** The highest value among each passage's sentences. [passages] @param starts as in {@link PassageSentences} */
-export function bestSentences(values: Float32Array, starts: Int32Array): Float32Array {
+export function bestSentences(values: Float32Array, starts: readonly number[]): Float32Array {
   const best = new Float32Array(starts.length - 1).fill(Number.NEGATIVE_INFINITY);
   for (let passage = 0; passage < best.length; passage += 1) {
     const end = starts[passage + 1] ?? 0;
@@ -81,18 +81,18 @@ interface SharedWords {
 
 /**
  * Passages by their words: BM25 of the whole passage plus BM25 of its best sentence, since one sentence answers most
- * questions and has their words together. docs/front-door.md has the figures of either alone.
+ * questions and has their words together. docs/front-door.md has the figures of either alone. Deleted passages keep their
+ * ids, without a score.
  */
 export class PassageWords {
   readonly passages: Bm25Index;
   readonly sentences: Bm25Index;
-  /** As in {@link PassageSentences}. */
-  readonly starts: Int32Array;
+  readonly #starts: number[];
 
   constructor({ passages, sentences, starts }: Pick<PassageWords, 'passages' | 'sentences' | 'starts'>) {
     this.passages = passages;
     this.sentences = sentences;
-    this.starts = starts;
+    this.#starts = [...starts];
   }
 
   /** Blocks its thread for about 10 s per 100,000 passages of 100 words. */
@@ -110,10 +110,39 @@ export class PassageWords {
     });
   }
 
+  /** As in {@link PassageSentences}. */
+  get starts(): readonly number[] {
+    return this.#starts;
+  }
+
+  /** The passage gets the next id, and so do its sentences. */
+  add(passage: string, sentences: readonly string[]): void {
+    this.passages.add(passage);
+    for (const sentence of sentences) this.sentences.add(sentence);
+    this.#starts.push(this.sentences.size);
+  }
+
+  /** @param passage its text */
+  delete(id: number, passage: string): void {
+    const start = this.#starts[id] ?? 0;
+    this.passages.delete(id, passage);
+    for (const [at, sentence] of sentencesOf(passage).entries()) this.sentences.delete(start + at, sentence);
+  }
+
+  /** The passages that are not deleted, numbered anew in their order. @param left their ids, ascending */
+  *compacting(left: readonly number[]): Steps<PassageWords> {
+    const starts = [0];
+    for (const id of left) {
+      starts.push((starts.at(-1) ?? 0) + (this.#starts[id + 1] ?? 0) - (this.#starts[id] ?? 0));
+    }
+    const passages = yield* this.passages.compacting();
+    return new PassageWords({ passages, sentences: yield* this.sentences.compacting(), starts });
+  }
+
   sharedWith(question: string): SharedWords {
     const content = contentWords(question);
     const [asWhole, withAll] = [this.passages.scores(content), this.passages.scores(question)];
-    const best = bestSentences(this.sentences.scores(content), this.starts);
+    const best = bestSentences(this.sentences.scores(content), this.#starts);
     const byWords = asWhole.map((score, at) => score + FUNCTION_WORD_WEIGHT * (withAll[at] ?? 0) + (best[at] ?? 0));
     const bestPossible =
       this.passages.bestPossible(content) +
@@ -150,10 +179,11 @@ interface Features {
 /**
  * The best k passages, best first and equal ones by id, each with the probability that it answers. The probabilities need
  * not sum to 1: if no passage answers, all are low.
+ * @param among the only ids that may be found. Default: all
  */
-export function rankPassages(evidence: Evidence, k: number): Scored[] {
+export function rankPassages(evidence: Evidence, k: number, among?: readonly number[]): Scored[] {
   let lowest = 1;
-  return rankedPassages(evidence, k).map(({ id, features: { share, lead, cosineLead } }) => {
+  return rankedPassages(evidence, k, among).map(({ id, features: { share, lead, cosineLead } }) => {
     const logit = LOGISTIC.intercept + LOGISTIC.share * share + LOGISTIC.lead * lead + LOGISTIC.cosineLead * cosineLead;
     // No passage is more probable than one that ranks before it.
     lowest = Math.min(lowest, 1 / (1 + Math.exp(-logit)));
@@ -161,21 +191,28 @@ export function rankPassages(evidence: Evidence, k: number): Scored[] {
   });
 }
 
+interface RankedPassage {
+  readonly id: number;
+  readonly features: Features;
+}
+
 /** The order of {@link rankPassages}, with the features. */
-export function rankedPassages(evidence: Evidence, k: number): { readonly id: number; readonly features: Features }[] {
-  const { byWords, bestPossible, cosines } = evidence;
+export function rankedPassages(evidence: Evidence, k: number, among?: readonly number[]): RankedPassage[] {
+  const { bestPossible } = evidence;
+  const { mean, deviation } = spread(evidence.cosines);
+  const chosen = (values: Float32Array) => (among ? Float32Array.from(among, (id) => values[id] ?? 0) : values);
+  const [byWords, cosines] = [chosen(evidence.byWords), chosen(evidence.cosines)];
   const [bestWords, bestCosines] = [topScores(byWords, 2), topScores(cosines, 2)];
   const highest = bestWords[0]?.score ?? 0;
-  const { mean, deviation } = spread(cosines);
   const ranks = byWords.map(
-    (score, id) => quotient(score, highest) + COSINE_WEIGHT * quotient((cosines[id] ?? 0) - mean, deviation),
+    (score, at) => quotient(score, highest) + COSINE_WEIGHT * quotient((cosines[at] ?? 0) - mean, deviation),
   );
-  return topScores(ranks, k).map(({ id }) => ({
-    id,
+  return topScores(ranks, k).map(({ id: at }) => ({
+    id: among?.[at] ?? at,
     features: {
-      share: quotient(byWords[id] ?? 0, bestPossible),
-      lead: quotient((byWords[id] ?? 0) - bestOther(bestWords, id, 0), bestPossible),
-      cosineLead: quotient((cosines[id] ?? 0) - bestOther(bestCosines, id, mean), deviation),
+      share: quotient(byWords[at] ?? 0, bestPossible),
+      lead: quotient((byWords[at] ?? 0) - bestOther(bestWords, at, 0), bestPossible),
+      cosineLead: quotient((cosines[at] ?? 0) - bestOther(bestCosines, at, mean), deviation),
     },
   }));
 }

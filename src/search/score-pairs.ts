@@ -80,7 +80,7 @@ export class CrossEncoder {
   /** The scores of pairs, in their order. @throws AbortedError, ClosedError, OverloadedError */
   async scores(pairs: readonly (readonly [string, string])[], signal?: AbortSignal): Promise<number[]> {
     const joined = pairs.map(([first, second]) => joinParts(this.#settings.prompt + first, second));
-    const numbers = await this.#running.numbers(joined, signal);
+    const numbers = await this.#running.numbers(joined, { signal });
     return numbers.map(([score = Number.NaN]) => score);
   }
 

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { errAsync, ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
+  AbortedError,
   ClosedError,
   ModelFolderError,
   type OrchardError,
   querySchema,
   toOrchardError,
+  ValidationError,
   validate,
 } from '../contract/index.js';
 import {
@@ -18,19 +20,59 @@ import {
   VECTORS_FILE,
   VectorIndex,
 } from '../families/index.js';
+import { untilAborted } from '../inference/index.js';
 import { Bm25Index } from '../lexical/index.js';
 import { copyInto, decodeSafetensors, encodeSafetensors, type SentenceConfig, writeFolder } from '../models/index.js';
-import { contentHash, filesIn, mapWithPauses, withPauses } from '../system/index.js';
+import {
+  contentHash,
+  filesIn,
+  isPauseDue,
+  mapWithPauses,
+  pause,
+  validateWithPauses,
+  withPauses,
+} from '../system/index.js';
 import { type EncoderOptions, SentenceEncoder } from './embed.js';
-import { bestSentences, PassageSentences, PassageWords, rankPassages } from './relevance.js';
+import { PassageCollection, type StoredPassage } from './passage-collection.js';
+import { PassageWords, rankPassages } from './relevance.js';
 import { CrossEncoder } from './score-pairs.js';
-import type { FoundPassage, SearchCallOptions, SearchIndex } from './search.js';
+import type {
+  ChangeOptions,
+  FoundPassage,
+  IndexProgress,
+  Passage,
+  SearchCallOptions,
+  SearchIndex,
+  SearchOptions,
+} from './search.js';
 
+const giveFunction = 'give a function';
 const callSchema = z.strictObject({
   k: z.int().min(1).max(1000).default(10),
   minScore: z.number().min(0).max(1).default(0),
+  where: z.custom((given) => typeof given === 'function', giveFunction).optional(),
   signal: z.instanceof(AbortSignal).optional(),
 });
+const changeSchema = z.strictObject({ signal: z.instanceof(AbortSignal).optional() });
+
+const MAX_ID_CHARACTERS = 512;
+const idSchema = z.string().min(1, 'the id is empty').max(MAX_ID_CHARACTERS);
+const textSchema = querySchema.min(1, 'the passage is empty');
+const passageSchema = z.strictObject({ id: idSchema.optional(), text: textSchema, data: z.unknown().optional() });
+const asPassage = (given: unknown) => (typeof given === 'string' ? { text: given } : given);
+const givenSchema = z.array(z.pipe(z.transform(asPassage), passageSchema));
+
+/** A string is iterable too, but no list. */
+function isIterableObject(given: unknown): boolean {
+  return typeof given === 'object' && given !== null && Symbol.iterator in given;
+}
+
+/** Checked. @throws ValidationError that names the passage */
+export async function passagesOf<Data>(given: Iterable<string | Passage<Data>>): Promise<readonly Passage<Data>[]> {
+  const list = isIterableObject(given) ? [...given] : given;
+  await validateWithPauses(givenSchema, list, ['passages']);
+  return mapWithPauses(list, (each) => (typeof each === 'string' ? { text: each } : each));
+}
 
 /** The encoder of the vectors, and what orders the passages that were found anew. */
 interface Encoders {
@@ -38,97 +80,209 @@ interface Encoders {
   readonly reranker: { readonly encoder: CrossEncoder; readonly depth: number } | undefined;
 }
 
-/** Indexes passages. @throws AbortedError, and any error of the encoder */
-export async function createIndex(
-  passages: readonly string[],
+type OnProgress = SearchOptions['onProgress'];
+
+interface IndexingOptions {
+  readonly stem: boolean;
+  readonly background: boolean;
+  readonly onProgress?: OnProgress;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Indexes passages. @throws ValidationError, AbortedError, and any error of the encoder */
+export async function createIndex<Data>(
+  given: readonly Passage<Data>[],
   encoders: Encoders,
-  { stem, signal }: { readonly stem: boolean; readonly signal: AbortSignal | undefined },
-): Promise<SearchIndex> {
-  const { encoder } = encoders;
-  const { stored } = similarityOf(encoder);
-  const sentences = await withPauses(PassageSentences.dividing(passages), signal);
-  const words = await withPauses(PassageWords.indexing(passages, sentences, stem), signal);
-  const found = await encoder.vectors(sentences.texts, { prompt: 'document', signal });
-  const vectors = VectorIndex.fromRows(await mapWithPauses(found, stored, signal));
-  return new OpenSearchIndex({ passages, words, vectors }, encoders);
+  { stem, background, onProgress, signal }: IndexingOptions,
+): Promise<SearchIndex<Data>> {
+  similarityOf(encoders.encoder);
+  if (given.length === 0) {
+    throw new ValidationError([{ loc: ['passages'], msg: 'give at least one passage', type: 'too_small' }]);
+  }
+  const passages = numbered(given, 0, () => false);
+  const collection = await withPauses(PassageCollection.indexing(passages, stem), signal);
+  const index = new OpenSearchIndex(collection, encoders, { background, onProgress, added: passages.length });
+  if (background) index.fillBehind();
+  else await index.filled(signal);
+  return index;
 }
 
 /** Opens the index in a folder. @throws ModelFolderError, AbortedError */
 export async function openIndex(folder: string, options: EncoderOptions): Promise<SearchIndex> {
-  const { rerank_depth: depth, ...content } = await readIndexFolder(folder);
+  const { collection, added, rerank_depth: depth } = await readIndexFolder(folder);
   const encoder = await SentenceEncoder.ofFolder(join(folder, ENCODER_FOLDER), options);
   try {
     const reranker =
       depth === undefined
         ? undefined
         : { encoder: await CrossEncoder.ofFolder(join(folder, RERANKER_FOLDER), options), depth };
-    return new OpenSearchIndex(content, { encoder, reranker });
+    return new OpenSearchIndex(collection, { encoder, reranker }, { background: false, added });
   } catch (thrown) {
     await encoder.close();
     throw thrown;
   }
 }
 
-interface IndexContent {
-  readonly passages: readonly string[];
-  readonly words: PassageWords;
-  readonly vectors: VectorIndex;
+/**
+ * With ids. @param added the number of passages that were added before. @param isTaken whether a passage has this id
+ * @throws ValidationError for an id that another passage has
+ */
+function numbered<Data>(
+  given: readonly Passage<Data>[],
+  added: number,
+  isTaken: (id: string) => boolean,
+): StoredPassage<Data>[] {
+  const ids = new Set<string>();
+  return given.map((passage, at) => {
+    const id = passage.id ?? String(added + at);
+    if (isTaken(id) || ids.has(id)) {
+      const msg = `another passage has the id ${JSON.stringify(id)}; give each passage an id of its own, or replace the other one by update()`;
+      throw new ValidationError([{ loc: ['passages', at, 'id'], msg, type: 'id_taken' }]);
+    }
+    ids.add(id);
+    return { ...passage, id };
+  });
 }
 
-class OpenSearchIndex implements SearchIndex {
-  readonly #content: IndexContent;
+/** Texts of passages take turns with questions. */
+const PASSAGES_ACCOUNT = 'passages';
+/** Sentences that the encoder gets at a time. */
+const SENTENCES_AT_A_TIME = 512;
+
+interface State {
+  readonly background: boolean;
+  readonly onProgress?: OnProgress;
+  /** Passages that were ever added, which give ids to those without. */
+  readonly added: number;
+}
+
+class OpenSearchIndex<Data> implements SearchIndex<Data> {
+  readonly #collection: PassageCollection<Data>;
   readonly #encoders: Encoders;
+  readonly #similarity: Similarity;
+  readonly #background: boolean;
+  readonly #onProgress: OnProgress;
+  #added: number;
+  #filling: Promise<void> | undefined;
+  /** The change in progress, or the last one. */
+  #lastChange: Promise<unknown> = Promise.resolve();
+  readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
 
-  constructor(content: IndexContent, encoders: Encoders) {
-    this.#content = content;
+  constructor(collection: PassageCollection<Data>, encoders: Encoders, { background, onProgress, added }: State) {
+    this.#collection = collection;
     this.#encoders = encoders;
+    this.#similarity = similarityOf(encoders.encoder);
+    this.#background = background;
+    this.#onProgress = onProgress;
+    this.#added = added;
   }
 
   get size(): number {
-    return this.#content.passages.length;
+    return this.#collection.size;
   }
 
   get model(): string {
     return this.#encoders.encoder.name;
   }
 
-  search(query: string, options: SearchCallOptions = {}): ResultAsync<readonly FoundPassage[], OrchardError> {
+  get progress(): IndexProgress {
+    const { sentences, waiting } = this.#collection;
+    return { done: sentences - waiting, total: sentences };
+  }
+
+  search(
+    query: string,
+    options: SearchCallOptions<Data> = {},
+  ): ResultAsync<readonly FoundPassage<Data>[], OrchardError> {
     return this.#call('searching passages', async () => {
       const text = validate(querySchema, query, ['query']);
       const { k, minScore, signal } = validate(callSchema, options);
       const { reranker } = this.#encoders;
-      const found = await this.#ranked(text, reranker === undefined ? k : Math.max(k, reranker.depth), signal);
+      const most = reranker === undefined ? k : Math.max(k, reranker.depth);
+      const found = await this.#ranked(text, most, options.where, signal);
       const ranked = reranker === undefined ? found : await reranked(text, found, reranker.encoder, signal);
       return ranked.slice(0, k).filter(({ score }) => score >= minScore);
     });
   }
 
   /** By words and by meaning. */
-  async #ranked(text: string, k: number, signal: AbortSignal | undefined): Promise<FoundPassage[]> {
-    const { passages, words, vectors } = this.#content;
-    const { encoder } = this.#encoders;
-    const [vector = new Float32Array()] = await encoder.vectors([text], { prompt: 'query', signal });
-    const { asked, score } = similarityOf(encoder);
-    const ofSentences = vectors.scores(asked(vector)).map((product) => score(product, vector));
-    const cosines = bestSentences(ofSentences, words.starts);
-    const ranked = rankPassages({ ...words.sharedWith(text), cosines }, k);
-    return ranked.map(({ id, score }) => ({ passage: passages[id] ?? '', index: id, score }));
+  async #ranked(
+    text: string,
+    k: number,
+    where: SearchCallOptions<Data>['where'],
+    signal: AbortSignal | undefined,
+  ): Promise<FoundPassage<Data>[]> {
+    const { asked, score } = this.#similarity;
+    const [vector = new Float32Array()] = await this.#encoders.encoder.vectors([text], { prompt: 'query', signal });
+    const { passages, evidence } = this.#collection.evidence(text, asked(vector), (product) => score(product, vector));
+    const among = where && passages.flatMap((passage, at) => (isWanted(passage, where) ? at : []));
+    return rankPassages(evidence, k, among).flatMap(({ id: index, score }) => {
+      const found = passages[index];
+      if (found === undefined) return [];
+      const { text: passage, ...stored } = found;
+      return { ...stored, passage, index, score };
+    });
+  }
+
+  add(passages: Iterable<string | Passage<Data>>, options: ChangeOptions = {}): ResultAsync<void, OrchardError> {
+    return this.#change('adding passages', async () => {
+      const { signal } = validate(changeSchema, options);
+      const given = await passagesOf(passages);
+      await this.#put(
+        numbered(given, this.#added, (id) => this.#collection.has(id)),
+        [],
+        signal,
+      );
+    });
+  }
+
+  update(
+    passages: Iterable<Passage<Data> & { readonly id: string }>,
+    options: ChangeOptions = {},
+  ): ResultAsync<void, OrchardError> {
+    return this.#change('updating passages', async () => {
+      const { signal } = validate(changeSchema, options);
+      const given = numbered(await passagesOf(passages), 0, () => false);
+      const earlier = given.map(({ id }, at) => {
+        const passage = this.#collection.get(id);
+        if (passage !== undefined) return passage;
+        const msg = `no passage has the id ${JSON.stringify(id)}; add it by add()`;
+        throw new ValidationError([{ loc: ['passages', at, 'id'], msg, type: 'unknown_id' }]);
+      });
+      await this.#put(given, earlier, signal);
+    });
+  }
+
+  delete(ids: Iterable<string>): ResultAsync<number, OrchardError> {
+    return this.#change('deleting passages', async () => {
+      const given = validate(z.array(idSchema), isIterableObject(ids) ? [...ids] : ids, ['ids']);
+      let deleted = 0;
+      for (const id of given) if (await this.#remove(id)) deleted += 1;
+      if (this.#collection.isSparse) await this.#compact();
+      return deleted;
+    });
+  }
+
+  complete(): ResultAsync<void, OrchardError> {
+    return this.#call('computing the vectors of passages', () => this.filled(undefined));
   }
 
   save(folder: string): ResultAsync<void, OrchardError> {
-    return this.#call(`saving an index to ${folder}`, () =>
-      writeFolder(folder, SEARCH_FOLDER, async (made) => {
+    return this.#change(`saving an index to ${folder}`, async () => {
+      await this.#compact();
+      await writeFolder(folder, SEARCH_FOLDER, async (made) => {
         const { encoder, reranker } = this.#encoders;
         await copyInto(encoder.directory, join(made, ENCODER_FOLDER));
         if (reranker) await copyInto(reranker.encoder.directory, join(made, RERANKER_FOLDER));
-        await writeIndexFolder(made, this.#content, this.#encoders);
-      }),
-    );
+        await writeIndexFolder(made, this.#collection, this.#added, this.#encoders);
+      });
+    });
   }
 
   close(): Promise<void> {
     const { encoder, reranker } = this.#encoders;
+    this.#closed.abort();
     this.#closing ??= Promise.all([encoder.close(), reranker?.encoder.close()]).then(() => undefined);
     return this.#closing;
   }
@@ -137,19 +291,106 @@ class OpenSearchIndex implements SearchIndex {
     return this.close();
   }
 
+  /** Adds passages in the place of others. All is as before unless their vectors are computed. */
+  async #put(
+    passages: readonly StoredPassage<Data>[],
+    replaced: readonly StoredPassage<Data>[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const put = async (old: readonly StoredPassage<Data>[], added: readonly StoredPassage<Data>[]) => {
+      for (const { id } of old) await this.#remove(id);
+      for (const passage of added) {
+        if (isPauseDue()) await pause();
+        this.#collection.add(passage);
+      }
+    };
+    if (signal?.aborted) throw new AbortedError('changing an index', { cause: signal.reason });
+    await put(replaced, passages);
+    this.#added += passages.length - replaced.length;
+    try {
+      if (this.#background) this.fillBehind();
+      else await this.filled(signal);
+    } catch (thrown) {
+      await put(passages, replaced);
+      throw thrown;
+    }
+    if (this.#collection.isSparse) await this.#compact();
+  }
+
+  async #remove(id: string): Promise<boolean> {
+    if (isPauseDue()) await pause();
+    return this.#collection.delete(id);
+  }
+
+  async #compact(): Promise<void> {
+    await this.filled(undefined);
+    await withPauses(this.#collection.compacting());
+  }
+
+  /** Computes vectors; an error is for {@link complete}, which tries again. */
+  fillBehind(): void {
+    this.filled(undefined).catch(() => undefined);
+  }
+
+  /** Resolves once each sentence has a vector. @throws any error of the encoder, AbortedError */
+  async filled(signal: AbortSignal | undefined): Promise<void> {
+    while (this.#collection.waiting > 0) {
+      this.#filling ??= this.#fill().finally(() => {
+        this.#filling = undefined;
+      });
+      const filling = this.#filling;
+      await (signal ? untilAborted('computing the vectors of passages', signal, () => filling) : filling);
+    }
+  }
+
+  /** Some of the vectors that are missing. */
+  async #fill(): Promise<void> {
+    const { encoder } = this.#encoders;
+    const sentences = this.#collection.firstWaiting(SENTENCES_AT_A_TIME);
+    const vectors = await encoder.vectors(sentences, { prompt: 'document', account: PASSAGES_ACCOUNT });
+    this.#collection.addVectors(vectors.map(this.#similarity.stored));
+    this.#onProgress?.(this.progress);
+  }
+
+  /** Changes are made one after another. */
+  #change<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
+    return this.#call(doing, () => {
+      const change = this.#lastChange.then(work);
+      this.#lastChange = change.catch(() => undefined);
+      return change;
+    });
+  }
+
   #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
     if (this.#closing) return errAsync(new ClosedError('index'));
     return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
   }
 }
 
+/** @throws ValidationError if `where` throws, or returns anything but true or false */
+function isWanted<Data>(
+  { id, data }: StoredPassage<Data>,
+  where: (data: Data | undefined, id: string) => boolean,
+): boolean {
+  const refused = (msg: string) =>
+    new ValidationError([{ loc: ['where'], msg: `passage ${JSON.stringify(id)}: ${msg}`, type: 'where' }]);
+  let wanted: unknown;
+  try {
+    wanted = where(data, id);
+  } catch (thrown) {
+    throw refused(`it throws ${String(thrown)}`);
+  }
+  if (typeof wanted === 'boolean') return wanted;
+  throw refused('it must return true or false, and not a promise or another value');
+}
+
 /** Passages by what a cross-encoder says of them; equally good ones stay in their order. */
-async function reranked(
+async function reranked<Data>(
   question: string,
-  found: readonly FoundPassage[],
+  found: readonly FoundPassage<Data>[],
   reranker: CrossEncoder,
   signal: AbortSignal | undefined,
-): Promise<FoundPassage[]> {
+): Promise<FoundPassage<Data>[]> {
   const passages = found.map(({ passage }) => passage);
   const scores = await reranker.probabilities(question, passages, signal);
   return found.map((each, at) => ({ ...each, score: scores[at] ?? 0 })).sort((a, b) => b.score - a.score);
@@ -190,10 +431,14 @@ const ENCODER_FOLDER = 'encoder';
 const RERANKER_FOLDER = 'reranker';
 const SENTENCES_FILE = 'sentences.safetensors';
 const STARTS_FILE = 'sentence-starts.safetensors';
-const FORMAT = 4;
+/** Of each passage, its id and, if it has any, its data. */
+const DATA_FILE = 'passage-data.json';
+const FORMAT = 5;
 const settingsSchema = z.strictObject({
   format: z.literal(FORMAT),
   passages: z.int(),
+  /** How many passages were ever added, which gives the next one its id. */
+  added: z.int(),
   model: z.string(),
   /** The content of the encoder that gave the vectors. */
   encoder: z.string(),
@@ -201,28 +446,51 @@ const settingsSchema = z.strictObject({
   rerank_depth: z.int().min(1).optional(),
 });
 type Settings = z.infer<typeof settingsSchema>;
+const dataSchema = z.array(z.strictObject({ id: idSchema, data: z.unknown().optional() }));
 
 const encoderHash = async (folder: string) => contentHash(await filesIn(join(folder, ENCODER_FOLDER)));
 
+/** @throws ValidationError for data that JSON can't hold */
 async function writeIndexFolder(
   folder: string,
-  { passages, words, vectors }: IndexContent,
+  collection: PassageCollection<unknown>,
+  added: number,
   { encoder, reranker }: Encoders,
 ): Promise<void> {
+  const { passages } = collection;
+  const { words, vectors } = collection.parts;
   const settings = {
-    ...{ format: FORMAT, passages: passages.length, model: encoder.name, encoder: await encoderHash(folder) },
+    ...{ format: FORMAT, passages: passages.length, added, model: encoder.name, encoder: await encoderHash(folder) },
     ...(reranker && { rerank_depth: reranker.depth }),
   };
-  await writeFile(join(folder, PASSAGES_FILE), encodePassages(passages));
-  await writeFile(join(folder, VECTORS_FILE), vectors.encode());
+  const data = await mapWithPauses(passages, dataAsJson);
+  await writeFile(join(folder, DATA_FILE), `[${data.join(',\n')}]\n`);
+  await writeFile(join(folder, PASSAGES_FILE), encodePassages(passages.map(({ text }) => text)));
+  await writeFile(join(folder, VECTORS_FILE), (vectors ?? VectorIndex.fromRows([])).encode());
   await writeFile(join(folder, POSTINGS_FILE), words.passages.encode());
   await writeFile(join(folder, SENTENCES_FILE), words.sentences.encode());
   await writeFile(join(folder, STARTS_FILE), encodeStarts(words.starts));
   await writeFile(join(folder, SEARCH_FOLDER.marker), `${JSON.stringify(settings, undefined, 2)}\n`);
 }
 
+/** @throws ValidationError */
+function dataAsJson({ id, data }: StoredPassage<unknown>): string {
+  const refused = () => {
+    const msg = `JSON can't hold the data of the passage ${JSON.stringify(id)}; give text, numbers, true, false, null, lists or objects`;
+    return new ValidationError([{ loc: ['passages', id, 'data'], msg, type: 'json' }]);
+  };
+  if (typeof data === 'function' || typeof data === 'symbol') throw refused();
+  try {
+    return JSON.stringify({ id, data });
+  } catch {
+    throw refused();
+  }
+}
+
+type IndexContent = Pick<Settings, 'added' | 'rerank_depth'> & { readonly collection: PassageCollection<unknown> };
+
 /** @throws ModelFolderError */
-async function readIndexFolder(folder: string): Promise<IndexContent & Pick<Settings, 'rerank_depth'>> {
+async function readIndexFolder(folder: string): Promise<IndexContent> {
   const read = async <Value>(name: string, decode: (bytes: Buffer, file: string) => Value) => {
     const file = join(folder, name);
     const bytes = await readFile(file).catch((cause: unknown) => {
@@ -230,9 +498,10 @@ async function readIndexFolder(folder: string): Promise<IndexContent & Pick<Sett
     });
     return decode(bytes, file);
   };
-  const settings = await read(SEARCH_FOLDER.marker, jsonDecoder(settingsSchema));
+  const { added, rerank_depth, ...settings } = await read(SEARCH_FOLDER.marker, jsonDecoder(settingsSchema));
   await requireEncoder(folder, settings.encoder);
-  const passages = await read(PASSAGES_FILE, jsonDecoder(z.array(z.string())));
+  const texts = await read(PASSAGES_FILE, jsonDecoder(z.array(z.string())));
+  const data = await read(DATA_FILE, jsonDecoder(dataSchema));
   const vectors = await read(VECTORS_FILE, VectorIndex.decode);
   const postings = await read(POSTINGS_FILE, Bm25Index.decode);
   const sentences = await read(SENTENCES_FILE, Bm25Index.decode);
@@ -243,12 +512,23 @@ async function readIndexFolder(folder: string): Promise<IndexContent & Pick<Sett
     throw new ModelFolderError(join(folder, name), reason);
   };
   const ofPassages = `passages, but ${SEARCH_FOLDER.marker}`;
-  requireSize(PASSAGES_FILE, passages.length, settings.passages, ofPassages);
+  requireSize(PASSAGES_FILE, texts.length, settings.passages, ofPassages);
+  requireSize(DATA_FILE, data.length, settings.passages, ofPassages);
   requireSize(POSTINGS_FILE, postings.size, settings.passages, ofPassages);
   requireSize(STARTS_FILE, starts.length - 1, settings.passages, ofPassages);
   requireSize(VECTORS_FILE, vectors.size, sentences.size, `sentences, but ${SENTENCES_FILE}`);
   const words = new PassageWords({ passages: postings, sentences, starts });
-  return { passages, vectors, words, rerank_depth: settings.rerank_depth };
+  const passages = data.map((each, at) => ({ ...each, text: texts[at] ?? '' }));
+  return {
+    collection: new PassageCollection({
+      passages,
+      words,
+      vectors: vectors.size > 0 ? vectors : undefined,
+      waiting: [],
+    }),
+    added,
+    rerank_depth,
+  };
 }
 
 /** @throws ModelFolderError if another encoder than that of the index would read the questions */
@@ -277,14 +557,14 @@ function jsonDecoder<Value>(schema: z.ZodType<Value>) {
 }
 
 /** @param starts [passages + 1] */
-export function encodeStarts(starts: Int32Array): Uint8Array {
-  return encodeSafetensors(new Map([['starts', { shape: [starts.length], values: starts }]]));
+export function encodeStarts(starts: readonly number[]): Uint8Array {
+  return encodeSafetensors(new Map([['starts', { shape: [starts.length], values: Int32Array.from(starts) }]]));
 }
 
 /** @param sentences number of sentences. @throws ModelFolderError */
-export function decodeStarts(bytes: Uint8Array, sentences: number, file: string): Int32Array {
+export function decodeStarts(bytes: Uint8Array, sentences: number, file: string): readonly number[] {
   const starts = decodeSafetensors(bytes, file).integers.get('starts')?.values;
   const isInOrder = (start: number, at: number) => start >= (starts?.[at - 1] ?? 0);
-  if (starts instanceof Int32Array && starts.every(isInOrder) && starts.at(-1) === sentences) return starts;
+  if (starts instanceof Int32Array && starts.every(isInOrder) && starts.at(-1) === sentences) return [...starts];
   throw new ModelFolderError(file, `its starts don't divide ${sentences} sentences; save the index again`);
 }

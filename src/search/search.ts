@@ -1,8 +1,8 @@
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { DEVICES, type Device, type OrchardError, querySchema, toOrchardError, validate } from '../contract/index.js';
+import { DEVICES, type Device, type OrchardError, toOrchardError, validate } from '../contract/index.js';
 import { modelAsOfNow } from '../models/index.js';
-import { requirePath, validateWithPauses } from '../system/index.js';
+import { requirePath } from '../system/index.js';
 import { trainingLanguage } from '../training/index.js';
 import { type EmbedOptions, embedSchema, findEncoder, SentenceEncoder } from './embed.js';
 import { CrossEncoder } from './score-pairs.js';
@@ -18,6 +18,30 @@ export interface SearchOptions extends Omit<EmbedOptions, 'prompt'> {
   readonly rerank?: string | undefined;
   /** Number of passages that the cross-encoder reads per question, 1 to 1,000, but at least `k`. Default 30. */
   readonly rerankDepth?: number | undefined;
+  /**
+   * Returns the index as soon as passages can be found by their words. Their vectors follow in the background: until a
+   * passage has one, its words alone speak for it. Default false.
+   */
+  readonly background?: boolean | undefined;
+  /** Called while vectors are computed, in the background too. */
+  readonly onProgress?: ((progress: IndexProgress) => void) | undefined;
+}
+
+/** How much of an index has vectors. */
+export interface IndexProgress {
+  /** Sentences with a vector. */
+  readonly done: number;
+  /** All sentences. */
+  readonly total: number;
+}
+
+/** A passage with an id, and with data of the application. */
+export interface Passage<Data> {
+  /** Must differ from the ids of all other passages. Default: the number of passages that were added before it. */
+  readonly id?: string | undefined;
+  readonly text: string;
+  /** Comes back with the passage. It is saved as JSON. */
+  readonly data?: Data | undefined;
 }
 
 /** Options of {@link openSearch}. */
@@ -28,9 +52,12 @@ export interface OpenSearchOptions {
 }
 
 /** A passage that was found. */
-export interface FoundPassage {
+export interface FoundPassage<Data = unknown> {
+  readonly id: string;
   readonly passage: string;
-  /** Its position among the given passages. */
+  /** Absent if the passage was given without data. */
+  readonly data?: Data | undefined;
+  /** Its position among the passages of the index, in the order in which they were added. */
   readonly index: number;
   /**
    * The probability that it answers the question, 0 to 1. If all are below one half, perhaps no passage answers it. With
@@ -40,7 +67,7 @@ export interface FoundPassage {
 }
 
 /** Options of `SearchIndex.search`. */
-export interface SearchCallOptions {
+export interface SearchCallOptions<Data = unknown> {
   /** Number of passages to find, 1 to 1,000. Default 10. */
   readonly k?: number | undefined;
   /**
@@ -48,26 +75,56 @@ export interface SearchCallOptions {
    * question. Default 0.
    */
   readonly minScore?: number | undefined;
+  /** Whether a passage may be found. Called for each passage, before they are ranked; must return true or false. */
+  readonly where?: ((data: Data | undefined, id: string) => boolean) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of `SearchIndex.add` and `SearchIndex.update`. */
+export interface ChangeOptions {
+  /** Undoes the change unless it is complete. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Passages that can be searched by words (BM25) and by meaning (the vectors of an encoder), without training. Concurrent
- * calls are allowed. All calls fail with a ClosedError after `close`.
+ * Passages that can be searched by words (BM25) and by meaning (the vectors of an encoder), without training. Passages can
+ * be added, changed and deleted: the ranking is that of a new index of the same passages. Concurrent calls are allowed;
+ * changes are made one after another. All calls fail with a ClosedError after `close`.
  */
-export interface SearchIndex extends AsyncDisposable {
+export interface SearchIndex<Data = unknown> extends AsyncDisposable {
   /** Number of passages. */
   readonly size: number;
   /** The model whose encoder reads the texts. */
   readonly model: string;
+  /** How much of the index has vectors. */
+  readonly progress: IndexProgress;
   /**
    * Finds the passages that best fit a question, best first; none if all score below `minScore`. Fails with a
-   * ValidationError, an OverloadedError while too many questions wait, or an AbortedError.
+   * ValidationError, also if `where` throws; an OverloadedError while too many questions wait, or an AbortedError.
    */
-  search(query: string, options?: SearchCallOptions): ResultAsync<readonly FoundPassage[], OrchardError>;
+  search(query: string, options?: SearchCallOptions<Data>): ResultAsync<readonly FoundPassage<Data>[], OrchardError>;
   /**
-   * Writes the index to a self-contained folder that `openSearch` opens. The folder must be missing or empty, or hold an
-   * index, which is replaced. Fails with a ValidationError or a StorageError.
+   * Adds passages, all or none. They are found by their words at once, and by their meaning when the call ends, or, with
+   * `background`, some time later. Fails with a ValidationError that names the passage, also if its id is taken, or with
+   * an AbortedError.
+   */
+  add(passages: Iterable<string | Passage<Data>>, options?: ChangeOptions): ResultAsync<void, OrchardError>;
+  /**
+   * Replaces passages by others with the same ids, all or none; they count as added last. Fails as `add` does, and with a
+   * ValidationError for an id that no passage has.
+   */
+  update(
+    passages: Iterable<Passage<Data> & { readonly id: string }>,
+    options?: ChangeOptions,
+  ): ResultAsync<void, OrchardError>;
+  /** Deletes passages. Ids that no passage has are ignored. @returns how many were deleted */
+  delete(ids: Iterable<string>): ResultAsync<number, OrchardError>;
+  /** Waits until every sentence has a vector. Fails with the first error of the encoder. */
+  complete(): ResultAsync<void, OrchardError>;
+  /**
+   * Writes the index to a self-contained folder that `openSearch` opens, once it is complete. The folder must be missing
+   * or empty, or hold an index, which is replaced in one step. Fails with a ValidationError, also for data that JSON
+   * can't hold, or with a StorageError.
    */
   save(folder: string): ResultAsync<void, OrchardError>;
   /** Frees all resources. Idempotent. */
@@ -80,6 +137,10 @@ const searchSchema = z.lazy(() =>
     language: z.string().min(1).max(40).optional(),
     rerank: z.string().min(1, 'the name is empty').optional(),
     rerankDepth: z.int().min(1).max(1000).default(30),
+    background: z.boolean().default(false),
+    onProgress: z
+      .custom<SearchOptions['onProgress']>((given) => typeof given === 'function', 'give a function')
+      .optional(),
   }),
 );
 const openSchema = z.lazy(() =>
@@ -88,9 +149,6 @@ const openSchema = z.lazy(() =>
     signal: z.instanceof(AbortSignal).optional(),
   }),
 );
-const passagesSchema = z.lazy(() =>
-  z.array(querySchema.min(1, 'the passage is empty')).min(1, 'give at least one passage'),
-);
 /**
  * Makes passages searchable without training: by their words (BM25) and by their meaning (the vectors of their sentences,
  * from a backbone or any model). A folder of sentence-transformers gives the vectors that it defines, with its prompts for
@@ -98,27 +156,29 @@ const passagesSchema = z.lazy(() =>
  * which may be cosine, dot or euclidean. Reads a few hundred sentences per second.
  * Fails with a ValidationError that names the passage, a NotFoundError for `model`, a ModelFolderError or an AbortedError.
  */
-export function search(
-  passages: Iterable<string>,
+export function search<Data = unknown>(
+  passages: Iterable<string | Passage<Data>>,
   options: SearchOptions = {},
-): ResultAsync<SearchIndex, OrchardError> {
+): ResultAsync<SearchIndex<Data>, OrchardError> {
   const work = async () => {
-    const { model, language, modelLoader, device, rerank, rerankDepth, signal } = validate(searchSchema, options ?? {});
+    const { model, language, modelLoader, device, rerank, rerankDepth, signal, ...building } = validate(
+      searchSchema,
+      options ?? {},
+    );
     const languageName = trainingLanguage(language === undefined ? {} : { language });
     const name = modelAsOfNow(model ?? `${languageName}-mini`);
     const rerankName = rerank && modelAsOfNow(rerank);
-    const given = typeof passages === 'string' ? passages : [...passages];
-    const texts = await validateWithPauses(passagesSchema, given, ['passages']);
     const find = (name: string) => findEncoder(name, { modelLoader, signal });
     const opening = { service: { device }, signal };
+    const { createIndex, passagesOf } = await indexing();
+    const given = await passagesOf(passages);
     const [placed, reranking] = [await find(name), rerankName && (await find(rerankName))];
-    const { createIndex } = await indexing();
     const encoder = await SentenceEncoder.ofModel(placed, opening);
     let reranker: CrossEncoder | undefined;
     try {
       if (reranking) reranker = await CrossEncoder.ofModel(reranking, opening);
       const parts = { encoder, reranker: reranker && { encoder: reranker, depth: rerankDepth } };
-      return await createIndex(texts, parts, { stem: languageName === 'english', signal });
+      return await createIndex(given, parts, { ...building, stem: languageName === 'english', signal });
     } catch (thrown) {
       await Promise.all([encoder.close(), reranker?.close()]);
       throw thrown;
@@ -127,7 +187,10 @@ export function search(
   return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'indexing passages'));
 }
 
-/** Opens a saved index. Fails with a ModelFolderError if the folder holds no index, or with an AbortedError. */
+/**
+ * Opens a saved index. Fails with a ModelFolderError if the folder
+ * holds no index, or with an AbortedError.
+ */
 export function openSearch(folder: string, options: OpenSearchOptions = {}): ResultAsync<SearchIndex, OrchardError> {
   const work = async () => {
     const directory = requirePath(validate(z.string().min(1, 'the path is empty'), folder, ['folder']), 'folder');

@@ -3,12 +3,13 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ok } from 'neverthrow';
-import { embed, openSearch, type SearchIndex, search } from 'orchard-nlp';
+import { embed, type IndexProgress, openSearch, type Passage, type SearchIndex, search } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { VectorIndex } from '../../src/families/index.js';
 import { bestSentences, contentWords, PassageSentences, PassageWords, rankPassages } from '../../src/search/index.js';
 import { sentencesOf } from '../../src/search/relevance.js';
 import { encodeStarts } from '../../src/search/search-index.js';
+import { Random } from '../../src/system/index.js';
 
 /** Vectors of texts, and search over passages that nothing was trained on. */
 
@@ -89,7 +90,7 @@ describe('search over bare passages', () => {
   it('refuses what is no question, no passage and no index', async () => {
     expect((await index.search('a?', { k: 0 })).isErr()).toBe(true);
     const none = await search(['a', '']);
-    expect(none.isErr() && none.error.message).toMatch(/passages\.1: the passage is empty/);
+    expect(none.isErr() && none.error.message).toMatch(/passages\.1\.text: the passage is empty/);
     await writeFile(join(folder, 'search.json'), '{}');
     const opened = await openSearch(folder);
     expect(opened.isErr() && opened.error.code).toBe('model_folder');
@@ -99,7 +100,7 @@ describe('search over bare passages', () => {
   it('is refused where sentences and passages do not fit together', async () => {
     const saved = join(folder, 'other');
     await index.save(saved);
-    await writeFile(join(saved, 'sentence-starts.safetensors'), encodeStarts(Int32Array.of(0, 1)));
+    await writeFile(join(saved, 'sentence-starts.safetensors'), encodeStarts([0, 1]));
     const opened = await openSearch(saved);
     expect(opened.isErr() && opened.error.message).toMatch(/sentence-starts.*don't divide \d+ sentences/);
     await index.save(saved);
@@ -108,6 +109,142 @@ describe('search over bare passages', () => {
     const other = await openSearch(saved);
     expect(other.isErr() && other.error.message).toMatch(/has 2 sentences, but .* says \d+; save the index again/);
     await rm(saved, { recursive: true });
+  });
+});
+
+describe('an index that changes', () => {
+  const asked = questions.slice(0, 12).map(({ question }) => question);
+
+  /** What an index finds, without the positions, which count from its first passage. */
+  async function found(from: SearchIndex<number>, question: string) {
+    const all = (await from.search(question, { k: 100 }))._unsafeUnwrap();
+    return all.map(({ id, passage, data, score }) => ({ id, passage, data, score }));
+  }
+
+  async function requireSame(index: SearchIndex<number>, other: SearchIndex<number>) {
+    for (const question of asked) expect(await found(index, question)).toEqual(await found(other, question));
+  }
+
+  const given = passages.map((text, at) => ({ id: `p${at}`, text, data: at }));
+  const indexOf = async (some: readonly Passage<number>[]) => (await search(some))._unsafeUnwrap();
+
+  it('ranks passages that were added one by one as those that were given at once', async () => {
+    await using atOnce = await indexOf(given);
+    await using grown = await indexOf(given.slice(0, 1));
+    for (const passage of given.slice(1)) (await grown.add([passage]))._unsafeUnwrap();
+    expect(grown.size).toBe(given.length);
+    await requireSame(grown, atOnce);
+  });
+
+  it('ranks what is left as an index of that, after any changes, saved or not', async () => {
+    const random = Random.fromSeed(1);
+    await using changed = await indexOf(given.slice(0, 10));
+    const expected = new Map(given.slice(0, 10).map((passage) => [passage.id, passage]));
+    for (let step = 0; step < 12; step += 1) {
+      const some = given.filter(() => random.uniform() < 0.3);
+      const there = some.filter(({ id }) => expected.has(id));
+      const fresh = some.filter(({ id }) => !expected.has(id));
+      if (step % 3 === 0) (await changed.add(fresh))._unsafeUnwrap();
+      if (step % 3 === 0) for (const passage of fresh) expected.set(passage.id, passage);
+      if (step % 3 === 1) expect(await changed.delete(some.map(({ id }) => id))).toEqual(ok(there.length));
+      if (step % 3 === 1) for (const { id } of there) expected.delete(id);
+      if (step % 3 !== 2) continue;
+      const others = there.map((passage) => ({ ...passage, text: `${passage.text} Is it ${step}?`, data: step }));
+      (await changed.update(others))._unsafeUnwrap();
+      for (const passage of others) {
+        expected.delete(passage.id);
+        expected.set(passage.id, passage);
+      }
+    }
+    await using anew = await indexOf([...expected.values()]);
+    expect(changed.size).toBe(anew.size);
+    await requireSame(changed, anew);
+    const saved = join(folder, 'changed');
+    (await changed.save(saved))._unsafeUnwrap();
+    await requireSame(changed, anew);
+    await using opened = (await openSearch(saved))._unsafeUnwrap();
+    for (const question of asked) {
+      expect(await opened.search(question, { k: 5 })).toEqual(await anew.search(question, { k: 5 }));
+    }
+    (await opened.add(['A new passage about zeppelins.']))._unsafeUnwrap();
+    expect((await opened.search('zeppelins', { k: 1 }))._unsafeUnwrap()[0]?.passage).toMatch(/zeppelins/);
+  });
+
+  it('finds only what where allows, as far down as k asks', async () => {
+    await using index = await indexOf(given);
+    const allowed = (data: number | undefined) => (data ?? 0) % 5 === 0;
+    const some = (await index.search('When is the library open?', { k: 4, where: allowed }))._unsafeUnwrap();
+    expect(some).toHaveLength(4);
+    expect(some.every(({ data }) => allowed(data))).toBe(true);
+    const byId = await index.search('May I eat inside?', { where: (_, id) => id === 'p3' });
+    expect(byId._unsafeUnwrap().map(({ id, index: at }) => [id, at])).toEqual([['p3', 3]]);
+    expect(await index.search('May I eat inside?', { where: () => false })).toEqual(ok([]));
+    const broken = await index.search('May I eat inside?', {
+      where: () => {
+        throw new Error('no such column');
+      },
+    });
+    expect(broken._unsafeUnwrapErr().message).toMatch(/where: passage "p0": it throws Error: no such column/);
+  });
+
+  it('refuses ids that are taken, unknown or repeated, and changes nothing', async () => {
+    await using index = await indexOf(given.slice(0, 3));
+    const extra = { id: 'new', text: 'A new one.', data: 9 };
+    const taken = await index.add([extra, { id: 'p1', text: 'Another one.', data: 1 }]);
+    expect(taken._unsafeUnwrapErr().message).toMatch(/passages\.1\.id: another passage has the id "p1"/);
+    const unknown = await index.update([{ ...extra, id: 'p9' }]);
+    expect(unknown._unsafeUnwrapErr().message).toMatch(/passages\.0\.id: no passage has the id "p9"; add it/);
+    expect((await index.update([extra, extra])).isErr()).toBe(true);
+    expect((await search([extra, extra])).isErr()).toBe(true);
+    expect(index.size).toBe(3);
+  });
+
+  it('undoes a change that was aborted', async () => {
+    await using index = await indexOf(given.slice(0, 3));
+    const before = await found(index, 'May I eat inside?');
+    const aborting = new AbortController();
+    const adding = index.add(given.slice(3), { signal: aborting.signal });
+    aborting.abort();
+    expect((await adding)._unsafeUnwrapErr().code).toBe('aborted');
+    expect(index.size).toBe(3);
+    expect(await found(index, 'May I eat inside?')).toEqual(before);
+  });
+
+  it('finds by words at once in the background, and by meaning when it is complete', async () => {
+    const seen: IndexProgress[] = [];
+    const background = await search(given, { background: true, onProgress: (progress) => void seen.push(progress) });
+    await using index = background._unsafeUnwrap();
+    expect(index.progress.done).toBeLessThan(index.progress.total);
+    const early = (await index.search('When is the library open on Saturday?', { k: 1 }))._unsafeUnwrap();
+    expect(early[0]?.score).toBeGreaterThan(0.5);
+    (await index.complete())._unsafeUnwrap();
+    expect(index.progress).toEqual(seen.at(-1));
+    expect(index.progress.done).toBe(index.progress.total);
+    await using waited = await indexOf(given);
+    await requireSame(index, waited);
+  });
+
+  it('can become empty, and be saved so', async () => {
+    await using index = await indexOf(given.slice(0, 2));
+    expect(await index.delete(['p0', 'p1', 'p2'])).toEqual(ok(2));
+    expect(await index.search('May I eat inside?')).toEqual(ok([]));
+    const saved = join(folder, 'empty');
+    (await index.save(saved))._unsafeUnwrap();
+    await using opened = (await openSearch(saved))._unsafeUnwrap();
+    (await opened.add(['The cat sat on the mat.']))._unsafeUnwrap();
+    expect((await opened.search('Where did the cat sit?'))._unsafeUnwrap()).toMatchObject([{ id: '2' }]);
+  });
+
+  it("keeps data as JSON, and refuses what JSON can't hold", async () => {
+    await using index = (await search([{ text: 'One.', data: { when: new Date(0), tags: ['a'] } }]))._unsafeUnwrap();
+    const saved = join(folder, 'data');
+    (await index.save(saved))._unsafeUnwrap();
+    await using opened = (await openSearch(saved))._unsafeUnwrap();
+    const [one] = (await opened.search('One?'))._unsafeUnwrap();
+    expect(one?.data).toEqual({ when: '1970-01-01T00:00:00.000Z', tags: ['a'] });
+    await using other = (await search([{ id: 'big', text: 'One.', data: 1n }]))._unsafeUnwrap();
+    const refused = (await other.save(saved))._unsafeUnwrapErr();
+    expect(refused.message).toMatch(/passages\.big\.data: JSON can't hold the data of the passage "big"/);
   });
 });
 

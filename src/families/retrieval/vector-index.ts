@@ -38,6 +38,9 @@ const ROUNDING = 2 ** -8;
 const RESCORED_FOR_EACH = 4;
 const MIN_RESCORED = 256;
 
+/** Room for vectors to come, when an index must grow. */
+const GROWTH = 1.25;
+
 /** Maximum width of vectors in a file; today's encoders have at most 4,096. */
 const MAX_WIDTH = 65_536;
 /** Maximum element of vectors in a file; unit vectors, as encoders give them, have at most 1. */
@@ -65,21 +68,23 @@ export class VectorIndex {
   readonly #kernels: Kernels;
   /** Of all elements, or NaN if one is. */
   #largest = 0;
+  #size = 0;
 
   private constructor(
-    readonly size: number,
+    /** The number of vectors that there is room for. */
+    readonly capacity: number,
     readonly width: number,
   ) {
     this.#stride = Math.ceil(width / DOT_STEP) * DOT_STEP;
-    const elements = size * this.#stride;
-    const counts = [elements, elements / 4, size, size, size, size, this.#stride, this.#stride];
+    const elements = capacity * this.#stride;
+    const counts = [elements, elements / 4, capacity, capacity, capacity, capacity, this.#stride, this.#stride];
     this.#arena = new Arena(Arena.bytesFor(counts));
     this.#vectors = this.#arena.float32(elements);
     this.#codes = this.#arena.int8(elements);
-    this.#scales = this.#arena.float32(size);
-    this.#ids = this.#arena.int32(size);
-    this.#byteScores = this.#arena.float32(size);
-    this.#scores = this.#arena.float32(size);
+    this.#scales = this.#arena.float32(capacity);
+    this.#ids = this.#arena.int32(capacity);
+    this.#byteScores = this.#arena.float32(capacity);
+    this.#scores = this.#arena.float32(capacity);
     this.#query = this.#arena.float32(this.#stride);
     this.#queryIntegers = this.#arena.int16(this.#stride);
     this.#kernels = loadKernels(this.#arena);
@@ -92,22 +97,65 @@ export class VectorIndex {
       throw new RangeError(`${vectors.length} elements are not a whole number of vectors of ${width}`);
     }
     const index = new VectorIndex(size, width);
-    if (width === index.#stride) index.#vectors.set(vectors);
-    else {
-      for (let id = 0; id < size; id += 1) {
-        index.#vectors.set(vectors.subarray(id * width, (id + 1) * width), id * index.#stride);
-      }
-    }
-    index.#largest = index.#kernels.quantizeRows(index.#vectors, index.#codes, index.#scales, LARGEST_CODE);
+    index.#append(vectors);
     return index;
   }
 
   /** @param vectors all as wide as the first. @throws RangeError as {@link fromVectors} does */
   static fromRows(vectors: readonly Float32Array[]): VectorIndex {
-    const width = vectors[0]?.length ?? 1;
-    const all = new Float32Array(vectors.length * width);
-    for (const [row, vector] of vectors.entries()) all.set(vector, row * width);
-    return VectorIndex.fromVectors(all, width);
+    return VectorIndex.fromVectors(joined(vectors), vectors[0]?.length ?? 1);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /**
+   * An index with more vectors at its end: this one, or a larger one if it has no room. Use this one no longer.
+   * @param vectors each as wide as the index. @throws RangeError for more than 4 GiB of memory
+   */
+  with(vectors: readonly Float32Array[]): VectorIndex {
+    const size = this.#size + vectors.length;
+    let index: VectorIndex = this;
+    if (size > this.capacity) {
+      index = new VectorIndex(Math.ceil(size * GROWTH), this.width);
+      index.#append(this.#rows(0, this.#size));
+    }
+    index.#append(joined(vectors));
+    return index;
+  }
+
+  /** An index with some of the vectors. @param ids ascending */
+  only(ids: readonly number[]): VectorIndex {
+    return VectorIndex.fromVectors(joined(ids.map((id) => this.#rows(id, id + 1))), this.width);
+  }
+
+  /** @param vectors [any number, width] */
+  #append(vectors: Float32Array): void {
+    const from = this.#size;
+    this.#size += vectors.length / this.width;
+    for (let id = from; id < this.#size; id += 1) {
+      const start = (id - from) * this.width;
+      this.#vectors.set(vectors.subarray(start, start + this.width), id * this.#stride);
+    }
+    const elements = [from * this.#stride, this.#size * this.#stride] as const;
+    const largest = this.#kernels.quantizeRows(
+      this.#vectors.subarray(...elements),
+      this.#codes.subarray(...elements),
+      this.#scales.subarray(from, this.#size),
+      LARGEST_CODE,
+    );
+    this.#largest = Math.max(this.#largest, largest);
+  }
+
+  /** [end - start, width] */
+  #rows(start: number, end: number): Float32Array {
+    const rows = new Float32Array((end - start) * this.width);
+    for (let id = start; id < end; id += 1) {
+      const at = id * this.#stride;
+      rows.set(this.#vectors.subarray(at, at + this.width), (id - start) * this.width);
+    }
+    return rows;
   }
 
   get memoryBytes(): number {
@@ -133,8 +181,10 @@ export class VectorIndex {
   #rescoredIds(query: Float32Array, k: number, most: number): Int32Array {
     // The query's scale is left out of the scores: it is the same for all vectors, so their order stays.
     const scale = quantizeQuery(query, this.#queryIntegers);
-    this.#kernels.dotByteRows(this.#codes, this.#scales, this.#queryIntegers, this.#byteScores);
-    const likely = this.#idsAbove(scoreBelowTop(this.#byteScores, k), 0, most);
+    const byteScores = this.#byteScores.subarray(0, this.#size);
+    const codes = this.#codes.subarray(0, this.#size * this.#stride);
+    this.#kernels.dotByteRows(codes, this.#scales.subarray(0, this.#size), this.#queryIntegers, byteScores);
+    const likely = this.#idsAbove(scoreBelowTop(byteScores, k), 0, most);
     if (likely.length >= k && likely.length <= most) {
       const threshold = this.scoresOf(query, likely).reduce(
         (least, score) => Math.min(least, score),
@@ -143,7 +193,7 @@ export class VectorIndex {
       const possible = this.#idsAbove(threshold / scale, largestError(query, scale) / scale, most);
       if (possible.length >= k && possible.length <= most) return possible;
     }
-    return Int32Array.from(topScores(this.#byteScores, most), ({ id }) => id).sort();
+    return Int32Array.from(topScores(byteScores, most), ({ id }) => id).sort();
   }
 
   /** The ids, ascending, whose byte score plus `error` times their scale reaches the threshold; at most `most` + 1. */
@@ -152,7 +202,7 @@ export class VectorIndex {
     const scales = this.#scales;
     const ids = new Int32Array(most + 1);
     let count = 0;
-    for (let id = 0; id < scores.length && count <= most; id += 1) {
+    for (let id = 0; id < this.#size && count <= most; id += 1) {
       if (!((scores[id] ?? 0) + (scales[id] ?? 0) * error >= threshold)) continue;
       ids[count] = id;
       count += 1;
@@ -197,12 +247,7 @@ export class VectorIndex {
 
   encode(): Uint8Array {
     const { size, width } = this;
-    const values = new Float32Array(size * width);
-    for (let id = 0; id < size; id += 1) {
-      const start = id * this.#stride;
-      values.set(this.#vectors.subarray(start, start + width), id * width);
-    }
-    return encodeSafetensors(new Map([['vectors', { shape: [size, width], values }]]));
+    return encodeSafetensors(new Map([['vectors', { shape: [size, width], values: this.#rows(0, size) }]]));
   }
 
   /** @param file the name of the file, for errors. @throws ModelFolderError */
@@ -222,6 +267,14 @@ export class VectorIndex {
     if (!(index.#largest <= LARGEST_ELEMENT)) throw refusal('one of its vectors is too large, or not a number');
     return index;
   }
+}
+
+/** [vectors, width] */
+function joined(vectors: readonly Float32Array[]): Float32Array {
+  const width = vectors[0]?.length ?? 1;
+  const all = new Float32Array(vectors.length * width);
+  for (const [row, vector] of vectors.entries()) all.set(vector, row * width);
+  return all;
 }
 
 /** The mean of the first `tokens` rows of [at least tokens, width]. */
