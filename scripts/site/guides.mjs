@@ -14,7 +14,7 @@ export const GUIDES = {
     'accuracy',
     'time-to-accuracy',
   ],
-  'Ask models': ['pretrained', 'README', 'inference', 'explanations', 'reports', 'model-folder', 'devices'],
+  'Ask models': ['pretrained', 'README', 'inference', 'search', 'explanations', 'reports', 'model-folder', 'devices'],
   'Serve many': ['service', 'http', 'postgres', 'postgres-queue', 'scaling', 'threat-model', 'SECURITY'],
   'How it is made': ['house', 'engine', 'decisions', 'dependencies', 'CONTRIBUTING', 'CHANGELOG'],
 };

@@ -81,7 +81,7 @@ interface SharedWords {
 
 /**
  * Passages by their words: BM25 of the whole passage plus BM25 of its best sentence, since one sentence answers most
- * questions and has their words together. docs/front-door.md has the figures of either alone. Deleted passages keep their
+ * questions and has their words together. docs/search.md has the figures of either alone. Deleted passages keep their
  * ids, without a score.
  */
 export class PassageWords {
@@ -157,13 +157,13 @@ export interface Evidence extends SharedWords {
   readonly cosines: Float32Array;
 }
 
-/** The weight of one standard deviation of the cosines, relative to the best BM25 score (docs/front-door.md). */
+/** The weight of one standard deviation of the cosines, relative to the best BM25 score (docs/search.md). */
 const COSINE_WEIGHT = 0.2;
 
 /**
  * The probability that a passage answers: a logistic regression on {@link Features}. Fitted by
  * `npm run bench -- bare-search <datasets folder> --fit` to questions about 5 to 1,000 paragraphs or sentences, at least
- * half of which none of these answer (docs/front-door.md).
+ * half of which none of these answer (docs/search.md).
  */
 const LOGISTIC = { intercept: -3.6, share: 8.14, lead: 13.1, cosineLead: 0.717 };
 
