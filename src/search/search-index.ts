@@ -24,6 +24,7 @@ import { untilAborted } from '../inference/index.js';
 import { Bm25Index } from '../lexical/index.js';
 import { copyInto, decodeSafetensors, encodeSafetensors, type SentenceConfig, writeFolder } from '../models/index.js';
 import {
+  absolutePath,
   contentHash,
   filesIn,
   isPauseDue,
@@ -269,9 +270,10 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
   }
 
   save(folder: string): ResultAsync<void, OrchardError> {
+    const target = absolutePath(folder);
     return this.#change(`saving an index to ${folder}`, async () => {
       await this.#compact();
-      await writeFolder(folder, SEARCH_FOLDER, async (made) => {
+      await writeFolder(target, SEARCH_FOLDER, async (made) => {
         const { encoder, reranker } = this.#encoders;
         await copyInto(encoder.directory, join(made, ENCODER_FOLDER));
         if (reranker) await copyInto(reranker.encoder.directory, join(made, RERANKER_FOLDER));
