@@ -6,8 +6,9 @@ import { ClosedError, validate } from '../contract/index.js';
 import {
   changedFolder,
   FolderSnapshot,
+  type FolderState,
   type FoundModel,
-  folderStamp,
+  folderState,
   type ModelFolderConfig,
   readConfig,
   readUnchanged,
@@ -90,8 +91,7 @@ class SharedModel {
     this.loaded.catch(() => this.#forget());
   }
 
-  static of(directory: string, version: string, settings: ServiceSettings): SharedModel {
-    const stamp = folderStamp(directory);
+  static of(directory: string, { version, stamp }: FolderState, settings: ServiceSettings): SharedModel {
     const key = JSON.stringify([directory, stamp, { ...settings, idleMs: String(settings.idleMs) }]);
     const { models } = sharing();
     const shared = models.get(key) ?? new SharedModel(key, directory, stamp, version, settings);
@@ -130,14 +130,26 @@ export async function openFolder(
 ): Promise<ModelHandle> {
   const settings = validate(serviceSchema, service);
   const place = await realpath(directory).catch(() => directory);
-  const open = async (version: string) => {
-    const shared = SharedModel.of(place, version, settings);
+  const state = folderState(place);
+  const open = async (found: FolderState) => {
+    const shared = SharedModel.of(place, found, settings);
     const loaded = await toResult(`loading ${name}`, signal, () => shared.loaded);
     if (loaded.isOk()) return new ModelHandle(shared, loaded.value, onClose);
     await shared.release([]);
     throw loaded.error;
   };
-  return (await readUnchanged(place, open, (handle) => handle.close())).value;
+  try {
+    return await open(state); // a service loads no other version
+  } catch (thrown) {
+    if (state.version !== '' && folderState(place).version === state.version) throw thrown;
+  }
+  return (
+    await readUnchanged(
+      place,
+      () => open(folderState(place)),
+      (handle) => handle.close(),
+    )
+  ).value;
 }
 
 /** A model in a folder, as it was when it was opened. One that is dropped is closed by the garbage collection. */
@@ -195,7 +207,7 @@ export class ModelHandle {
   async #read<Value>(read: (directory: string) => Promise<Value>, names?: readonly string[]): Promise<Value> {
     const { directory, stamp } = this.#shared;
     const [now] = await Promise.allSettled([read(directory)]);
-    if (folderStamp(directory) === stamp) {
+    if (folderState(directory).stamp === stamp) {
       if (now.status === 'rejected') throw now.reason;
       return now.value;
     }

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
-  type BigIntStats,
   closeSync,
   constants,
   createReadStream,
@@ -260,24 +259,35 @@ function filesOf(directory: string, pattern: RegExp): string[] {
   }).sort();
 }
 
-/** Changes when another model replaces the folder, and when a file that loading reads is written again. */
-export function folderVersion(directory: string): string {
-  return stampsOf(directory, LOADED_FILE, ({ ino, size, mtimeNs }) => `${ino} ${size} ${mtimeNs}`);
+export interface FolderState {
+  /** Changes when another model replaces the folder, and when a file that loading reads is written again. */
+  readonly version: string;
+  /** Changes when any file of the model does, even if its date is set back, and when a file gets a second link. */
+  readonly stamp: string;
 }
 
-/** Changes when any file of the model does, even if its date is set back, and when a file gets a second link. */
-export function folderStamp(directory: string): string {
-  return stampsOf(directory, MODEL_FILE, ({ ino, size, mtimeNs, ctimeNs }) => `${ino} ${size} ${mtimeNs} ${ctimeNs}`);
-}
-
-/** @returns an empty text for a folder that isn't there, or is being replaced */
-function stampsOf(directory: string, pattern: RegExp, stampOf: (stats: BigIntStats) => string): string {
-  const statOf = (name: string) => statSync(join(directory, name), { bigint: true });
+/** Empty texts for a folder that isn't there, or is being replaced. */
+export function folderState(directory: string, pattern = MODEL_FILE): FolderState {
   try {
-    return [statOf('').ino, ...filesOf(directory, pattern).map((name) => `${name} ${stampOf(statOf(name))}`)].join();
+    const files = ['', ...filesOf(directory, pattern)].map((name) => {
+      const { ino, size, mtimeNs, ctimeNs } = statSync(join(directory, name), { bigint: true });
+      // The date of the folder itself changes with any file in it.
+      return name === ''
+        ? { name, version: `${ino}`, ctimeNs: 0 }
+        : { name, version: `${name} ${ino} ${size} ${mtimeNs}`, ctimeNs };
+    });
+    const loaded = files.filter(({ name }) => name === '' || LOADED_FILE.test(name));
+    return {
+      version: loaded.map(({ version }) => version).join(),
+      stamp: files.map(({ version, ctimeNs }) => `${version} ${ctimeNs}`).join(),
+    };
   } catch {
-    return '';
+    return { version: '', stamp: '' };
   }
+}
+
+export function folderVersion(directory: string): string {
+  return folderState(directory, LOADED_FILE).version;
 }
 
 /** The files that all snapshots of a process keep open: a process may open a thousand or more. */
