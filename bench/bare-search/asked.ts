@@ -1,6 +1,5 @@
-import { VectorIndex } from '../../src/families/index.js';
-import { bestSentences, type Evidence, PassageWords } from '../../src/search/index.js';
-import type { Random } from '../../src/system/index.js';
+import { type Evidence, PassageCollection } from '../../src/search/index.js';
+import { type Random, runToEnd } from '../../src/system/index.js';
 
 /** Questions about a few passages, with and without an answer among them, as two experts see them. */
 
@@ -19,6 +18,9 @@ export interface Corpus {
     readonly vector: Float32Array;
   }[];
 }
+
+/** How vectors of the backbones are compared. */
+export const COSINE = { score: (product: number) => product, dividesByNorm: true };
 
 /** Passages that a set leaves out at least, for questions that it doesn't answer. */
 const LEFT_OUT = 2;
@@ -48,9 +50,9 @@ export function* draw(corpus: Corpus, size: number, sets: number, random: Random
     const ids = random.shuffle(pool).slice(0, size);
     const others = random.shuffle(pool.filter((id) => !ids.includes(id))).slice(0, 20);
     const passages = ids.flatMap((id) => corpus.passages[id] ?? []);
-    const texts = passages.map(({ text }) => text);
-    const words = PassageWords.fromPassages(texts, true);
-    const vectors = VectorIndex.fromRows(passages.flatMap((each) => each.vectors));
+    const stored = passages.map(({ text }, at) => ({ id: String(at), text }));
+    const collection = runToEnd(PassageCollection.indexing(stored, true));
+    collection.addVectors(passages.flatMap((each) => each.vectors));
     for (const id of [...ids.slice(0, 20), ...others]) {
       const [question] = random.shuffle(questionsOf.get(id) ?? []);
       if (question === undefined) continue;
@@ -58,10 +60,7 @@ export function* draw(corpus: Corpus, size: number, sets: number, random: Random
       yield {
         sameTopic: topic !== undefined,
         right: at === -1 ? undefined : at,
-        evidence: {
-          ...words.sharedWith(question.text),
-          cosines: bestSentences(vectors.scores(question.vector), words.starts),
-        },
+        evidence: collection.evidence(question.text, question.vector, COSINE).evidence,
       };
     }
   }

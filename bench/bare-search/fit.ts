@@ -7,7 +7,7 @@ const STEPS = 50;
 const PULL = 1e-6;
 
 /**
- * The logistic regression of whether the first passage answers: intercept, share, lead and cosineLead, by Newton's method.
+ * The logistic regression of whether the first passage answers: intercept, share, lead and nearnessLead, by Newton's method.
  * @param groups each counts the same, however many questions it has.
  */
 export function fitted(groups: readonly (readonly Asked[])[]): readonly number[] {
@@ -36,8 +36,8 @@ export function fitted(groups: readonly (readonly Asked[])[]): readonly number[]
 
 function rowOf({ evidence, right }: Asked) {
   const [best] = rankedPassages(evidence, 1);
-  const { share = 0, lead = 0, cosineLead = 0 } = best?.features ?? {};
-  return { values: [1, share, lead, cosineLead], isRight: best?.id === right };
+  const { share = 0, lead = 0, nearnessLead = 0 } = best?.features ?? {};
+  return { values: [1, share, lead, nearnessLead], isRight: best?.id === right };
 }
 
 /** Solves matrix · x = values, by Gauss' elimination; the matrix is positive definite. */

@@ -1,12 +1,12 @@
 export { type EmbedOptions, embed, type Prompt, SentenceEncoder } from './embed.js';
+export { PassageCollection } from './passage-collection.js';
 export {
-  bestSentences,
   contentWords,
   type Evidence,
   PassageSentences,
-  PassageWords,
   rankedPassages,
   rankPassages,
+  sharedWords,
 } from './relevance.js';
 export { type ScorePairsOptions, scorePairs } from './score-pairs.js';
 export {

@@ -1,6 +1,7 @@
 import { VectorIndex } from '../families/index.js';
+import { Bm25Index } from '../lexical/index.js';
 import type { Steps } from '../system/index.js';
-import { bestSentences, type Evidence, PassageSentences, PassageWords, sentencesOf } from './relevance.js';
+import { type Evidence, PassageSentences, sentencesOf, sharedWords } from './relevance.js';
 
 /** A passage, and what the application keeps with it. */
 export interface StoredPassage<Data> {
@@ -9,12 +10,22 @@ export interface StoredPassage<Data> {
   readonly data?: Data | undefined;
 }
 
+/** How vectors are compared. */
+export interface Comparison {
+  /** From a dot product. */
+  readonly score: (product: number) => number;
+  /** Whether the similarity of a whole passage is the sum of its sentences' over the norm of their sum, or their mean. */
+  readonly dividesByNorm: boolean;
+}
+
 /** The share of passages that are not deleted. */
 const LEAST_LEFT = 0.5;
 
 interface Parts<Data> {
   readonly passages: readonly StoredPassage<Data>[];
-  readonly words: PassageWords;
+  readonly words: Bm25Index;
+  /** As in {@link PassageSentences}. */
+  readonly starts: readonly number[];
   readonly vectors: VectorIndex | undefined;
   /** The sentences without vectors. */
   readonly waiting: readonly string[];
@@ -28,25 +39,37 @@ export class PassageCollection<Data> {
   /** By place; undefined where one was deleted. */
   #passages: (StoredPassage<Data> | undefined)[];
   #places = new Map<string, number>();
-  #words: PassageWords;
+  #words: Bm25Index;
+  /** As in {@link PassageSentences}, by place. */
+  #starts: number[];
   #vectors: VectorIndex | undefined;
+  /** Norms of the sums of sentence vectors, by place, of the first passages whose sentences all have vectors. */
+  #norms: number[] = [];
   /** The last sentences, which have no vectors yet. */
   #waiting: string[];
 
-  constructor({ passages, words, vectors, waiting }: Parts<Data>) {
+  constructor({ passages, words, starts, vectors, waiting }: Parts<Data>) {
     this.#passages = [...passages];
     for (const [place, { id }] of passages.entries()) this.#places.set(id, place);
     this.#words = words;
+    this.#starts = [...starts];
     this.#vectors = vectors;
     this.#waiting = [...waiting];
+    this.#addNorms();
   }
 
   /** @param stem whether to compare English words by their stems */
   static *indexing<Data>(passages: readonly StoredPassage<Data>[], stem: boolean): Steps<PassageCollection<Data>> {
     const texts = passages.map(({ text }) => text);
     const sentences = yield* PassageSentences.dividing(texts);
-    const words = yield* PassageWords.indexing(texts, sentences, stem);
-    return new PassageCollection({ passages, words, vectors: undefined, waiting: sentences.texts });
+    const words = yield* Bm25Index.indexing(texts, { stem });
+    return new PassageCollection({
+      passages,
+      words,
+      starts: sentences.starts,
+      vectors: undefined,
+      waiting: sentences.texts,
+    });
   }
 
   get size(): number {
@@ -55,7 +78,7 @@ export class PassageCollection<Data> {
 
   /** Number of sentences, those of deleted passages too. */
   get sentences(): number {
-    return this.#words.sentences.size;
+    return this.#starts.at(-1) ?? 0;
   }
 
   has(id: string): boolean {
@@ -75,7 +98,8 @@ export class PassageCollection<Data> {
     const sentences = sentencesOf(passage.text);
     this.#places.set(passage.id, this.#passages.length);
     this.#passages.push(passage);
-    this.#words.add(passage.text, sentences);
+    this.#words.add(passage.text);
+    this.#starts.push(this.sentences + sentences.length);
     this.#waiting.push(...sentences);
   }
 
@@ -108,55 +132,75 @@ export class PassageCollection<Data> {
   addVectors(vectors: readonly Float32Array[]): void {
     this.#vectors = this.#vectors?.with(vectors) ?? VectorIndex.fromRows(vectors);
     this.#waiting.splice(0, vectors.length);
+    this.#addNorms();
+  }
+
+  #addNorms(): void {
+    for (let place = this.#norms.length; place < this.#passages.length; place += 1) {
+      const [start = 0, end = 0] = this.#starts.slice(place, place + 2);
+      if (this.#vectors === undefined || end > this.#vectors.size) return;
+      this.#norms.push(this.#vectors.normOfSum(start, end));
+    }
   }
 
   /** Forgets what deleted passages had. Only while no sentence waits and no passage is added or deleted. */
   *compacting(): Steps<void> {
     if (this.size === this.#passages.length) return;
     const left = [...this.#places.values()];
-    const { starts } = this.#words;
     const sentences: number[] = [];
+    const starts = [0];
     for (const place of left) {
-      for (let at = starts[place] ?? 0; at < (starts[place + 1] ?? 0); at += 1) sentences.push(at);
+      for (let at = this.#starts[place] ?? 0; at < (this.#starts[place + 1] ?? 0); at += 1) sentences.push(at);
+      starts.push(sentences.length);
     }
-    const words = yield* this.#words.compacting(left);
-    this.#words = words;
+    this.#words = yield* this.#words.compacting();
+    this.#starts = starts;
     this.#vectors = sentences.length === 0 ? undefined : this.#vectors?.only(sentences);
+    this.#norms = left.map((place) => this.#norms[place] ?? 0);
     this.#passages = this.passages;
     this.#places = new Map(this.passages.map(({ id }, place) => [id, place]));
   }
 
   /**
-   * The passages that are left, and what speaks for each. A passage none of whose sentences has a vector yet is as near
-   * as the mean.
-   * @param vector as vectors are compared. @param similarity from a dot product
+   * The passages that are left, and what speaks for each. A passage whose vectors are not there yet is as near as the mean.
+   * @param vector of the question, as vectors are compared; undefined if no passage had a vector
    */
   evidence(
     question: string,
     vector: Float32Array | undefined,
-    similarity: (product: number) => number,
+    { score, dividesByNorm }: Comparison,
   ): { readonly passages: readonly StoredPassage<Data>[]; readonly evidence: Evidence } {
-    const { byWords, bestPossible } = this.#words.sharedWith(question);
-    const products = vector === undefined ? undefined : this.#vectors?.scores(vector);
-    const ofSentences = new Float32Array(this.sentences).fill(Number.NEGATIVE_INFINITY);
-    if (products) for (let at = 0; at < products.length; at += 1) ofSentences[at] = similarity(products[at] ?? 0);
-    const cosines = bestSentences(ofSentences, this.#words.starts);
+    const { byWords, bestPossible } = sharedWords(this.#words, question);
+    const similarities = (vector && this.#vectors?.scores(vector).map(score)) ?? new Float32Array();
+    const bestSentences = new Float32Array(byWords.length).fill(Number.NaN);
+    const wholes = bestSentences.slice();
+    for (const [place, norm] of (similarities.length > 0 ? this.#norms : []).entries()) {
+      const ofPassage = similarities.subarray(this.#starts[place], this.#starts[place + 1]);
+      const divisor = dividesByNorm ? norm : ofPassage.length;
+      bestSentences[place] = ofPassage.reduce((best, value) => Math.max(best, value));
+      wholes[place] = divisor === 0 ? 0 : ofPassage.reduce((sum, value) => sum + value) / divisor;
+    }
     const isLeft = (_: number, place: number) => this.#passages[place] !== undefined;
     const left = (values: Float32Array) => (this.size === values.length ? values : values.filter(isLeft));
-    const evidence = { byWords: left(byWords), bestPossible, cosines: withMean(left(cosines)) };
+    const evidence = {
+      byWords: left(byWords),
+      bestPossible,
+      bestSentences: withMean(left(bestSentences)),
+      wholes: withMean(left(wholes)),
+    };
     return { passages: this.passages, evidence };
   }
 
   /** What is saved of them; after {@link compacting}, while no sentence waits. */
-  get parts(): { readonly words: PassageWords; readonly vectors: VectorIndex | undefined } {
-    return { words: this.#words, vectors: this.#vectors };
+  get parts(): Pick<Parts<Data>, 'words' | 'starts' | 'vectors'> {
+    return { words: this.#words, starts: this.#starts, vectors: this.#vectors };
   }
 }
 
-/** −∞ stands for a value that isn't known, which becomes the mean of those that are. */
+/** NaN stands for a value that isn't known, which becomes the mean of those that are. */
 function withMean(values: Float32Array): Float32Array {
-  const known = values.filter((value) => value > Number.NEGATIVE_INFINITY);
+  const known = values.filter((value) => !Number.isNaN(value));
   if (known.length === values.length) return values;
   const mean = known.reduce((sum, value) => sum + value, 0) / Math.max(1, known.length);
-  return values.map((value) => (value > Number.NEGATIVE_INFINITY ? value : mean));
+  return values.map((value) => (Number.isNaN(value) ? mean : value));
 }

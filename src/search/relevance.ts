@@ -1,4 +1,4 @@
-import { Bm25Index } from '../lexical/index.js';
+import type { Bm25Index } from '../lexical/index.js';
 import { runToEnd, type Scored, type Steps, topScores } from '../system/index.js';
 
 /** English words that tell how something is asked, not what about. */
@@ -57,123 +57,51 @@ export class PassageSentences {
   }
 }
 
-/** The highest value among each passage's sentences. [passages] @param starts as in {@link PassageSentences} */
-export function bestSentences(values: Float32Array, starts: readonly number[]): Float32Array {
-  const best = new Float32Array(starts.length - 1).fill(Number.NEGATIVE_INFINITY);
-  for (let passage = 0; passage < best.length; passage += 1) {
-    const end = starts[passage + 1] ?? 0;
-    for (let at = starts[passage] ?? 0; at < end; at += 1) {
-      best[passage] = Math.max(best[passage] ?? 0, values[at] ?? 0);
-    }
-  }
-  return best;
-}
-
 /** The weight of a BM25 score over all words of the question, relative to one over its content words. */
 const FUNCTION_WORD_WEIGHT = 0.6;
 
-interface SharedWords {
+/** What the words of passages say about a question. */
+export interface SharedWords {
   /** A score for each passage, 0 if no word is shared. [passages] */
   readonly byWords: Float32Array;
   /** An upper bound of the scores for this question, above 0 unless the question has no words. */
   readonly bestPossible: number;
 }
 
-/**
- * Passages by their words: BM25 of the whole passage plus BM25 of its best sentence, since one sentence answers most
- * questions and has their words together. docs/search.md has the figures of either alone. Deleted passages keep their
- * ids, without a score.
- */
-export class PassageWords {
-  readonly passages: Bm25Index;
-  readonly sentences: Bm25Index;
-  readonly #starts: number[];
-
-  constructor({ passages, sentences, starts }: Pick<PassageWords, 'passages' | 'sentences' | 'starts'>) {
-    this.passages = passages;
-    this.sentences = sentences;
-    this.#starts = [...starts];
-  }
-
-  /** Blocks its thread for about 10 s per 100,000 passages of 100 words. */
-  static fromPassages(texts: readonly string[], stem: boolean): PassageWords {
-    return runToEnd(PassageWords.indexing(texts, PassageSentences.of(texts), stem));
-  }
-
-  /** Indexes all passages, step by step. @param stem whether to compare English words by their stems. */
-  static *indexing(texts: readonly string[], sentences: PassageSentences, stem: boolean): Steps<PassageWords> {
-    const passages = yield* Bm25Index.indexing(texts, { stem });
-    return new PassageWords({
-      passages,
-      sentences: yield* Bm25Index.indexing(sentences.texts, { stem }),
-      starts: sentences.starts,
-    });
-  }
-
-  /** As in {@link PassageSentences}. */
-  get starts(): readonly number[] {
-    return this.#starts;
-  }
-
-  /** The passage gets the next id, and so do its sentences. */
-  add(passage: string, sentences: readonly string[]): void {
-    this.passages.add(passage);
-    for (const sentence of sentences) this.sentences.add(sentence);
-    this.#starts.push(this.sentences.size);
-  }
-
-  /** @param passage its text */
-  delete(id: number, passage: string): void {
-    const start = this.#starts[id] ?? 0;
-    this.passages.delete(id, passage);
-    for (const [at, sentence] of sentencesOf(passage).entries()) this.sentences.delete(start + at, sentence);
-  }
-
-  /** The passages that are not deleted, numbered anew in their order. @param left their ids, ascending */
-  *compacting(left: readonly number[]): Steps<PassageWords> {
-    const starts = [0];
-    for (const id of left) {
-      starts.push((starts.at(-1) ?? 0) + (this.#starts[id + 1] ?? 0) - (this.#starts[id] ?? 0));
-    }
-    const passages = yield* this.passages.compacting();
-    return new PassageWords({ passages, sentences: yield* this.sentences.compacting(), starts });
-  }
-
-  sharedWith(question: string): SharedWords {
-    const content = contentWords(question);
-    const [asWhole, withAll] = [this.passages.scores(content), this.passages.scores(question)];
-    const best = bestSentences(this.sentences.scores(content), this.#starts);
-    const byWords = asWhole.map((score, at) => score + FUNCTION_WORD_WEIGHT * (withAll[at] ?? 0) + (best[at] ?? 0));
-    const bestPossible =
-      this.passages.bestPossible(content) +
-      FUNCTION_WORD_WEIGHT * this.passages.bestPossible(question) +
-      this.sentences.bestPossible(content);
-    return { byWords, bestPossible };
-  }
+/** BM25 of the words that say what the question is about, and of all its words. */
+export function sharedWords(passages: Bm25Index, question: string): SharedWords {
+  const content = contentWords(question);
+  const withAll = passages.scores(question);
+  return {
+    byWords: passages.scores(content).map((score, at) => score + FUNCTION_WORD_WEIGHT * (withAll[at] ?? 0)),
+    bestPossible: passages.bestPossible(content) + FUNCTION_WORD_WEIGHT * passages.bestPossible(question),
+  };
 }
 
 export interface Evidence extends SharedWords {
-  /** The cosine of the question and each passage's best sentence, or the similarity that the encoder defines. [passages] */
-  readonly cosines: Float32Array;
+  /** How similar each passage's most similar sentence is to the question. [passages] */
+  readonly bestSentences: Float32Array;
+  /** How similar the passage as a whole is. [passages] */
+  readonly wholes: Float32Array;
 }
 
-/** The weight of one standard deviation of the cosines, relative to the best BM25 score (docs/search.md). */
-const COSINE_WEIGHT = 0.2;
+/** The weight of one standard deviation of nearness, relative to the best possible BM25 score squared (docs/search.md). */
+const NEARNESS_WEIGHT = 0.015;
 
 /**
  * The probability that a passage answers: a logistic regression on {@link Features}. Fitted by
  * `npm run bench -- bare-search <datasets folder> --fit` to questions about 5 to 1,000 paragraphs or sentences, at least
  * half of which none of these answer (docs/search.md).
  */
-const LOGISTIC = { intercept: -3.6, share: 8.14, lead: 13.1, cosineLead: 0.717 };
+const LOGISTIC = { intercept: -3.39, share: 6.25, lead: 14.1, nearnessLead: 0.696 };
 
 interface Features {
   /** Its score by words, as a share of the best possible. */
   readonly share: number;
   /** That share minus the share of the best other passage. */
   readonly lead: number;
-  /** Its cosine minus that of the best other passage, in standard deviations of all cosines. */
-  readonly cosineLead: number;
+  /** How much nearer it is than the best other passage, in standard deviations of all. */
+  readonly nearnessLead: number;
 }
 
 /**
@@ -183,8 +111,9 @@ interface Features {
  */
 export function rankPassages(evidence: Evidence, k: number, among?: readonly number[]): Scored[] {
   let lowest = 1;
-  return rankedPassages(evidence, k, among).map(({ id, features: { share, lead, cosineLead } }) => {
-    const logit = LOGISTIC.intercept + LOGISTIC.share * share + LOGISTIC.lead * lead + LOGISTIC.cosineLead * cosineLead;
+  return rankedPassages(evidence, k, among).map(({ id, features: { share, lead, nearnessLead } }) => {
+    const { intercept, ...weights } = LOGISTIC;
+    const logit = intercept + weights.share * share + weights.lead * lead + weights.nearnessLead * nearnessLead;
     // No passage is more probable than one that ranks before it.
     lowest = Math.min(lowest, 1 / (1 + Math.exp(-logit)));
     return { id, score: lowest };
@@ -196,38 +125,41 @@ interface RankedPassage {
   readonly features: Features;
 }
 
-/** The order of {@link rankPassages}, with the features. */
+/**
+ * The order of {@link rankPassages}, with the features. Where a question shares few of its words with any passage, the vectors
+ * decide: words count by the square of their share of the best possible score.
+ */
 export function rankedPassages(evidence: Evidence, k: number, among?: readonly number[]): RankedPassage[] {
-  const { bestPossible } = evidence;
-  const { mean, deviation } = spread(evidence.cosines);
-  const chosen = (values: Float32Array) => (among ? Float32Array.from(among, (id) => values[id] ?? 0) : values);
-  const [byWords, cosines] = [chosen(evidence.byWords), chosen(evidence.cosines)];
-  const [bestWords, bestCosines] = [topScores(byWords, 2), topScores(cosines, 2)];
-  const highest = bestWords[0]?.score ?? 0;
-  const ranks = byWords.map(
-    (score, at) => quotient(score, highest) + COSINE_WEIGHT * quotient((cosines[at] ?? 0) - mean, deviation),
-  );
+  const { byWords, bestPossible } = evidence;
+  const [best, whole] = [standardized(evidence.bestSentences), standardized(evidence.wholes)];
+  const ids = among ?? [...byWords.keys()];
+  const shares = Float32Array.from(ids, (id) => quotient(byWords[id] ?? 0, bestPossible));
+  const nearness = Float32Array.from(ids, (id) => ((best[id] ?? 0) + (whole[id] ?? 0)) / 2);
+  const [topShares, topNearness] = [topScores(shares, 2), topScores(nearness, 2)];
+  const ranks = shares.map((share, at) => share ** 2 + NEARNESS_WEIGHT * (nearness[at] ?? 0));
   return topScores(ranks, k).map(({ id: at }) => ({
-    id: among?.[at] ?? at,
+    id: ids[at] ?? 0,
     features: {
-      share: quotient(byWords[at] ?? 0, bestPossible),
-      lead: quotient((byWords[at] ?? 0) - bestOther(bestWords, at, 0), bestPossible),
-      cosineLead: quotient((cosines[at] ?? 0) - bestOther(bestCosines, at, mean), deviation),
+      share: shares[at] ?? 0,
+      lead: (shares[at] ?? 0) - bestOther(topShares, at),
+      nearnessLead: (nearness[at] ?? 0) - bestOther(topNearness, at),
     },
   }));
 }
 
-/** The best score of any other passage. @param alone the value if there is no other. */
-function bestOther([first, second]: readonly Scored[], id: number, alone: number): number {
-  return (first?.id === id ? second?.score : first?.score) ?? alone;
+/** The best score of any other passage; 0 if there is none. */
+function bestOther([first, second]: readonly Scored[], at: number): number {
+  return (first?.id === at ? second?.score : first?.score) ?? 0;
 }
 
 function quotient(part: number, whole: number): number {
   return whole > 0 ? part / whole : 0;
 }
 
-function spread(values: Float32Array): { readonly mean: number; readonly deviation: number } {
+/** Standard deviations above the mean. */
+function standardized(values: Float32Array): Float32Array {
   const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
   const square = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, values.length);
-  return { mean, deviation: Math.sqrt(square) };
+  const deviation = Math.sqrt(square);
+  return values.map((value) => quotient(value - mean, deviation));
 }

@@ -35,7 +35,7 @@ import {
 } from '../system/index.js';
 import { type EncoderOptions, SentenceEncoder } from './embed.js';
 import { PassageCollection, type StoredPassage } from './passage-collection.js';
-import { PassageWords, rankPassages } from './relevance.js';
+import { rankPassages } from './relevance.js';
 import { CrossEncoder } from './score-pairs.js';
 import type {
   ChangeOptions,
@@ -214,9 +214,12 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
     where: SearchCallOptions<Data>['where'],
     signal: AbortSignal | undefined,
   ): Promise<FoundPassage<Data>[]> {
-    const { asked, score } = this.#similarity;
-    const [vector = new Float32Array()] = await this.#encoders.encoder.vectors([text], { prompt: 'query', signal });
-    const { passages, evidence } = this.#collection.evidence(text, asked(vector), (product) => score(product, vector));
+    const { asked, score, dividesByNorm } = this.#similarity;
+    const { encoder } = this.#encoders;
+    const hasVectors = this.progress.done > 0;
+    const [vector] = hasVectors ? await encoder.vectors([text], { prompt: 'query', signal }) : [];
+    const comparison = { dividesByNorm, score: (product: number) => (vector ? score(product, vector) : 0) };
+    const { passages, evidence } = this.#collection.evidence(text, vector && asked(vector), comparison);
     const among = where && passages.flatMap((passage, at) => (isWanted(passage, where) ? at : []));
     return rankPassages(evidence, k, among).flatMap(({ id: index, score }) => {
       const found = passages[index];
@@ -404,19 +407,22 @@ interface Similarity {
   asked(vector: Float32Array): Float32Array;
   /** @param product of both. */
   score(product: number, asked: Float32Array): number;
+  /** As in {@link Comparison}. */
+  readonly dividesByNorm: boolean;
 }
 
 const plain = (vector: Float32Array): Float32Array => vector;
 const squares = (vector: Float32Array): number => vector.reduce((sum, value) => sum + value ** 2, 0);
 
 const similarities: Readonly<Record<Exclude<SentenceConfig['similarity'], 'manhattan'>, Similarity>> = {
-  cosine: { stored: unitVector, asked: unitVector, score: (product) => product },
-  dot: { stored: plain, asked: plain, score: (product) => product },
+  cosine: { stored: unitVector, asked: unitVector, score: (product) => product, dividesByNorm: true },
+  dot: { stored: plain, asked: plain, score: (product) => product, dividesByNorm: true },
   // −‖q − v‖, from [2q, −1]·[v, ‖v‖²] = ‖q‖² − ‖q − v‖².
   euclidean: {
     stored: (vector) => Float32Array.of(...vector, squares(vector)),
     asked: (vector) => Float32Array.of(...vector.map((value) => 2 * value), -1),
     score: (product, asked) => -Math.sqrt(Math.max(0, squares(asked) - product)),
+    dividesByNorm: false,
   },
 };
 
@@ -431,7 +437,6 @@ export function similarityOf({ name, settings }: Pick<SentenceEncoder, 'name' | 
 const SEARCH_FOLDER = { marker: 'search.json', noun: 'search.json of an index' };
 const ENCODER_FOLDER = 'encoder';
 const RERANKER_FOLDER = 'reranker';
-const SENTENCES_FILE = 'sentences.safetensors';
 const STARTS_FILE = 'sentence-starts.safetensors';
 /** Of each passage, its id and, if it has any, its data. */
 const DATA_FILE = 'passage-data.json';
@@ -460,7 +465,7 @@ async function writeIndexFolder(
   { encoder, reranker }: Encoders,
 ): Promise<void> {
   const { passages } = collection;
-  const { words, vectors } = collection.parts;
+  const { words, starts, vectors } = collection.parts;
   const settings = {
     ...{ format: FORMAT, passages: passages.length, added, model: encoder.name, encoder: await encoderHash(folder) },
     ...(reranker && { rerank_depth: reranker.depth }),
@@ -469,9 +474,8 @@ async function writeIndexFolder(
   await writeFile(join(folder, DATA_FILE), `[${data.join(',\n')}]\n`);
   await writeFile(join(folder, PASSAGES_FILE), encodePassages(passages.map(({ text }) => text)));
   await writeFile(join(folder, VECTORS_FILE), (vectors ?? VectorIndex.fromRows([])).encode());
-  await writeFile(join(folder, POSTINGS_FILE), words.passages.encode());
-  await writeFile(join(folder, SENTENCES_FILE), words.sentences.encode());
-  await writeFile(join(folder, STARTS_FILE), encodeStarts(words.starts));
+  await writeFile(join(folder, POSTINGS_FILE), words.encode());
+  await writeFile(join(folder, STARTS_FILE), encodeStarts(starts));
   await writeFile(join(folder, SEARCH_FOLDER.marker), `${JSON.stringify(settings, undefined, 2)}\n`);
 }
 
@@ -505,9 +509,8 @@ async function readIndexFolder(folder: string): Promise<IndexContent> {
   const texts = await read(PASSAGES_FILE, jsonDecoder(z.array(z.string())));
   const data = await read(DATA_FILE, jsonDecoder(dataSchema));
   const vectors = await read(VECTORS_FILE, VectorIndex.decode);
-  const postings = await read(POSTINGS_FILE, Bm25Index.decode);
-  const sentences = await read(SENTENCES_FILE, Bm25Index.decode);
-  const starts = await read(STARTS_FILE, (bytes, file) => decodeStarts(bytes, sentences.size, file));
+  const words = await read(POSTINGS_FILE, Bm25Index.decode);
+  const starts = await read(STARTS_FILE, (bytes, file) => decodeStarts(bytes, vectors.size, file));
   const requireSize = (name: string, size: number, expected: number, counted: string) => {
     if (size === expected) return;
     const reason = `it has ${size} ${counted} says ${expected}; save the index again`;
@@ -516,15 +519,14 @@ async function readIndexFolder(folder: string): Promise<IndexContent> {
   const ofPassages = `passages, but ${SEARCH_FOLDER.marker}`;
   requireSize(PASSAGES_FILE, texts.length, settings.passages, ofPassages);
   requireSize(DATA_FILE, data.length, settings.passages, ofPassages);
-  requireSize(POSTINGS_FILE, postings.size, settings.passages, ofPassages);
+  requireSize(POSTINGS_FILE, words.size, settings.passages, ofPassages);
   requireSize(STARTS_FILE, starts.length - 1, settings.passages, ofPassages);
-  requireSize(VECTORS_FILE, vectors.size, sentences.size, `sentences, but ${SENTENCES_FILE}`);
-  const words = new PassageWords({ passages: postings, sentences, starts });
   const passages = data.map((each, at) => ({ ...each, text: texts[at] ?? '' }));
   return {
     collection: new PassageCollection({
       passages,
       words,
+      starts,
       vectors: vectors.size > 0 ? vectors : undefined,
       waiting: [],
     }),

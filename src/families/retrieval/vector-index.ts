@@ -130,6 +130,18 @@ export class VectorIndex {
     return VectorIndex.fromVectors(joined(ids.map((id) => this.#rows(id, id + 1))), this.width);
   }
 
+  /** The Euclidean norm of the sum of the vectors from `start` to before `end`. */
+  normOfSum(start: number, end: number): number {
+    const sum = new Float32Array(this.width);
+    for (let id = start; id < end; id += 1) {
+      const at = id * this.#stride;
+      for (let column = 0; column < this.width; column += 1) {
+        sum[column] = (sum[column] ?? 0) + (this.#vectors[at + column] ?? 0);
+      }
+    }
+    return Math.hypot(...sum);
+  }
+
   /** @param vectors [any number, width] */
   #append(vectors: Float32Array): void {
     const from = this.#size;
