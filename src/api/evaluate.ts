@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AbortedError, validate } from '../contract/index.js';
+import { AbortedError, signalSchema, validate } from '../contract/index.js';
 import {
   type CheckedRows,
   fieldsOf,
@@ -143,7 +143,7 @@ const optionsSchema = z.strictObject({
   ...readingShape,
   resamples: z.int().min(100).max(100_000).default(1000),
   seed: z.int32().default(0),
-  signal: z.instanceof(AbortSignal).optional(),
+  signal: signalSchema.optional(),
 });
 
 /** @throws ValidationError, DatasetError, AbortedError, and any error of `model.predict` */

@@ -1,6 +1,13 @@
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { AbortedError, type OrchardError, toOrchardError, ValidationError, validate } from '../contract/index.js';
+import {
+  AbortedError,
+  type OrchardError,
+  signalSchema,
+  toOrchardError,
+  ValidationError,
+  validate,
+} from '../contract/index.js';
 import { isQueries, type Queries } from '../inference/index.js';
 import { SentenceEncoder } from '../search/index.js';
 import { mapSteps, type Random, type Steps, withPauses } from '../system/index.js';
@@ -31,7 +38,7 @@ const optionsSchema = z.lazy(() =>
   z.strictObject({
     count: z.int().min(1).max(10_000).default(20),
     seed: z.int32().default(0),
-    signal: z.instanceof(AbortSignal).optional(),
+    signal: signalSchema.optional(),
   }),
 );
 

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from 'node:timers';
 import * as z from 'zod';
 import { AbortedError, isOrchardError, TrainingError, validate } from '../contract/index.js';
 import { invalid } from '../datasets/index.js';

@@ -2,6 +2,7 @@ import { Argument, CommanderError, Option, Command as Parser } from 'commander';
 import {
   DatasetError,
   describeDatasetProblem,
+  isError,
   isOrchardError,
   type OrchardError,
   toOrchardError,
@@ -131,7 +132,7 @@ const fileProblems: Readonly<Record<string, string>> = {
 
 /** The message, with the file system's own words replaced. */
 function messageOf({ message, cause }: OrchardError): string {
-  if (!(cause instanceof Error) || !('code' in cause)) return message;
+  if (!isError(cause) || !('code' in cause)) return message;
   const words = fileProblems[String(cause.code)];
   if (words === undefined) return message;
   const [start, end = ''] = message.replace(`Error: ${cause.message}`, cause.message).split(cause.message);

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { MAX_QUERY_CHARACTERS, StorageError } from '../contract/index.js';
+import { MAX_QUERY_CHARACTERS, messageOf, StorageError } from '../contract/index.js';
 import { type BrokenLine, DIALECTS, linesOf, recordsOf } from '../datasets/index.js';
 import { UsageError } from './command.js';
 import { grouped } from './format.js';
@@ -171,7 +171,7 @@ async function opened(path: string) {
     await new Promise((resolve, reject) => bytes.once('open', resolve).once('error', reject));
     return { bytes, size: entry.size };
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new StorageError(`the input ${path}: ${reason}`, { cause });
   }
 }
@@ -248,7 +248,7 @@ function textIn(json: string, column: string): { readonly text: string } | { rea
   try {
     value = JSON.parse(json);
   } catch (thrown) {
-    return { problem: `not JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}` };
+    return { problem: `not JSON: ${messageOf(thrown)}` };
   }
   if (typeof value === 'string') return { text: value };
   const fields = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};

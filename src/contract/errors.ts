@@ -385,6 +385,16 @@ export type OrchardError =
   | ClosedError
   | InternalError;
 
+/** Whether a value is an Error, of this realm or another, as in tests under Jest. */
+export function isError(thrown: unknown): thrown is Error {
+  return thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]';
+}
+
+/** What a thrown value says. */
+export function messageOf(thrown: unknown): string {
+  return isError(thrown) ? thrown.message : String(thrown);
+}
+
 /** True for any OrchardError, even one made by another copy of this package. */
 export function isOrchardError(error: unknown): error is OrchardError {
   return typeof error === 'object' && error !== null && MARKER in error;
@@ -397,7 +407,7 @@ export function isOrchardError(error: unknown): error is OrchardError {
  */
 export function toOrchardError(thrown: unknown, doing: string): OrchardError {
   if (isOrchardError(thrown)) return thrown;
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const reason = messageOf(thrown);
   if (isMediumFailure(thrown)) return new StorageError(`${doing}: ${reason}`, { cause: thrown });
   return new InternalError(`${doing}: ${reason}`, { cause: thrown });
 }
@@ -412,12 +422,12 @@ export async function unwrap<Value>(call: ResultAsync<Value, OrchardError>): Pro
 /** True for the error of a system call that the disk failed: full, over quota, read-only or broken. */
 export function isDiskFailure(thrown: unknown): boolean {
   const codes = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'];
-  return thrown instanceof Error && 'code' in thrown && codes.some((code) => code === thrown.code);
+  return isError(thrown) && 'code' in thrown && codes.some((code) => code === thrown.code);
 }
 
 /** The same, or the file system forbade the call. */
 function isMediumFailure(thrown: unknown): boolean {
-  if (!(thrown instanceof Error) || !('code' in thrown)) return false;
+  if (!isError(thrown) || !('code' in thrown)) return false;
   return isDiskFailure(thrown) || ((thrown.code === 'EACCES' || thrown.code === 'EPERM') && 'path' in thrown);
 }
 
@@ -459,7 +469,7 @@ const classes: { readonly [Code in OrchardError['code']]: { readonly prototype: 
 /** An error in a form that {@link reviveError} takes. */
 export function describeError(error: OrchardError): ErrorDescription {
   const { code, message, stack, cause, ...fields } = error;
-  const reason = cause instanceof Error ? cause.message : undefined;
+  const reason = isError(cause) ? cause.message : undefined;
   return { code, message, stack, fields, cause: reason };
 }
 

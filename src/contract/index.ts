@@ -49,6 +49,7 @@ export {
   InstallationError,
   InternalError,
   isDiskFailure,
+  isError,
   isOrchardError,
   MAX_LISTED_PROBLEMS,
   MedleyError,
@@ -56,6 +57,7 @@ export {
   ModelDownloadError,
   ModelFolderError,
   ModelNotReadyError,
+  messageOf,
   NotFoundError,
   type OrchardError,
   OverloadedError,
@@ -116,4 +118,4 @@ export {
   trainingStatsSchema,
   type ValidationMetrics,
 } from './training.js';
-export { absentable, type FieldsOf, implementation, validate } from './validate.js';
+export { absentable, type FieldsOf, implementation, signalSchema, validate } from './validate.js';

@@ -14,6 +14,12 @@ export function absentable<Schema extends z.ZodType>(schema: Schema) {
     .optional();
 }
 
+/** A signal, of this realm or another. */
+export const signalSchema = z.custom<AbortSignal>(
+  (given) => typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given,
+  'give an AbortSignal',
+);
+
 /**
  * Checks `input` against a schema.
  * @param at the path of `input`, which the paths of problems start with.

@@ -11,7 +11,9 @@ import {
   AbortedError,
   type DatasetError,
   DownloadError,
+  isError,
   isOrchardError,
+  messageOf,
   StorageError,
   ValidationError,
 } from '../contract/index.js';
@@ -202,7 +204,7 @@ function localPath(url: URL): string {
   try {
     return fileURLToPath(url);
   } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : thrown;
+    const reason = messageOf(thrown);
     throw invalidUrl(`not the URL of a local file (${reason})`);
   }
 }
@@ -211,7 +213,7 @@ function reading<T>(url: URL, read: () => T): T {
   try {
     return read();
   } catch (thrown) {
-    const isAbsent = thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT';
+    const isAbsent = isError(thrown) && 'code' in thrown && thrown.code === 'ENOENT';
     const reason = isAbsent ? 'there is no such file or folder' : `it can't be read (${fileFailure(thrown)})`;
     throw new DownloadError(url.href, reason, undefined, { cause: thrown });
   }
@@ -348,12 +350,12 @@ function encrypted(name: string): DatasetError {
 }
 
 function damaged(file: string, thrown: unknown): DatasetError {
-  const reason = thrown instanceof Error ? thrown.message : 'the checksum differs';
+  const reason = isError(thrown) ? thrown.message : 'the checksum differs';
   if (/encrypt/.test(reason)) return encrypted(file);
   if (/^(absolute path|invalid relative path|invalid characters)/.test(reason)) {
     return singleProblem({ file, found: reason, expected: 'paths inside the archive' }, thrown);
   }
-  if (thrown instanceof Error && 'syscall' in thrown) {
+  if (isError(thrown) && 'syscall' in thrown) {
     return singleProblem(
       { file, found: `an entry can't be a file (${fileFailure(thrown)})`, expected: 'plain paths' },
       thrown,
@@ -368,7 +370,7 @@ const PATH_ERRORS = ['EEXIST', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'EINVAL'];
 
 /** True if the file system failed; its errors carry the name of the system call. */
 function isDiskError(thrown: unknown): thrown is Error {
-  if (!(thrown instanceof Error && 'syscall' in thrown)) return false;
+  if (!(isError(thrown) && 'syscall' in thrown)) return false;
   return !('code' in thrown && PATH_ERRORS.includes(String(thrown.code)));
 }
 
@@ -402,7 +404,7 @@ export async function writeZip(path: string, files: Readonly<Record<string, ZipC
     await move(partial, path);
   } catch (thrown) {
     await deleteUnseen(partial);
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    const reason = messageOf(thrown);
     throw new StorageError(`writing ${path}: ${reason}`, { cause: thrown });
   }
 }

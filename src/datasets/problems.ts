@@ -1,4 +1,4 @@
-import { DatasetError, type DatasetProblem, MAX_LISTED_PROBLEMS } from '../contract/index.js';
+import { DatasetError, type DatasetProblem, isError, MAX_LISTED_PROBLEMS } from '../contract/index.js';
 
 /** Collects what is wrong with a dataset: keeps the first {@link MAX_LISTED_PROBLEMS} problems, counts the others. */
 export class ProblemList {
@@ -134,7 +134,7 @@ const reasons: ReadonlyMap<string, string> = new Map([
 
 /** Why the file system refused a file. Never its own message, which has the path on this machine. */
 export function fileFailure(thrown: unknown): string {
-  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'an unknown error';
+  const code = isError(thrown) && 'code' in thrown ? String(thrown.code) : 'an unknown error';
   const reason = reasons.get(code);
   return reason === undefined ? code : `${code}: ${reason}`;
 }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { ENCODINGS } from '../contract/index.js';
+import { type ENCODINGS, isError } from '../contract/index.js';
 import { fileKind, ZIP } from './archive-file.js';
 import { DEFAULT_MAX_UNZIPPED_BYTES, MAX_LINES } from './archive-limits.js';
 import { count, describeBytes, fileFailure, quoted, singleProblem } from './problems.js';
@@ -167,7 +167,7 @@ function undecodable(path: string, line: number, problem: { readonly found: stri
 }
 
 function readable(file: string, thrown: unknown): Error {
-  if (thrown instanceof Error && thrown.name === 'DatasetError') return thrown;
+  if (isError(thrown) && thrown.name === 'DatasetError') return thrown;
   return singleProblem(
     { file, found: `it can't be read (${fileFailure(thrown)})`, expected: 'a readable file' },
     thrown,

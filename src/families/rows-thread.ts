@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { clearTimeout, setTimeout } from 'node:timers';
 import { deserialize, serialize } from 'node:v8';
 import type { MessagePort } from 'node:worker_threads';
 import {

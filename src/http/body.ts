@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { clearTimeout, setTimeout } from 'node:timers';
 import { TextDecoder } from 'node:util';
 import { Refusal } from './refusal.js';
 

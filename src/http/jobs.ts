@@ -1,3 +1,4 @@
+import { clearInterval, setInterval } from 'node:timers';
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type * as z from 'zod';

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Hono, MiddlewareHandler } from 'hono';
 import { Counter, Histogram, type Registry } from 'prom-client';
+import { isError } from '../contract/index.js';
 import { Refusal } from './refusal.js';
 import type { HandlerEnvironment } from './route.js';
 
@@ -135,7 +136,7 @@ export function observe(
 }
 
 function describeFailure(failure: unknown): string {
-  if (!(failure instanceof Error)) return String(failure);
+  if (!isError(failure)) return String(failure);
   const cause = failure.cause === undefined ? '' : `\ncaused by ${describeFailure(failure.cause)}`;
   return (failure.stack ?? failure.message) + cause;
 }

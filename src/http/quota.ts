@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from 'node:timers';
 import * as z from 'zod';
 import { type Account, StorageError } from '../contract/index.js';
 import { QUOTA } from '../jobs/index.js';

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { clearTimeout, setTimeout } from 'node:timers';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { forwardedAddress } from './admission.js';
 import type { Handler } from './create-handler.js';

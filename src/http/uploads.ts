@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { clearInterval, setInterval } from 'node:timers';
 import { pathToFileURL } from 'node:url';
 import {
   type Account,

@@ -1,4 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';
+import { runInThisContext } from 'node:vm';
 import * as z from 'zod';
 import {
   AbortedError,
@@ -588,6 +590,12 @@ export function inferenceService(options: ServiceOptions = {}): InferenceService
   return createService(validate(serviceSchema, options));
 }
 
+/** Whether Jest or another sandbox made the globals of this module: the runtime, which is native, takes no arrays of them. */
+function isForeignRealm(): boolean {
+  const outer: unknown = runInThisContext('Float32Array');
+  return outer !== Float32Array;
+}
+
 /** @param startsThread ahead of the first request. */
 export function createService(
   { isolation, workers, threads, device, ...settings }: ServiceSettings,
@@ -598,7 +606,7 @@ export function createService(
   const length = workers ?? (device === 'cpu' || device === 'auto' ? PROCESSORS : 1);
   const threadWorkers = Array.from({ length }, () => new ThreadWorker({ threads, device }));
   if (startsThread) threadWorkers[0]?.start();
-  if (isolation === 'worker' || device !== 'cpu')
+  if (isolation === 'worker' || device !== 'cpu' || isForeignRealm())
     return new Dispatcher(threadWorkers, { ...settings, sizeOf: memoryOfFolder });
   return new Dispatcher(threadWorkers, { ...settings, sizeOf: memoryOfFolder, here: callingThread({ threads: 1 }) });
 }

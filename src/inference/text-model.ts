@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Device, type ExecutionProvider, isOrchardError, ModelFolderError } from '../contract/index.js';
+import { type Device, type ExecutionProvider, isOrchardError, ModelFolderError, messageOf } from '../contract/index.js';
 import { familyOfModel } from '../families/index.js';
 import {
   type DeviceGraph,
@@ -88,7 +88,7 @@ function checkedGraph(graph: LoadedGraph, path: string): LoadedGraph {
         await graph.run(feeds, outputs);
       } catch (cause) {
         if (isOrchardError(cause)) throw cause;
-        const told = cause instanceof Error ? cause.message : String(cause);
+        const told = messageOf(cause);
         throw new ModelFolderError(path, `the graph can't read a text: ${told}`, { cause });
       }
       for (const output of Object.values(outputs)) checkNumbers(output, path);

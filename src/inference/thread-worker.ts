@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from 'node:timers';
 import type { Worker } from 'node:worker_threads';
 import {
   type ErrorDescription,

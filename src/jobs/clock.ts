@@ -1,3 +1,4 @@
+import { clearInterval, setInterval } from 'node:timers';
 /** Time and intervals; tests pass a clock that they advance by hand. */
 export interface Clock {
   /** Milliseconds since 1970. */

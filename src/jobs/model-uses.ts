@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { clearTimeout, setTimeout } from 'node:timers';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { isOrchardError, type ModelRecord, validate } from '../contract/index.js';

@@ -1,3 +1,4 @@
+import { clearInterval, setInterval } from 'node:timers';
 import { LRUCache } from 'lru-cache';
 import { isOrchardError, ModelNotReadyError, NotFoundError } from '../contract/index.js';
 import { type Storage, withStorageErrors } from '../storage/index.js';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isDiskFailure, isOrchardError, ModelFolderError, StorageError } from '../contract/index.js';
+import { isDiskFailure, isOrchardError, ModelFolderError, messageOf, StorageError } from '../contract/index.js';
 import { readWithin } from '../system/index.js';
 
 /** Hugging Face's names. */
@@ -38,7 +38,7 @@ export async function withFile<T>(file: string, work: () => Promise<T>): Promise
     return await work();
   } catch (cause) {
     if (isOrchardError(cause)) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     if (isDiskFailure(cause)) throw new StorageError(`${file}: ${reason}`, { cause });
     throw new ModelFolderError(file, reason, { cause });
   }

@@ -6,6 +6,7 @@ import {
   AbortedError,
   isOrchardError,
   ModelDownloadError,
+  messageOf,
   NotFoundError,
   StorageError,
   validate,
@@ -168,7 +169,7 @@ function progressReports(
 function publicError(thrown: unknown, name: string, signal: AbortSignal | undefined): Error {
   if (signal?.aborted) return new AbortedError(`loading model ${name}`, { cause: thrown });
   if (isOrchardError(thrown)) return thrown;
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const reason = messageOf(thrown);
   return new StorageError(`storing model ${name}: ${reason}`, { cause: thrown });
 }
 

@@ -14,7 +14,8 @@ import { cp, mkdir, mkdtemp, readdir, rename, rm, rmdir, stat } from 'node:fs/pr
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ModelFolderError, StorageError, ValidationError } from '../contract/index.js';
+import { types } from 'node:util';
+import { isError, ModelFolderError, StorageError, ValidationError } from '../contract/index.js';
 import { absolutePath, FileLocks, failedWith, fileWithin, requirePath, temporaryRoot } from '../system/index.js';
 import {
   CONFIG_FILE,
@@ -85,7 +86,7 @@ export async function writeModelFolder(directory: string, folder: ModelFolder): 
     const file = join(directory, name);
     await withFile(file, async () => {
       await mkdir(dirname(file), { recursive: true });
-      const isWhole = typeof content === 'string' || content instanceof Uint8Array;
+      const isWhole = typeof content === 'string' || types.isUint8Array(content);
       // Not writeFile, since the one of Yarn's Plug'n'Play accepts no pieces.
       await pipeline(isWhole ? [content] : content, createWriteStream(file));
     });
@@ -144,7 +145,7 @@ async function requireWritable(folder: string, option: string): Promise<void> {
   try {
     await rmdir(await mkdtemp(join(parent, '.orchard-')));
   } catch (thrown) {
-    const code = thrown instanceof Error && 'code' in thrown ? `: ${thrown.code}` : '';
+    const code = isError(thrown) && 'code' in thrown ? `: ${thrown.code}` : '';
     const msg = `${folder} can't be written (no folder can be made in ${parent}${code}); give a folder that can`;
     throw new ValidationError([{ loc: [option], msg, type: 'not_writable' }]);
   }
@@ -226,7 +227,7 @@ export async function writeFolder(
     await rm(earlier, { recursive: true, force: true });
   } catch (thrown) {
     await rm(made, { recursive: true, force: true });
-    if (!(thrown instanceof Error && 'syscall' in thrown)) throw thrown;
+    if (!(isError(thrown) && 'syscall' in thrown)) throw thrown;
     throw new StorageError(`writing ${target}: ${thrown.message}`, { cause: thrown });
   }
 }

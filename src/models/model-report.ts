@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import {
+  isError,
   ModelFolderError,
   modelConfigSchema,
   type Topk,
@@ -43,7 +44,7 @@ async function readChecked<T>(directory: string, name: string, schema: z.ZodType
 /** @throws the error, unless the file is missing */
 function absentIfMissing(error: unknown): undefined {
   const cause = error instanceof ModelFolderError ? error.cause : undefined;
-  if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+  if (isError(cause) && 'code' in cause && cause.code === 'ENOENT') return undefined;
   throw error;
 }
 

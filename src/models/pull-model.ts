@@ -7,6 +7,7 @@ import {
   AbortedError,
   isOrchardError,
   ModelDownloadError,
+  messageOf,
   NotFoundError,
   type OrchardError,
   toOrchardError,
@@ -282,7 +283,7 @@ async function fetchFile(
 
 function fetchError(cause: unknown, model: PublishedModel, file: PublishedFile, url: URL): unknown {
   if (url.protocol === 'file:') {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     const advice = `${reason}; give the folder that holds catalogue/ and backbones/, such as node_modules/orchard-nlp-models`;
     return new ModelDownloadError(model.name, url.href, advice, { file: file.path, cause });
   }

@@ -1,5 +1,6 @@
+import { clearTimeout, setTimeout } from 'node:timers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StorageError } from '../contract/index.js';
+import { isError, messageOf, StorageError } from '../contract/index.js';
 import { isTypedError } from '../storage/index.js';
 
 /**
@@ -37,7 +38,7 @@ export async function withinTime<T>(answer: Promise<T>, timeoutMs: number): Prom
 
 /** Whether the connection can't be used any more. The statement may have been executed or not. */
 export function isConnectionLost(thrown: unknown): boolean {
-  if (!(thrown instanceof Error)) return false;
+  if (!isError(thrown)) return false;
   if (thrown instanceof QueryTimeout || isNotExecuted(thrown)) return true;
   const code = codeOf(thrown);
   if (code === undefined) return BROKEN_MESSAGE.test(thrown.message);
@@ -46,12 +47,12 @@ export function isConnectionLost(thrown: unknown): boolean {
 
 /** Whether the connection was lost before the statement was executed. */
 export function isNotExecuted(thrown: unknown): boolean {
-  if (!(thrown instanceof Error)) return false;
+  if (!isError(thrown)) return false;
   return REFUSED.includes(codeOf(thrown) ?? '') || /not queryable/.test(thrown.message);
 }
 
 export function codeOf(thrown: unknown): string | undefined {
-  if (!(thrown instanceof Error) || !('code' in thrown)) return undefined;
+  if (!isError(thrown) || !('code' in thrown)) return undefined;
   return typeof thrown.code === 'string' ? thrown.code : undefined;
 }
 
@@ -61,7 +62,7 @@ export function codeOf(thrown: unknown): string | undefined {
  */
 export function connectFailure(place: string, thrown: unknown): Error {
   const errors = thrown instanceof AggregateError ? thrown.errors : [thrown];
-  const reasons = errors.map((each) => (each instanceof Error ? each.message : String(each)));
+  const reasons = errors.map(messageOf);
   const failure = new Error(`the database ${place} can't be reached: ${[...new Set(reasons)].join('; ')}`);
   const code = errors.map(codeOf).find((each) => each !== undefined);
   return Object.assign(failure, code === undefined ? {} : { code });
@@ -69,7 +70,7 @@ export function connectFailure(place: string, thrown: unknown): Error {
 
 /** A StorageError for what a statement failed with. @param doing such as `counting requests`. */
 export function databaseFailure(doing: string, thrown: unknown): StorageError {
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const reason = messageOf(thrown);
   const isUnavailable = isConnectionLost(thrown) || codeOf(thrown) === '25006'; // a write to a standby, which may be promoted soon
   return new StorageError(`${doing}: ${reason}`, { cause: thrown, isUnavailable });
 }

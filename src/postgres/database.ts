@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { clearTimeout, setTimeout } from 'node:timers';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { StorageError } from '../contract/index.js';
 import { connectFailure, isConnectionLost, isNotExecuted, QueryTimeout, withinTime } from './connection-errors.js';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, utimes } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
+import { clearInterval, setInterval } from 'node:timers';
 import { type FolderDescription, KeyedQueue, StagingLost } from '../storage/index.js';
 import {
   CHUNK_BYTES,

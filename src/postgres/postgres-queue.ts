@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';
 import * as z from 'zod';
 import {
   type AnyJobHandler,

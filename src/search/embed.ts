@@ -9,6 +9,7 @@ import {
   ModelFolderError,
   type OrchardError,
   querySchema,
+  signalSchema,
   toOrchardError,
   ValidationError,
   validate,
@@ -56,7 +57,7 @@ export const embedSchema = z.strictObject({
   model: z.string().min(1, 'the name is empty').default('english-mini'),
   modelLoader: implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()').optional(),
   device: z.enum(DEVICES).default('cpu'),
-  signal: z.instanceof(AbortSignal).optional(),
+  signal: signalSchema.optional(),
 });
 const optionsSchema = embedSchema.extend({
   prompt: z.union([z.string().min(1), z.strictObject({ text: z.string() })]).optional(),

@@ -8,6 +8,7 @@ import {
   ModelFolderError,
   type OrchardError,
   querySchema,
+  signalSchema,
   toOrchardError,
   ValidationError,
   validate,
@@ -52,9 +53,9 @@ const callSchema = z.strictObject({
   k: z.int().min(1).max(1000).default(10),
   minScore: z.number().min(0).max(1).default(0),
   where: z.custom((given) => typeof given === 'function', giveFunction).optional(),
-  signal: z.instanceof(AbortSignal).optional(),
+  signal: signalSchema.optional(),
 });
-const changeSchema = z.strictObject({ signal: z.instanceof(AbortSignal).optional() });
+const changeSchema = z.strictObject({ signal: signalSchema.optional() });
 
 const MAX_ID_CHARACTERS = 512;
 const idSchema = z.string().min(1, 'the id is empty').max(MAX_ID_CHARACTERS);

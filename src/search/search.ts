@@ -1,6 +1,6 @@
 import { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { DEVICES, type Device, type OrchardError, toOrchardError, validate } from '../contract/index.js';
+import { DEVICES, type Device, type OrchardError, signalSchema, toOrchardError, validate } from '../contract/index.js';
 import { modelAsOfNow } from '../models/index.js';
 import { requirePath } from '../system/index.js';
 import { trainingLanguage } from '../training/index.js';
@@ -146,7 +146,7 @@ const searchSchema = z.lazy(() =>
 const openSchema = z.lazy(() =>
   z.strictObject({
     device: z.enum(DEVICES).default('cpu'),
-    signal: z.instanceof(AbortSignal).optional(),
+    signal: signalSchema.optional(),
   }),
 );
 /**

@@ -1,4 +1,4 @@
-import { isOrchardError, StorageError } from '../contract/index.js';
+import { isOrchardError, messageOf, StorageError } from '../contract/index.js';
 import type { FileContent } from '../system/index.js';
 
 /** Anything that JSON can hold. */
@@ -104,7 +104,7 @@ export async function whileDoing<T>(what: string, work: () => Promise<T>): Promi
     return await work();
   } catch (thrown) {
     if (isTypedError(thrown)) throw thrown;
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    const reason = messageOf(thrown);
     throw new StorageError(`${what}: ${reason}`, { cause: thrown });
   }
 }
@@ -247,7 +247,7 @@ export async function asStorageError<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (thrown) {
     if (isVersionConflict(thrown) || isOrchardError(thrown)) throw thrown;
-    throw new StorageError(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });
+    throw new StorageError(messageOf(thrown), { cause: thrown });
   }
 }
 

@@ -36,7 +36,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type * as z from 'zod';
-import { StorageError, ValidationError } from '../contract/index.js';
+import { isError, StorageError, ValidationError } from '../contract/index.js';
 
 /** The process id, its start in kernel ticks (Linux only), its machine, and a UUID. */
 const OWNED = /^(\d+)\.(\d*)\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
@@ -97,7 +97,7 @@ function isRunning(pid: number): boolean {
     return process.kill(pid, 0);
   } catch (thrown) {
     // EPERM: it runs, under another user.
-    return !(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH');
+    return !(isError(thrown) && 'code' in thrown && thrown.code === 'ESRCH');
   }
 }
 
@@ -177,7 +177,7 @@ export const HOME_HINT = "only a shell expands ~; give the whole path, such as j
 
 /** True for the error of a system call that failed with one of these codes, such as `ENOENT`. */
 export function failedWith(thrown: unknown, ...codes: string[]): boolean {
-  return thrown instanceof Error && 'code' in thrown && codes.some((code) => code === thrown.code);
+  return isError(thrown) && 'code' in thrown && codes.some((code) => code === thrown.code);
 }
 
 /** Creates a directory and its missing parents, all of which then survive a power cut. */

@@ -1,6 +1,7 @@
 import { open, rm, stat } from 'node:fs/promises';
+import { clearTimeout, setTimeout } from 'node:timers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isOrchardError, StorageError } from '../contract/index.js';
+import { isError, isOrchardError, messageOf, StorageError } from '../contract/index.js';
 import { flush } from './files.js';
 
 interface FailureDetails extends ErrorOptions {
@@ -64,7 +65,7 @@ const permanent: Readonly<Record<string, string>> = {
  */
 function networkFailure(thrown: unknown): NetworkFailure {
   let reason = 'the download failed';
-  for (let cause = thrown; cause instanceof Error; cause = cause.cause) {
+  for (let cause = thrown; isError(cause); cause = cause.cause) {
     if (cause instanceof NetworkFailure) return cause;
     const code = 'code' in cause ? String(cause.code) : '';
     const known = transient[code] ?? permanent[code];
@@ -461,7 +462,7 @@ async function onDisk<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    const reason = messageOf(thrown);
     throw new StorageError(`saving ${path}: ${reason}`, { cause: thrown });
   }
 }

@@ -1,6 +1,6 @@
 import { type Context, createContext, Script } from 'node:vm';
 import type { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
-import { ModelFolderError } from '../contract/index.js';
+import { ModelFolderError, messageOf } from '../contract/index.js';
 import {
   either,
   fields,
@@ -293,7 +293,7 @@ function createFallbackTokenizer(json: AnyTokenizerJson, config: SpecialTokenNam
 
 function refusal(what: string, cause: unknown): ModelFolderError {
   if (cause instanceof ModelFolderError) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   return new ModelFolderError('tokenizer.json', `${what}: ${reason}`, { cause });
 }
 

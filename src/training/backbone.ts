@@ -1,7 +1,7 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { ModelFolderError } from '../contract/index.js';
+import { isError, ModelFolderError, messageOf } from '../contract/index.js';
 import {
   type CheckpointWeights,
   checkpointWeights,
@@ -327,7 +327,7 @@ async function readBytes(directory: string, name: string): Promise<Uint8Array | 
     return bytes;
   } catch (thrown) {
     const cause = thrown instanceof ModelFolderError ? thrown.cause : undefined;
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+    if (isError(cause) && 'code' in cause && cause.code === 'ENOENT') return undefined;
     throw thrown;
   }
 }
@@ -369,5 +369,5 @@ function adviceOn(file: string): string {
 }
 
 function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
+  return messageOf(cause);
 }

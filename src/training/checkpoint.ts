@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isDiskFailure, ModelFolderError, StorageError } from '../contract/index.js';
+import { isDiskFailure, isError, ModelFolderError, StorageError } from '../contract/index.js';
 import {
   type Aggregation,
   CONFIG_FILE,
@@ -99,7 +99,7 @@ async function convert(found: FoundModel, reading: CheckpointReading, directory:
       if (!(await isDirectory(directory))) throw thrown; // else another process was faster
     });
   } catch (cause) {
-    if (!(cause instanceof Error && 'syscall' in cause)) throw cause;
+    if (!(isError(cause) && 'syscall' in cause)) throw cause;
     const reason = `the converted checkpoint can't be written: ${cause.message}`;
     if (isDiskFailure(cause)) throw new StorageError(`${directory}: ${reason}`, { cause });
     throw new ModelFolderError(directory, reason, { cause });

@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process';
+import { clearTimeout, setTimeout } from 'node:timers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AbortedError, DeviceError, reviveError, TrainingError, type TrainingStats } from '../contract/index.js';

@@ -1,6 +1,6 @@
 import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { ModelFolderError } from '../contract/index.js';
+import { ModelFolderError, messageOf } from '../contract/index.js';
 import { readEncoder } from '../encoder/index.js';
 import { familyOfModel } from '../families/index.js';
 import { onnxPieces, restoredWeights } from '../graph/index.js';
@@ -98,7 +98,7 @@ async function storedWeights(directory: string): Promise<ReadonlyMap<string, Nam
     return await restoredWeights(await readFolderFile(directory, QUANTIZED_ONNX_FILE));
   } catch (cause) {
     if (cause instanceof ModelFolderError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new ModelFolderError(join(directory, QUANTIZED_ONNX_FILE), reason, { cause });
   }
 }

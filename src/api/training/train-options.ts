@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import leven from 'leven';
 import * as z from 'zod';
-import { DEVICES, implementation, modelSizes, modelTypeSchema, validate } from '../../contract/index.js';
+import { DEVICES, implementation, modelSizes, modelTypeSchema, signalSchema, validate } from '../../contract/index.js';
 import { invalid, type Rows, readingShape } from '../../datasets/index.js';
 import { type TrainingEvent, tuningSchema } from '../../jobs/index.js';
 import type { ModelLoader } from '../../models/index.js';
@@ -62,7 +62,7 @@ export const trainSchema = z.strictObject({
   memoryLimit: z.int().min(1).optional(),
   isolation: z.enum(['worker', 'process', 'inline']).default('worker'),
   onProgress: callback<(event: TrainingEvent) => void>().optional(),
-  signal: z.instanceof(AbortSignal).optional(),
+  signal: signalSchema.optional(),
 });
 
 export type TrainSettings = z.infer<typeof trainSchema> & {

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers';
 import { DEVICES, LOCAL_ACCOUNT } from '../../contract/index.js';
 import type { RunningServer, StoredKey } from '../../http/index.js';
 import { command, type Settings, UsageError } from '../command.js';

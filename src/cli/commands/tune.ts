@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { SearchSpace, Trial, TunedModel } from '../../api/index.js';
-import { StorageError, unwrap } from '../../contract/index.js';
+import { messageOf, StorageError, unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, UsageError } from '../command.js';
 import { alignedLines } from '../format.js';
@@ -57,7 +57,7 @@ async function readSpace(path: string): Promise<SearchSpace> {
   try {
     return validate(spaceSchema, JSON.parse(json));
   } catch (thrown) {
-    throw new UsageError(`--space ${path}: ${thrown instanceof Error ? thrown.message : thrown}`);
+    throw new UsageError(`--space ${path}: ${messageOf(thrown)}`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isOrchardError, ModelFolderError } from '../../contract/index.js';
+import { isOrchardError, ModelFolderError, messageOf } from '../../contract/index.js';
 import { fileWithin } from '../../system/index.js';
 import { type Span, type WireField, WireFile } from './wire-file.js';
 
@@ -73,7 +73,7 @@ export function checkOnnxFile(path: string): number {
     return found.size;
   } catch (cause) {
     if (isOrchardError(cause)) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new ModelFolderError(path, `the graph can't be loaded: ${reason}`, { cause });
   }
 }

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { EXECUTION_PROVIDERS, type ExecutionProvider, isOrchardError } from '../../contract/index.js';
+import { EXECUTION_PROVIDERS, type ExecutionProvider, isOrchardError, messageOf } from '../../contract/index.js';
 import { requireFor } from '../../system/index.js';
 import type { TensorData } from '../executor.js';
 import { onnxExecutor } from './onnx-executor.js';
@@ -51,7 +51,7 @@ export async function deviceInformation(device: ExecutionProvider): Promise<Devi
 
 function reasonOf(thrown: unknown): string {
   if (isOrchardError(thrown) && thrown.code === 'device') return thrown.reason;
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  return messageOf(thrown);
 }
 
 /** The devices worth measuring: those whose product takes at most five times the CPU's. */

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
+import { setImmediate } from 'node:timers';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
-import { DeviceError, type ExecutionProvider, InstallationError } from '../../contract/index.js';
+import { DeviceError, type ExecutionProvider, InstallationError, messageOf } from '../../contract/index.js';
 import { lockDevice, requireFor, turnTelemetryOff } from '../../system/index.js';
 import type { StoredWeights } from '../executor.js';
 
@@ -84,11 +85,11 @@ export class Session {
       },
       ...places,
     };
-    const session = await deviceWork(provider, 'start', () =>
+    const create = () =>
       typeof model === 'string'
         ? runtime.InferenceSession.create(model, options)
-        : runtime.InferenceSession.create(model, options),
-    );
+        : runtime.InferenceSession.create(model, options);
+    const session = await deviceWork(provider, 'start', () => withRealImmediate(create));
     return new Session(runtime, session, settings);
   }
 
@@ -110,7 +111,8 @@ export class Session {
     fetches?: Readonly<Record<string, Tensor>>,
     before?: () => void,
   ): Promise<InferenceSession.ReturnType> {
-    const run = () => (fetches === undefined ? this.#session.run(feeds) : this.#session.run(feeds, fetches));
+    const run = () =>
+      withRealImmediate(() => (fetches === undefined ? this.#session.run(feeds) : this.#session.run(feeds, fetches)));
     if (this.#settings.provider === 'cpu') return run();
     return deviceWork(this.#settings.provider, 'run', () => {
       before?.();
@@ -128,6 +130,18 @@ export class Session {
       await this.#session.release();
     });
     return true;
+  }
+}
+
+/** The runtime starts its work by the global `setImmediate`, which tests may have replaced by one that waits for them. */
+async function withRealImmediate<Value>(work: () => Promise<Value>): Promise<Value> {
+  const present = globalThis.setImmediate;
+  if (present === setImmediate) return work();
+  globalThis.setImmediate = setImmediate;
+  try {
+    return await work();
+  } finally {
+    globalThis.setImmediate = present;
   }
 }
 
@@ -155,7 +169,7 @@ async function deviceWork<Value>(
 
 /** The runtime's message, without the place in its own source. */
 function reasonOf(thrown: unknown): string {
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = messageOf(thrown);
   return message.replace(/^\/\S+:\d+ .* was false\. /s, '');
 }
 
@@ -198,7 +212,7 @@ const known: readonly Known[] = [
 
 /** The failure in words that say what to do. */
 export function runtimeFailure(thrown: unknown, machine: Machine = process): InstallationError {
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = messageOf(thrown);
   return new InstallationError(RUNTIME, adviceFor(message, machine), { cause: thrown });
 }
 

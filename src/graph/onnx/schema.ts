@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { fields, type JsonShape, listOf, number, oneOf, type Shaped, shaped, text, whole } from '../../system/index.js';
 import { type Span, varint, WireFile, WireType } from './wire-file.js';
 
@@ -126,7 +127,7 @@ export interface ModelProto {
 /** The bytes of an ONNX model, piece by piece. @param given a {@link ModelProto}, or what {@link decodeModel} gave. */
 export function* modelPieces(given: object): Generator<Uint8Array, void> {
   for (const piece of messagePieces(model, given)) {
-    if (piece instanceof Uint8Array) yield piece;
+    if (types.isUint8Array(piece)) yield piece;
     else {
       const { buffer, byteOffset, byteLength } = piece.read();
       yield new Uint8Array(buffer, byteOffset, byteLength);
@@ -158,7 +159,7 @@ function fieldPieces({ number, type, isRepeated }: Field, value: unknown): Piece
       return [Uint8Array.from([...varint(8 * number + WireType.four), ...bytes])];
     }
     if (type === 'text') return span(number, [Buffer.from(String(each))]);
-    if (type === 'bytes') return each instanceof Uint8Array || each instanceof LateNumbers ? span(number, [each]) : [];
+    if (type === 'bytes') return types.isUint8Array(each) || each instanceof LateNumbers ? span(number, [each]) : [];
     return typeof each === 'object' && each !== null ? span(number, messagePieces(type, each)) : [];
   });
 }
@@ -168,7 +169,7 @@ function span(number: number, content: readonly Piece[]): Piece[] {
   return [Uint8Array.from([...varint(8 * number + WireType.span), ...varint(bytes)]), ...content];
 }
 
-const bytesShape: JsonShape<Uint8Array> = (value): value is Uint8Array => value instanceof Uint8Array;
+const bytesShape: JsonShape<Uint8Array> = (value): value is Uint8Array => types.isUint8Array(value);
 const attributeShape = fields({ name: text }, { f: number(), i: whole(), ints: listOf(whole()) });
 const nodeShape = fields(
   { opType: text, input: listOf(text), output: listOf(text), attribute: listOf(attributeShape) },
