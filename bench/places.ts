@@ -21,7 +21,8 @@ await chmod(workplace, 0o755);
 const application = join(workplace, 'application');
 const program = await makeApplication(application);
 
-const PERMISSIONS = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*', '--allow-addons', '--allow-worker'];
+const WRITES = '--allow-fs-write=*';
+const PERMISSIONS = ['--permission', '--allow-fs-read=*', WRITES, '--allow-addons', '--allow-worker'];
 const nodes = [ownRuntime, ...['node22', 'node24'].map(findRuntime)];
 const [, node22, node24] = nodes;
 const canIsolate =
@@ -40,6 +41,14 @@ const cells: Cell[] = [
   ...nodes.map((runtime) => cell(runtime, ', no code from strings', ['--disallow-code-generation-from-strings'])),
   ...[node22, node24].map((runtime) => cell(runtime, ', --permission', PERMISSIONS)),
   cell(node24, ', --permission and --allow-child-process', [...PERMISSIONS, '--allow-child-process']),
+  cell(
+    node24,
+    ', --permission to write to one folder',
+    [...PERMISSIONS.filter((flag) => flag !== WRITES), '--allow-fs-write={data}'],
+    {
+      TMPDIR: '{data}',
+    },
+  ),
   isolated(
     'a temporary folder that is not there',
     () => ({ command: [process.execPath], env: { TMPDIR: '/absent' } }),
@@ -56,9 +65,14 @@ const cells: Cell[] = [
   cell(findRuntime('deno'), ''),
 ];
 
-function cell(runtime: Runtime | string | undefined, suffix: string, flags: readonly string[] = []): Cell {
+function cell(
+  runtime: Runtime | string | undefined,
+  suffix: string,
+  flags: readonly string[] = [],
+  env: Place['env'] = {},
+): Cell {
   if (typeof runtime !== 'object') return { name: `a runtime${suffix}`, place: runtime ?? 'not found' };
-  return { name: runtime.name + suffix, place: { command: [...runtime.command, ...flags] } };
+  return { name: runtime.name + suffix, place: { command: [...runtime.command, ...flags], env } };
 }
 
 function isolated(name: string, place: () => Place, isPossible: true | string = canIsolate): Cell {
@@ -75,7 +89,7 @@ function readOnly(shm: 'shm' | 'none', env: Record<string, string> = {}): Place 
     'sh',
     script,
     application,
-    'DATA',
+    '{data}',
     process.execPath,
   ];
   return {

@@ -7,8 +7,7 @@ import { productionPackages } from '../../scripts/production-packages.mjs';
 
 /** A kind of process that an application may live in. */
 export interface Place {
-  readonly name: string;
-  /** Runs a program in JavaScript; its path and arguments follow. */
+  /** Runs a program in JavaScript; its path and arguments follow. `{data}` is the folder to write to, here and in `env`. */
   readonly command: readonly string[];
   /** Replaces variables of the environment; undefined removes one. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -45,7 +44,11 @@ export async function makeApplication(folder: string): Promise<string> {
 /** What each step of the program came to, whether it ended on its own, and what a command of the library came to. */
 export async function outcomesIn(place: Place, program: string, folder: string): Promise<readonly Outcome[]> {
   const [own, data] = place.isApart ? ['/application', '/data'] : [dirname(program), folder];
-  const inFolder = { ...place, command: place.command.map((word) => (word === 'DATA' ? folder : word)) };
+  const filled = (word: string) => word.replaceAll('{data}', folder);
+  const inFolder: Place = {
+    command: place.command.map(filled),
+    env: Object.fromEntries(Object.entries(place.env ?? {}).map(([name, value]) => [name, value && filled(value)])),
+  };
   const ran = await run(inFolder, [join(own, basename(program)), data]);
   const steps = ran.stdout
     .split('\n')

@@ -54,7 +54,7 @@ await attempt('train in a process', async () => {
 await attempt('job', async () => {
   const dataset_url = pathToFileURL(join(folder, 'rows.zip')).href;
   const type = 'binary-text-classification';
-  value(await createClassificationArchive({ train: rows, type, name: 'lamps' }, join(folder, 'rows.zip')));
+  value(await createClassificationArchive({ rows, type, name: 'lamps' }, join(folder, 'rows.zip')));
   const trainer = new Trainer({ storage: fileStorage(join(folder, 'store')) });
   try {
     const model_config = { name: 'lamps', type, family: 'Papaya', size: 'mini' };

@@ -1,5 +1,4 @@
 import { link, rm, stat, symlink } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import * as z from 'zod';
 import {
@@ -11,7 +10,6 @@ import {
   validate,
 } from '../contract/index.js';
 import {
-  absolutePath,
   type DownloadProgress,
   download,
   ensureDirectory,
@@ -19,6 +17,7 @@ import {
   type FileLocks,
   failedWith,
   fetchText,
+  fromHome,
   move,
   NetworkFailure,
   ownedName,
@@ -26,6 +25,7 @@ import {
   type RetryOptions,
   readTextIfPresent,
   replaceFile,
+  requirePath,
 } from '../system/index.js';
 import { type Checksum, downloadLocks, fetchChecked } from './checked-download.js';
 import { CONFIG_FILE, SHARDS_FILE, WEIGHTS_FILE } from './folder-files.js';
@@ -207,7 +207,7 @@ export function hubSettings(options: HubOptions, environment: NodeJS.ProcessEnv 
   });
   return {
     ...others,
-    cacheDirectory: absolutePath(cacheDirectory),
+    cacheDirectory: requirePath(cacheDirectory, 'cacheDirectory'),
     endpoint: endpoint.replace(/\/+$/, ''),
     fetch: options.fetch ?? fetch,
   };
@@ -218,10 +218,6 @@ function defaultCache(variable: (name: string) => string | undefined): string {
   if (cache !== undefined) return fromHome(cache);
   const home = variable('HF_HOME') ?? join(variable('XDG_CACHE_HOME') ?? '~/.cache', 'huggingface');
   return fromHome(join(home, 'hub'));
-}
-
-function fromHome(path: string): string {
-  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path;
 }
 
 function isSwitchedOn(value = ''): boolean {

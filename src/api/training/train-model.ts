@@ -44,6 +44,7 @@ import {
 } from '../../training/index.js';
 import type { LearnOptions, TrainedModel, TrainingSummary } from '../model.js';
 import { MODEL_FOLDER, OpenModel } from '../open-model.js';
+import { withAbsolutePaths } from '../paths.js';
 import type { TrainOptions } from '../train.js';
 import { type FoundType, nameOf, type PreparedDataset, prepareDataset, readingOf } from './prepare-dataset.js';
 import { type TrainSettings, trainSettings } from './train-options.js';
@@ -89,7 +90,7 @@ function learning(options: TrainOptions, { type }: FoundType, rows: Iterable<Tra
     const { path, url, columns, format, encoding, delimiter, offsets, output, onProgress, signal, ...kept } = options;
     const hasFile = typeof kept.dev === 'string' || typeof kept.test === 'string';
     const ofFiles = hasFile ? { columns, format, encoding, delimiter } : {};
-    return trainModel({ ...kept, ...ofFiles, type, ...changes, rows: all() });
+    return trainModel({ ...kept, ...ofFiles, type, ...withAbsolutePaths(changes), rows: all() });
   };
   return (more: Rows, changes?: LearnOptions) =>
     ResultAsync.fromPromise(learn(more, changes), (thrown) => toOrchardError(thrown, 'training a model'));
