@@ -1,6 +1,6 @@
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { type OrchardError, toOrchardError, validate } from '../contract/index.js';
+import { callResult, type OrchardError, validate } from '../contract/index.js';
 import type { Evaluation, Interval } from './evaluate.js';
 
 /** One figure of an evaluation, 0 to 1. */
@@ -58,9 +58,7 @@ export function evaluationReport(
   evaluation: Evaluation,
   options: EvaluationReportOptions = {},
 ): ResultAsync<string, OrchardError> {
-  return ResultAsync.fromPromise(pageOf(evaluation, options), (thrown) =>
-    toOrchardError(thrown, 'writing the report of an evaluation'),
-  );
+  return callResult(pageOf(evaluation, options), 'writing the report of an evaluation');
 }
 
 async function pageOf(evaluation: Evaluation, options: EvaluationReportOptions): Promise<string> {

@@ -1,6 +1,6 @@
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { AbortedError, type OrchardError, toOrchardError, ValidationError, validate } from '../contract/index.js';
+import { AbortedError, callResult, type OrchardError, ValidationError, validate } from '../contract/index.js';
 import { isQueries, type Queries } from '../inference/index.js';
 import { SentenceEncoder } from '../search/index.js';
 import { mapSteps, type Random, type Steps, withPauses } from '../system/index.js';
@@ -64,9 +64,7 @@ export function suggestTexts(
   texts: Iterable<string> | AsyncIterable<string>,
   options: SuggestOptions = {},
 ): ResultAsync<readonly SuggestedText[], OrchardError> {
-  return ResultAsync.fromPromise(suggest(model, texts, options), (thrown) =>
-    toOrchardError(thrown, 'suggesting texts'),
-  );
+  return callResult(suggest(model, texts, options), 'suggesting texts');
 }
 
 async function suggest(model: Model, texts: Queries, options: SuggestOptions): Promise<readonly SuggestedText[]> {

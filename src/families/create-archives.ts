@@ -1,11 +1,11 @@
 import { basename } from 'node:path';
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import {
+  callResult,
   DatasetError,
   DEFAULT_DEV_FRACTION,
   type ModelType,
   type OrchardError,
-  toOrchardError,
   ValidationError,
 } from '../contract/index.js';
 import type { CheckedRows, DatasetWarning, RecordFile, RowPlaces, RowTable, TaggedRow } from '../datasets/index.js';
@@ -308,7 +308,7 @@ function making<Options extends ArchiveSources, Summary extends ArchiveSummary>(
     if (areFew) return write(options, target);
     return makeInThread({ kind, options, outputPath: target }, { signal: given.signal });
   };
-  return ResultAsync.fromPromise(make(), (thrown) => toOrchardError(thrown, `making ${outputPath}`));
+  return callResult(make(), `making ${outputPath}`);
 }
 
 /** The same options with the paths of the call. @throws ValidationError */

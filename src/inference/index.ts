@@ -4,7 +4,6 @@ export {
   type ExplainOptions,
   explainRequest,
   explanationResponse,
-  notForAwait,
   queryResponse,
   requestOptions,
   resultOf,

@@ -212,7 +212,7 @@ export async function writeFolder(
   write: (directory: string) => Promise<void>,
   option = 'folder',
 ): Promise<void> {
-  const target = absolutePath(folder);
+  const target = requirePath(folder, option);
   await requireReplaceable(target, kind, option);
   const sibling = (role: string) => join(dirname(target), `.${basename(target)}.${role}-${randomUUID()}`);
   const [made, earlier] = [sibling('new'), sibling('old')];

@@ -1,15 +1,15 @@
 import { copyFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   AbortedError,
+  callResult,
   isOrchardError,
   ModelDownloadError,
   NotFoundError,
   type OrchardError,
-  toOrchardError,
   type UsageTerms,
   ValidationError,
   validate,
@@ -150,7 +150,7 @@ export function verifyModel(name: string, options: PulledPlace = {}): ResultAsyn
 }
 
 function result<Value>(doing: string, work: () => Promise<Value>): ResultAsync<Value, OrchardError> {
-  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
+  return callResult(work(), doing);
 }
 
 function described({ name, kind, bytes, licence }: PublishedModel) {

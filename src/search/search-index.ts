@@ -1,14 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errAsync, ResultAsync } from 'neverthrow';
+import { errAsync, type ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   AbortedError,
   ClosedError,
+  callResult,
   ModelFolderError,
   type OrchardError,
   querySchema,
-  toOrchardError,
   ValidationError,
   validate,
 } from '../contract/index.js';
@@ -368,7 +368,7 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
 
   #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
     if (this.#closing) return errAsync(new ClosedError('index'));
-    return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
+    return callResult(work(), doing);
   }
 }
 

@@ -175,7 +175,7 @@ export function fromHome(path: string): string {
 export function requirePath(path: string, at: string): string {
   const given: unknown = path;
   if (typeof given !== 'string' || given === '') {
-    const msg = given instanceof URL ? 'give a path, not a URL object: give its href' : 'give a path';
+    const msg = given instanceof URL ? 'give a path, not a URL object; give its href' : 'give a path';
     throw new ValidationError([{ loc: [at], msg, type: 'path' }]);
   }
   if (beginsAtHome(path)) throw new ValidationError([{ loc: [at], msg: HOME_HINT, type: 'path' }]);

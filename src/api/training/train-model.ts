@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import {
   AbortedError,
+  callResult,
   isOrchardError,
   type ModelConfig,
   type TrainingConfig,
@@ -92,8 +93,7 @@ function learning(options: TrainOptions, { type }: FoundType, rows: Iterable<Tra
     const ofFiles = hasFile ? { columns, format, encoding, delimiter } : {};
     return trainModel({ ...kept, ...ofFiles, type, ...withAbsolutePaths(changes), rows: all() });
   };
-  return (more: Rows, changes?: LearnOptions) =>
-    ResultAsync.fromPromise(learn(more, changes), (thrown) => toOrchardError(thrown, 'training a model'));
+  return (more: Rows, changes?: LearnOptions) => callResult(learn(more, changes), 'training a model');
 }
 
 /**
@@ -124,7 +124,7 @@ export async function openTrained(
     ...(readAs !== undefined && { readAs }),
     ...(folds !== undefined && { folds }),
     ...(accuracy !== undefined && { accuracy, interval: accuracyInterval(accuracy, judgedRows) }),
-    ...(f1 !== undefined && { f1 }),
+    ...f1Of(f1, model, recordedEvaluation, settings.positive),
     ...(topk !== undefined && { topk }),
     ...(parts && { parts }),
   };
