@@ -32,9 +32,19 @@ export function evaluationFigures(evaluation: Evaluation): readonly EvaluationFi
     { name: 'weighted F1', value: weighted.f1, interval: intervals.weightedF1 },
   ];
   if (evaluation.kind === 'entities') return averages;
-  const { accuracy, calibrationError } = evaluation;
+  const { accuracy, calibrationError, positive } = evaluation;
+  const { positiveF1 } = evaluation.intervals;
   return [
     { name: 'accuracy', value: accuracy, interval: evaluation.intervals.accuracy },
+    ...(positive
+      ? [
+          {
+            name: `F1 of ${JSON.stringify(positive.label)}`,
+            value: positive.f1,
+            ...(positiveF1 && { interval: positiveF1 }),
+          },
+        ]
+      : []),
     ...averages,
     { name: 'calibration error', value: calibrationError },
   ];

@@ -47,7 +47,7 @@ export function figuresOf(right: number, wrong: number, missed: number): Omit<Cl
 }
 
 /** The mean F1 of the classes that occur in the rows or the answers, as in scikit-learn; of a multilabel model, of all labels. */
-export function macroF1Of({ classes, confusion }: Pick<ModelEvaluation, 'classes' | 'confusion'>): number {
+export function macroF1Of({ classes = [], confusion }: Pick<ModelEvaluation, 'classes' | 'confusion'>): number {
   const predicted = (label: string) => {
     const column = confusion?.labels.indexOf(label) ?? -1;
     return confusion?.counts.some((row) => (row[column] ?? 0) > 0) ?? true;

@@ -15,7 +15,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ModelFolderError, StorageError, ValidationError } from '../contract/index.js';
-import { absolutePath, FileLocks, failedWith, fileWithin, requirePath, temporaryRoot } from '../system/index.js';
+import { FileLocks, failedWith, fileWithin, requirePath, temporaryRoot } from '../system/index.js';
 import {
   CONFIG_FILE,
   MAX_CONFIG_BYTES,

@@ -213,7 +213,10 @@ export interface PreparedDataset {
 
 /** How rows are read and checked; `rows` may be the path of a file. */
 type RowsOptions = ReadingOptions &
-  Pick<TrainSettings, 'type' | 'labels' | 'positive' | 'passages' | 'dev' | 'devFraction' | 'seed' | 'signal' | 'path' | 'test'> & {
+  Pick<
+    TrainSettings,
+    'type' | 'labels' | 'positive' | 'passages' | 'dev' | 'devFraction' | 'seed' | 'signal' | 'path' | 'test'
+  > & {
     readonly rows?: RowsOrPath | undefined;
   };
 
@@ -390,7 +393,8 @@ async function datasetOfRows(rows: RowsOrPath, settings: Omit<RowsOptions, 'rows
   const { names: classes, descriptions } = labels ? labelNames(labels) : {};
   const sets = { train, dev, devFraction, seed, passages, classes, descriptions, skipInvalid };
   const { dataset, leftOut } = await checkedRows(sets, type, signal);
-  requirePositive(settings.positive, 'labels' in dataset ? dataset.labels : []);
+  const names: unknown = 'labels' in dataset ? dataset.labels : [];
+  requirePositive(settings.positive, Array.isArray(names) ? names.map(String) : []);
   const noticed = [...(train.warnings ?? []), ...(dev?.warnings ?? [])];
   const made = { ...dataset, warnings: [...noticed, ...leftOut, ...dataset.warnings] };
   return { dataset: { rows: made }, type, rows: train.checked.rows, ...(train.readAs && { readAs: train.readAs }) };

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import type { ResultAsync } from 'neverthrow';
 import {
   AbortedError,
   callResult,
   isOrchardError,
   type ModelConfig,
+  type ModelType,
   type TrainingConfig,
   toOrchardError,
 } from '../../contract/index.js';
@@ -19,13 +19,14 @@ import {
   someOf,
   type TrainingRow,
 } from '../../datasets/index.js';
-import { accuracyInterval } from '../../families/index.js';
+import { accuracyInterval, macroF1Of } from '../../families/index.js';
 import { defaultMemoryLimit } from '../../jobs/index.js';
 import {
   type ClassFigures,
   claimFolder,
   type FoundModel,
   findModel,
+  type ModelEvaluation,
   moveInto,
   type RecordedPart,
   readModelReport,
@@ -124,7 +125,8 @@ export async function openTrained(
     ...(readAs !== undefined && { readAs }),
     ...(folds !== undefined && { folds }),
     ...(accuracy !== undefined && { accuracy, interval: accuracyInterval(accuracy, judgedRows) }),
-    ...f1Of(f1, model, recordedEvaluation, settings.positive),
+    ...(f1 !== undefined && { f1 }),
+    ...(recordedEvaluation && classSummary(recordedEvaluation, type, settings.positive)),
     ...(topk !== undefined && { topk }),
     ...(parts && { parts }),
   };
@@ -132,10 +134,24 @@ export async function openTrained(
   const placed = { name: nameOf(settings), directory };
   const model = await OpenModel.open(placed, { service: { device }, signal, ...(onClose && { onClose }) });
   if (test === undefined) return Object.assign(model, { training });
-  const evaluation = await model.evaluate(test, { signal, ...readingOf(test, settings) });
+  const { positive } = settings;
+  const evaluation = await model.evaluate(test, { signal, positive, ...readingOf(test, settings) });
   if (evaluation.isOk()) return Object.assign(model, { training: { ...training, test: evaluation.value } });
   await model.close();
   throw evaluation.error;
+}
+
+/** What a summary says of each class, and which label its F1 is of where that is one label. */
+function classSummary(
+  evaluation: ModelEvaluation,
+  type: ModelType,
+  asked: string | undefined,
+): Pick<TrainingSummary, 'f1' | 'positive' | 'macroF1' | 'classes'> {
+  const { classes = [] } = evaluation;
+  if (classes.length === 0) return {};
+  const positive = asked ?? (type === 'binary-text-classification' ? classes[1]?.label : undefined);
+  const found = classes.find(({ label }) => label === positive);
+  return { classes, macroF1: macroF1Of(evaluation), ...(found && { positive: found.label, f1: found.f1 }) };
 }
 
 /** F1 hides it in a binary model, whose F1 is of its second label, and accuracy hides it wherever a label is rare. */
