@@ -319,6 +319,7 @@ function* labelEvaluation(
     options,
   );
   const figures = classFigures(decisions, names, { keepsAll: isMultilabel });
+  const positiveFigures = positive === undefined ? undefined : figuresOfLabel(positive);
   const unknown = yield* unknownLabels(labels, rows);
   const occurring = figures.classes.map(({ label }) => label);
   return {
@@ -326,7 +327,7 @@ function* labelEvaluation(
     rows: rows.length,
     accuracy: accuracyOf(decisions),
     ...figures,
-    ...(positive !== undefined && { positive: figuresOfLabel(positive) }),
+    ...(positiveFigures && { positive: positiveFigures }),
     ...(isMultilabel
       ? { samples: samplesOf(decisions) }
       : {
@@ -341,7 +342,7 @@ function* labelEvaluation(
       microF1: intervalOf('microF1'),
       macroF1: intervalOf('macroF1'),
       weightedF1: intervalOf('weightedF1'),
-      ...(positive !== undefined && { positiveF1: intervalOf('positiveF1') }),
+      ...(positiveFigures && { positiveF1: intervalOf('positiveF1', positiveFigures.support) }),
     },
     mistakes: listedMistakes(
       yield* flatMapSteps(rows, ({ example, answer }) => {
@@ -423,11 +424,16 @@ function* entityEvaluation(rows: readonly Judged<EntityAnswer>[], options: Boots
     ({ right, wrong, missed }): Decisions => ({ right: idsOf(right), wrong: idsOf(wrong), missed: idsOf(missed) }),
   );
   const intervalOf = yield* bootstrap(rows.length, (times) => averageF1(decisions, names, times), options);
+  const withEntities = compared.filter(({ actual }) => actual.length > 0).length;
   return {
     kind: 'entities',
     rows: rows.length,
     ...classFigures(decisions, names),
-    intervals: { microF1: intervalOf('microF1'), macroF1: intervalOf('macroF1'), weightedF1: intervalOf('weightedF1') },
+    intervals: {
+      microF1: intervalOf('microF1', withEntities),
+      macroF1: intervalOf('macroF1', withEntities),
+      weightedF1: intervalOf('weightedF1', withEntities),
+    },
     mistakes: listedMistakes(
       yield* flatMapSteps(compared, ({ text, actual, found, wrong, missed }): Mistake[] => {
         if (wrong.length + missed.length === 0) return [];
@@ -572,13 +578,13 @@ const CONFIDENCE = 0.95;
  * 95 % intervals by the percentile bootstrap (Efron 1979): rows are drawn with replacement, again and again. Where every
  * sample gives 0, or 1, they show no spread; then the interval is Wilson's, of none or all of so many rows.
  * @param figuresOf the figures of a sample, given how often each row is in it. [rows]
- * @returns the interval of a figure
+ * @returns the interval of a figure. `outOf` says how many rows decide it, where not all do.
  */
 export function* bootstrap<Name extends string>(
   rows: number,
   figuresOf: (times: Int32Array) => Readonly<Record<Name, number>>,
   { resamples, seed }: BootstrapOptions,
-): Steps<(name: Name) => Interval> {
+): Steps<(name: Name, outOf?: number) => Interval> {
   const random = Random.fromSeed(seed);
   const samples: Readonly<Record<Name, number>>[] = [];
   const times = new Int32Array(rows);
@@ -591,11 +597,11 @@ export function* bootstrap<Name extends string>(
     }
     samples.push(figuresOf(times));
   }
-  return (name) => {
+  return (name, outOf = rows) => {
     const sorted = Float64Array.from(samples, (figures) => figures[name]).sort();
     const [lowest, highest] = [sorted.at(0), sorted.at(-1)];
     if (lowest !== undefined && lowest === highest && (lowest === 0 || lowest === 1)) {
-      const { low, high } = accuracyInterval(lowest, rows);
+      const { low, high } = accuracyInterval(lowest, outOf);
       return [low, high];
     }
     return [quantile(sorted, (1 - CONFIDENCE) / 2), quantile(sorted, (1 + CONFIDENCE) / 2)];
