@@ -7,6 +7,7 @@ import {
   ModelDownloadError,
   NotFoundError,
   StorageError,
+  ValidationError,
   validate,
 } from '../contract/index.js';
 import {
@@ -199,7 +200,7 @@ interface HubSettings extends Readonly<z.infer<typeof settingsSchema>> {
 export function hubSettings(options: HubOptions, environment: NodeJS.ProcessEnv = process.env): HubSettings {
   const variable = (name: string): string | undefined => environment[name]?.trim() || undefined;
   const { cacheDirectory, endpoint, ...others } = validate(settingsSchema, {
-    cacheDirectory: defaultCache(variable),
+    cacheDirectory: options.cacheDirectory ?? hubCache(variable),
     token: variable('HF_TOKEN'),
     offline: isSwitchedOn(variable('HF_HUB_OFFLINE')),
     endpoint: variable('HF_ENDPOINT') ?? DEFAULT_ENDPOINT,
@@ -218,6 +219,16 @@ function defaultCache(variable: (name: string) => string | undefined): string {
   if (cache !== undefined) return fromHome(cache);
   const home = variable('HF_HOME') ?? join(variable('XDG_CACHE_HOME') ?? '~/.cache', 'huggingface');
   return fromHome(join(home, 'hub'));
+}
+
+/** @throws ValidationError for a folder of the home of a user without one */
+function hubCache(variable: (name: string) => string | undefined): string {
+  try {
+    return defaultCache(variable);
+  } catch {
+    const msg = 'there is no home folder to keep models in; give a folder, or set HF_HOME';
+    throw new ValidationError([{ loc: ['cacheDirectory'], msg, type: 'missing' }]);
+  }
 }
 
 function isSwitchedOn(value = ''): boolean {
