@@ -25,6 +25,7 @@ const { arch, platform } = process;
 
 /** Packages with nothing but the binary for this platform. The usual packages fetch it by an install script. */
 const packages: Readonly<Record<string, { readonly name: string; readonly version: string; readonly file: string }>> = {
+  node22: { name: `node-${platform}-${arch}`, version: '22.23.3', file: 'bin/node' },
   node24: { name: `node-${platform}-${arch}`, version: '24.21.0', file: 'bin/node' },
   bun: { name: `@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}`, version: '1.4.5', file: 'bin/bun' },
   deno: { name: `@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}`, version: '2.9.6', file: 'deno' },
@@ -44,12 +45,13 @@ const kinds = [
 const cache = fileURLToPath(new URL('../node_modules/.cache/runtimes', import.meta.url));
 
 /**
- * @param wanted `node24`, `bun`, `deno`, or the path of a binary of one of them.
+ * @param wanted `node22`, `node24`, `bun`, `deno`, or the path of a binary of one of them.
  * @returns the reason as text if it isn't installed and npm doesn't deliver it.
  */
 export function findRuntime(wanted: string): Runtime | string {
   const source = packages[wanted];
-  if (source === undefined) return runtimeAt(wanted) ?? `${wanted} is no runtime: give node24, bun, deno or a path`;
+  if (source === undefined)
+    return runtimeAt(wanted) ?? `${wanted} is no runtime: give node22, node24, bun, deno or a path`;
   const { name, version, file } = source;
   const folder = join(cache, `${wanted}-${version}`);
   const binary = join(folder, 'node_modules', name, file);

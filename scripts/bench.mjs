@@ -31,6 +31,8 @@ export const BENCHES = {
   kernels: 'throughput of each kernel, compared with a JavaScript loop',
   labelling: 'accuracy after labelling suggested texts, compared with random texts',
   lexical: 'accuracy and time of the lexical model alone, compared with scikit-learn',
+  places:
+    'a small program in every kind of process: other runtimes, hardened ones, without a temporary folder or a home',
   postgres: 'time of lists and new jobs in a database with millions of jobs',
   quantization: 'speed of an encoder with 8-bit weights, compared with float32',
   'replaced-folder': 'answers, cards and copies of models whose folder is replaced while they are loaded',

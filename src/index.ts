@@ -200,6 +200,7 @@ export {
   type InferenceService,
   type InferenceStats,
   inferenceService,
+  lines,
   listDevices,
   Medley,
   type MedleyAnswers,

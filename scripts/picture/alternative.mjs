@@ -3,7 +3,7 @@ export function alternativeOf(session) {
   const [train, predict, evaluate] = session;
   const [label, score] = predict.lines[0].split('\t');
   const [, accuracy] = /^accuracy +(\S+ .*)$/m.exec(evaluate.lines.join('\n')) ?? [];
-  const trained = train.lines.at(-1);
+  const trained = train.lines.find((line) => line.includes('rows trained on'));
   const parts = [
     `${train.command} prints: ${trained}.`,
     `${predict.command} prints: ${label} ${score}.`,

@@ -1,5 +1,5 @@
-import { ResultAsync } from 'neverthrow';
-import { type ModelType, type OrchardError, toOrchardError } from '../contract/index.js';
+import type { ResultAsync } from 'neverthrow';
+import { callResult, type ModelType, type OrchardError } from '../contract/index.js';
 import type { DatasetWarning, ReadingOptions, Rows, RowsOrPath, TrainingRow } from '../datasets/index.js';
 import type { ModelLoader } from '../models/index.js';
 import type { DoubtfulRow } from './label-errors.js';
@@ -134,5 +134,5 @@ export function checkData<Row extends TrainingRow>(
 ): ResultAsync<DataCheck, OrchardError> {
   const given = withAbsolutePaths(options);
   const work = async () => (await import('./check-rows.js')).checkRows(given);
-  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'checking data'));
+  return callResult(work(), 'checking data');
 }

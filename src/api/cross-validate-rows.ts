@@ -25,7 +25,7 @@ import {
 import { evaluationFigures } from './evaluation-report.js';
 import { doubtfulRows } from './label-errors.js';
 import { OpenModel } from './open-model.js';
-import { type FoundType, nameOf, readingOf } from './training/prepare-dataset.js';
+import { type FoundType, nameOf, readingOf, requirePositive } from './training/prepare-dataset.js';
 import { datasetOfFold, readColumn, readTypedTable } from './training/read-apart.js';
 import { trainInFolder } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
@@ -80,6 +80,7 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
     },
     base: base === undefined ? undefined : await findModel(base, { modelLoader, backbones: true, signal }),
   };
+  requirePositive(settings.training.positive, validation.judged.kind === 'labels' ? validation.judged.labels : []);
   const result = await runRepeats(validation);
   const warnings = [...(table.warnings ?? []), ...read.leftOut, ...read.warnings];
   const { type: name, typeIs, reason } = type;
@@ -214,10 +215,10 @@ async function evaluated(
   byText: ReadonlyMap<string, OutOfFoldAnswer>,
   bootstrap: BootstrapOptions,
 ): Promise<Evaluation> {
-  const { signal } = settings.training;
+  const { signal, positive } = settings.training;
   const examples = await examplesFor(judged, checked, table.origin, signal);
   const answers = examples.map(({ text }) => byText.get(text)?.answer);
-  return withPauses(judge(judged, examples, answers, bootstrap), signal);
+  return withPauses(judge(judged, examples, answers, { ...bootstrap, positive }), signal);
 }
 
 /**

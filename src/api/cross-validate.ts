@@ -1,5 +1,5 @@
-import { ResultAsync } from 'neverthrow';
-import { type ModelType, type OrchardError, toOrchardError } from '../contract/index.js';
+import type { ResultAsync } from 'neverthrow';
+import { callResult, type ModelType, type OrchardError } from '../contract/index.js';
 import type { DatasetWarning, TrainingRow } from '../datasets/index.js';
 import type { Answer, AnswerTo } from './answers.js';
 import type { Evaluation } from './evaluate.js';
@@ -98,5 +98,5 @@ export function crossValidate<Row extends TrainingRow>(
 export function crossValidate(options: CrossValidateOptions): ResultAsync<CrossValidation, OrchardError> {
   const given = withAbsolutePaths(options);
   const work = async () => (await import('./cross-validate-rows.js')).crossValidateRows(given);
-  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'cross-validating'));
+  return callResult(work(), 'cross-validating');
 }

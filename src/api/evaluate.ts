@@ -23,12 +23,15 @@ import { type ClassFigures, type Confusion, listedMistakes, type Mistake } from 
 import { mapSteps, mapWithPauses, Random, type Steps, withPauses } from '../system/index.js';
 import type { Answer, EntityAnswer, LabelAnswer, PassageAnswer } from './answers.js';
 import type { Model } from './model.js';
+import { requirePositive } from './training/prepare-dataset.js';
 import { readTable } from './training/read-apart.js';
 
 /** `model.evaluate`: reads examples, asks the model about each one, and compares the answers. */
 
 /** Options of `evaluate`. */
 export interface EvaluateOptions extends ReadingOptions {
+  /** Classifiers: a label whose figures are reported apart, as `positive` of the evaluation. Default: none. */
+  readonly positive?: string | undefined;
   /** Number of bootstrap samples for the 95 % intervals, 100 to 100,000. Default 1,000. */
   readonly resamples?: number | undefined;
   /** Seed of the bootstrap. Default 0. */
@@ -69,6 +72,8 @@ export interface LabelEvaluation extends Averages {
   readonly samples?: AverageFigures;
   /** Each label in the examples or the answers. For a multilabel model: every label. */
   readonly classes: readonly ClassFigures[];
+  /** The figures of the label that was asked for as `positive`; absent without it. */
+  readonly positive?: ClassFigures;
   /** Absent for multilabel models. */
   readonly confusion?: Confusion;
   /** Expected calibration error of the scores: their distance from the share that is correct. 0 is perfect. */
@@ -79,6 +84,8 @@ export interface LabelEvaluation extends Averages {
     readonly microF1: Interval;
     readonly macroF1: Interval;
     readonly weightedF1: Interval;
+    /** Of the label that was asked for as `positive`. */
+    readonly positiveF1?: Interval;
   };
   /** The 50 most confident mistakes. */
   readonly mistakes: readonly Mistake[];
@@ -141,6 +148,7 @@ export type Evaluation = LabelEvaluation | EntityEvaluation | PassageEvaluation;
 
 const optionsSchema = z.strictObject({
   ...readingShape,
+  positive: z.string().optional(),
   resamples: z.int().min(100).max(100_000).default(1000),
   seed: z.int32().default(0),
   signal: signalSchema.optional(),
@@ -148,7 +156,8 @@ const optionsSchema = z.strictObject({
 
 /** @throws ValidationError, DatasetError, AbortedError, and any error of `model.predict` */
 export async function evaluateModel(model: Model, rows: RowsOrPath, options: EvaluateOptions): Promise<Evaluation> {
-  const { resamples, seed, signal, ...reading } = validate(optionsSchema, options ?? {});
+  const { positive, resamples, seed, signal, ...reading } = validate(optionsSchema, options ?? {});
+  requirePositive(positive, model.kind === 'labels' ? model.labels : []);
   const isMultilabel = model.type === 'multilabel-text-classification';
   const { checked, origin } = await readTable({
     ...{ rows, option: 'rows', reading, isMultilabel, signal },
@@ -157,7 +166,7 @@ export async function evaluateModel(model: Model, rows: RowsOrPath, options: Eva
   const examples = await examplesFor(model, checked, origin, signal);
   const texts = examples.map(({ text }) => text);
   const answers = await answersTo(model, texts, signal);
-  return withPauses(judge(model, examples, answers, { resamples, seed }), signal);
+  return withPauses(judge(model, examples, answers, { resamples, seed, positive }), signal);
 }
 
 /** A model's answers to texts, in their order. @throws AbortedError, and any error of `model.predict` */
@@ -245,12 +254,16 @@ interface Judged<Given extends Answer> {
   readonly answer: Given;
 }
 
+export interface JudgeOptions extends BootstrapOptions {
+  readonly positive?: string | undefined;
+}
+
 /** @param answers in the order of the examples; examples without an answer are left out */
 export function judge(
   model: JudgedModel,
   examples: readonly Example[],
   answers: readonly (Answer | undefined)[],
-  options: BootstrapOptions,
+  options: JudgeOptions,
 ): Steps<Evaluation> {
   switch (model.kind) {
     case 'labels':
@@ -278,7 +291,7 @@ function answered<Kind extends Answer['kind']>(
 function* labelEvaluation(
   { labels, type }: JudgedModel,
   rows: readonly Judged<LabelAnswer>[],
-  options: BootstrapOptions,
+  { positive, ...options }: JudgeOptions,
 ): Steps<LabelEvaluation> {
   const isMultilabel = type === 'multilabel-text-classification';
   const names = [...new Set([...labels, ...(yield* flatMapSteps(rows, ({ example }) => example.labels))])];
@@ -292,12 +305,21 @@ function* labelEvaluation(
       missed: actual.filter((label) => !predicted.includes(label)),
     };
   });
+  const figuresOfLabel = (label: string, times?: Int32Array): ClassFigures => {
+    const { classes } = classFigures(decisions, names, { ...(times && { times }), keepsAll: true });
+    return classes.find((each) => each.label === label) ?? { label, ...figuresOf(0, 0, 0) };
+  };
   const intervalOf = yield* bootstrap(
     rows.length,
-    (times) => ({ accuracy: accuracyOf(decisions, times), ...averageF1(decisions, names, times) }),
+    (times) => ({
+      accuracy: accuracyOf(decisions, times),
+      ...averageF1(decisions, names, times),
+      positiveF1: positive === undefined ? 0 : figuresOfLabel(positive, times).f1,
+    }),
     options,
   );
   const figures = classFigures(decisions, names, { keepsAll: isMultilabel });
+  const positiveFigures = positive === undefined ? undefined : figuresOfLabel(positive);
   const unknown = yield* unknownLabels(labels, rows);
   const occurring = figures.classes.map(({ label }) => label);
   return {
@@ -305,6 +327,7 @@ function* labelEvaluation(
     rows: rows.length,
     accuracy: accuracyOf(decisions),
     ...figures,
+    ...(positiveFigures && { positive: positiveFigures }),
     ...(isMultilabel
       ? { samples: samplesOf(decisions) }
       : {
@@ -319,6 +342,7 @@ function* labelEvaluation(
       microF1: intervalOf('microF1'),
       macroF1: intervalOf('macroF1'),
       weightedF1: intervalOf('weightedF1'),
+      ...(positiveFigures && { positiveF1: intervalOf('positiveF1', positiveFigures.support) }),
     },
     mistakes: listedMistakes(
       yield* flatMapSteps(rows, ({ example, answer }) => {
@@ -400,11 +424,16 @@ function* entityEvaluation(rows: readonly Judged<EntityAnswer>[], options: Boots
     ({ right, wrong, missed }): Decisions => ({ right: idsOf(right), wrong: idsOf(wrong), missed: idsOf(missed) }),
   );
   const intervalOf = yield* bootstrap(rows.length, (times) => averageF1(decisions, names, times), options);
+  const withEntities = compared.filter(({ actual }) => actual.length > 0).length;
   return {
     kind: 'entities',
     rows: rows.length,
     ...classFigures(decisions, names),
-    intervals: { microF1: intervalOf('microF1'), macroF1: intervalOf('macroF1'), weightedF1: intervalOf('weightedF1') },
+    intervals: {
+      microF1: intervalOf('microF1', withEntities),
+      macroF1: intervalOf('macroF1', withEntities),
+      weightedF1: intervalOf('weightedF1', withEntities),
+    },
     mistakes: listedMistakes(
       yield* flatMapSteps(compared, ({ text, actual, found, wrong, missed }): Mistake[] => {
         if (wrong.length + missed.length === 0) return [];
@@ -549,13 +578,13 @@ const CONFIDENCE = 0.95;
  * 95 % intervals by the percentile bootstrap (Efron 1979): rows are drawn with replacement, again and again. Where every
  * sample gives 0, or 1, they show no spread; then the interval is Wilson's, of none or all of so many rows.
  * @param figuresOf the figures of a sample, given how often each row is in it. [rows]
- * @returns the interval of a figure
+ * @returns the interval of a figure. `outOf` says how many rows decide it, where not all do.
  */
 export function* bootstrap<Name extends string>(
   rows: number,
   figuresOf: (times: Int32Array) => Readonly<Record<Name, number>>,
   { resamples, seed }: BootstrapOptions,
-): Steps<(name: Name) => Interval> {
+): Steps<(name: Name, outOf?: number) => Interval> {
   const random = Random.fromSeed(seed);
   const samples: Readonly<Record<Name, number>>[] = [];
   const times = new Int32Array(rows);
@@ -568,11 +597,11 @@ export function* bootstrap<Name extends string>(
     }
     samples.push(figuresOf(times));
   }
-  return (name) => {
+  return (name, outOf = rows) => {
     const sorted = Float64Array.from(samples, (figures) => figures[name]).sort();
     const [lowest, highest] = [sorted.at(0), sorted.at(-1)];
     if (lowest !== undefined && lowest === highest && (lowest === 0 || lowest === 1)) {
-      const { low, high } = accuracyInterval(lowest, rows);
+      const { low, high } = accuracyInterval(lowest, outOf);
       return [low, high];
     }
     return [quantile(sorted, (1 - CONFIDENCE) / 2), quantile(sorted, (1 + CONFIDENCE) / 2)];

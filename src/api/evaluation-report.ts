@@ -1,6 +1,6 @@
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { type OrchardError, toOrchardError, validate } from '../contract/index.js';
+import { callResult, type OrchardError, validate } from '../contract/index.js';
 import type { Evaluation, Interval } from './evaluate.js';
 
 /** One figure of an evaluation, 0 to 1. */
@@ -32,9 +32,19 @@ export function evaluationFigures(evaluation: Evaluation): readonly EvaluationFi
     { name: 'weighted F1', value: weighted.f1, interval: intervals.weightedF1 },
   ];
   if (evaluation.kind === 'entities') return averages;
-  const { accuracy, calibrationError } = evaluation;
+  const { accuracy, calibrationError, positive } = evaluation;
+  const { positiveF1 } = evaluation.intervals;
   return [
     { name: 'accuracy', value: accuracy, interval: evaluation.intervals.accuracy },
+    ...(positive
+      ? [
+          {
+            name: `F1 of ${JSON.stringify(positive.label)}`,
+            value: positive.f1,
+            ...(positiveF1 && { interval: positiveF1 }),
+          },
+        ]
+      : []),
     ...averages,
     { name: 'calibration error', value: calibrationError },
   ];
@@ -58,9 +68,7 @@ export function evaluationReport(
   evaluation: Evaluation,
   options: EvaluationReportOptions = {},
 ): ResultAsync<string, OrchardError> {
-  return ResultAsync.fromPromise(pageOf(evaluation, options), (thrown) =>
-    toOrchardError(thrown, 'writing the report of an evaluation'),
-  );
+  return callResult(pageOf(evaluation, options), 'writing the report of an evaluation');
 }
 
 async function pageOf(evaluation: Evaluation, options: EvaluationReportOptions): Promise<string> {

@@ -2,7 +2,7 @@ import type { Result, ResultAsync } from 'neverthrow';
 import type { AnswerView, FamilyName, ModelType, OrchardError, Topk } from '../contract/index.js';
 import type { DatasetWarning, Rows, RowsOrPath } from '../datasets/index.js';
 import type { CallOptions, ExplainOptions, Queries, StreamOptions } from '../inference/index.js';
-import type { RecordedPart } from '../models/index.js';
+import type { ClassFigures, RecordedPart } from '../models/index.js';
 import type { Answer, AnswerExplanation } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { TrainOptions } from './train.js';
@@ -44,8 +44,14 @@ export interface TrainingSummary {
   readonly accuracy?: number;
   /** The 95 % interval of `accuracy`, by the number of judged rows (Wilson 1927). */
   readonly interval?: { readonly low: number; readonly high: number };
-  /** Classification and entities, on the judged rows, 0 to 1. */
+  /** Classification and entities, on the judged rows, 0 to 1: of `positive`, or the mean over labels; of entities, over all of them. */
   readonly f1?: number;
+  /** The label that `f1` is of: the one that was asked for, or the second one of two. Absent if it is of all. */
+  readonly positive?: string;
+  /** Classification and entities: the mean of the F1 of each label, or entity type, in the judged rows or the answers. */
+  readonly macroF1?: number;
+  /** Classification and entities: the figures of each label, or entity type, on the judged rows. */
+  readonly classes?: readonly ClassFigures[];
   /** Questions: the share of dev questions whose passage is among the first 1, 3, 5, 10, 20 and 100. */
   readonly topk?: Topk;
   /** What its two experts reach. */

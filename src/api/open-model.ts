@@ -1,16 +1,16 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { err, errAsync, type Result, ResultAsync } from 'neverthrow';
+import { err, errAsync, type Result, type ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   type AnswerView,
   ClosedError,
+  callResult,
   type FamilyName,
   implementation,
   type ModelType,
   type OrchardError,
   querySchema,
-  toOrchardError,
   ValidationError,
   validate,
 } from '../contract/index.js';
@@ -25,7 +25,6 @@ import {
   explanationResponse,
   isQueries,
   type ModelHandle,
-  notForAwait,
   type OpenOptions,
   openFolder,
   type Queries,
@@ -118,9 +117,7 @@ export class OpenModel implements Model {
   ):
     | ResultAsync<Answer | readonly Answer[], OrchardError>
     | AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
-    if (Array.isArray(given)) {
-      return notForAwait(this.#all(given, options), 'await the answers to an array, or give predict a generator');
-    }
+    if (Array.isArray(given)) return this.#all(given, options);
     // Any other value, such as undefined from untyped code, fails the check of a single text.
     return isQueries(given) ? this.#stream(given, options) : this.#one(given, options);
   }
@@ -210,7 +207,7 @@ export class OpenModel implements Model {
 
   #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
     if (this.#handle.isClosed) return errAsync(new ClosedError('model'));
-    return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
+    return callResult(work(), doing);
   }
 }
 
@@ -253,7 +250,7 @@ export function loadModel<const Name extends string>(
   options?: LoadModelOptions,
 ): ResultAsync<Model<AnswerOf<Name>>, OrchardError>;
 export function loadModel(model: string, options: LoadModelOptions = {}): ResultAsync<Model<Answer>, OrchardError> {
-  return ResultAsync.fromPromise(open(model, options), (thrown) => toOrchardError(thrown, `loading model ${model}`));
+  return callResult(open(model, options), `loading model ${model}`);
 }
 
 async function open(model: string, options: LoadModelOptions): Promise<Model> {
@@ -316,5 +313,5 @@ export function exportModel(
     await writeFolder(asked.output, MODEL_FOLDER, write, 'output');
     return asked.output;
   };
-  return ResultAsync.fromPromise(exported(), (thrown) => toOrchardError(thrown, `exporting ${folder}`));
+  return callResult(exported(), `exporting ${folder}`);
 }

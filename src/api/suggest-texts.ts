@@ -1,10 +1,10 @@
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   AbortedError,
+  callResult,
   type OrchardError,
   signalSchema,
-  toOrchardError,
   ValidationError,
   validate,
 } from '../contract/index.js';
@@ -71,9 +71,7 @@ export function suggestTexts(
   texts: Iterable<string> | AsyncIterable<string>,
   options: SuggestOptions = {},
 ): ResultAsync<readonly SuggestedText[], OrchardError> {
-  return ResultAsync.fromPromise(suggest(model, texts, options), (thrown) =>
-    toOrchardError(thrown, 'suggesting texts'),
-  );
+  return callResult(suggest(model, texts, options), 'suggesting texts');
 }
 
 async function suggest(model: Model, texts: Queries, options: SuggestOptions): Promise<readonly SuggestedText[]> {

@@ -1,5 +1,5 @@
-import { ResultAsync } from 'neverthrow';
-import { type Device, type ModelSize, type ModelType, type OrchardError, toOrchardError } from '../contract/index.js';
+import type { ResultAsync } from 'neverthrow';
+import { callResult, type Device, type ModelSize, type ModelType, type OrchardError } from '../contract/index.js';
 import type { ReadingOptions, Rows, RowsOrPath, TrainingRow } from '../datasets/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
 import type { ModelLoader } from '../models/index.js';
@@ -21,6 +21,11 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
    * rows, a first classifier is made of it alone, for the time until there are some. Default: those that the rows have.
    */
   readonly labels?: readonly string[] | Readonly<Record<string, string>> | undefined;
+  /**
+   * Classifiers: the label whose F1 is reported as `f1`, such as the rare one that matters. Default: of two labels the second one,
+   * of more the mean of all.
+   */
+  readonly positive?: string | undefined;
   /** Question answering: passages to search besides those of the rows. Default: none. */
   readonly passages?: Iterable<string> | undefined;
   /** Default: the type that fits the data, which `training.reason` of the model explains. */
@@ -96,5 +101,5 @@ export function train(options: TrainOptions): ResultAsync<TrainedModel, OrchardE
   const given = withAbsolutePaths(options);
   // Readers of files and all that trains are loaded where they are needed.
   const work = async () => (await import('./training/train-model.js')).trainModel(given);
-  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'training a model'));
+  return callResult(work(), 'training a model');
 }

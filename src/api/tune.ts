@@ -1,5 +1,5 @@
-import { ResultAsync } from 'neverthrow';
-import { type OrchardError, toOrchardError } from '../contract/index.js';
+import type { ResultAsync } from 'neverthrow';
+import { callResult, type OrchardError } from '../contract/index.js';
 import type { TrainingRow } from '../datasets/index.js';
 import type { AnswerTo } from './answers.js';
 import type { TunedModel } from './model.js';
@@ -86,5 +86,5 @@ export function tune<Row extends TrainingRow>(
 export function tune(options: TuneOptions): ResultAsync<TunedModel, OrchardError> {
   const given = withAbsolutePaths(options);
   const work = async () => (await import('./tune-model.js')).tuneModel(given);
-  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'searching for settings'));
+  return callResult(work(), 'searching for settings');
 }

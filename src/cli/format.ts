@@ -39,10 +39,7 @@ export async function evaluationLines(evaluation: Evaluation): Promise<readonly 
     { label: 'macro average', ...macro },
     { label: 'weighted average', ...weighted },
   ];
-  const table = alignedLines(
-    [['', 'precision', 'recall', 'f1', 'support'], ...[...classes, ...averages].map(cellsOf)],
-    'right',
-  );
+  const table = classLines([...classes, ...averages]);
   const confusions = evaluation.kind === 'labels' ? confusionLines(evaluation) : [];
   const unknown = evaluation.kind === 'labels' ? (evaluation.unknownLabels ?? []) : [];
   const strange = unknown.map(({ label, rows, similarTo }) => {
@@ -51,6 +48,11 @@ export async function evaluationLines(evaluation: Evaluation): Promise<readonly 
   });
   const note = strange.length > 0 ? ['', "labels that the model doesn't have, counted as wrong:", ...strange] : [];
   return [...table, '', `${rows} rows`, ...metrics, ...confusions, ...note];
+}
+
+/** Precision, recall, F1 and support of each class. */
+export function classLines(classes: readonly (AverageFigures & { readonly label: string })[]): readonly string[] {
+  return alignedLines([['', 'precision', 'recall', 'f1', 'support'], ...classes.map(cellsOf)], 'right');
 }
 
 function cellsOf({ label, precision, recall, f1, support }: AverageFigures & { readonly label: string }) {

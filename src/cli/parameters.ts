@@ -101,6 +101,10 @@ export const deviceOption = choice(
   'device to compute on; see orchard devices (default: cpu)',
   DEVICES,
 );
+export const positiveOption = option(
+  '--positive <label>',
+  'classifiers: the label whose F1 is printed apart (default: the second of two)',
+);
 export const seedOption = option('--seed <number>', 'random seed (default: 0)', integer(0));
 
 export const modelParameters = {
@@ -226,6 +230,7 @@ export const trainingParameters = {
   size: choice('--size <size>', 'size of a model without a backbone (default: mini)', modelSizes),
   language: option('--language <language>', 'language of the texts, such as en or ja (default: en)'),
   ...readingOptions,
+  positive: positiveOption,
   devFraction: devFractionOption,
   epochs: option('--epochs <number>', 'maximum number of epochs', integer(1)),
   batchSize: option('--batch-size <number>', 'rows per training step', integer(1)),
@@ -236,14 +241,15 @@ export const trainingParameters = {
 };
 
 export function trainingOptions(settings: Omit<Settings<typeof trainingParameters>, 'data'>) {
-  const { type, base, name, size, language, devFraction, epochs, batchSize, learningRate, seed, device, threads } =
-    settings;
+  const { type, base, name, size, language, positive, devFraction, epochs, batchSize, learningRate } = settings;
+  const { seed, device, threads } = settings;
   const options = {
     type,
     base,
     name,
     size,
     language,
+    positive,
     devFraction,
     epochs,
     batchSize,

@@ -408,8 +408,32 @@ export function isOrchardError(error: unknown): error is OrchardError {
 export function toOrchardError(thrown: unknown, doing: string): OrchardError {
   if (isOrchardError(thrown)) return thrown;
   const reason = messageOf(thrown);
+  const flag = missingPermission(thrown);
+  if (flag !== undefined) {
+    if (!flag.startsWith('--allow-fs')) {
+      return new InstallationError(flag, `${doing} needs this flag where Node.js runs with --permission`, {
+        cause: thrown,
+      });
+    }
+    const place = isError(thrown) && 'resource' in thrown ? ` for ${String(thrown.resource)}` : '';
+    return new StorageError(`${doing}: Node.js runs with --permission, and without ${flag}${place}`, { cause: thrown });
+  }
   if (isMediumFailure(thrown)) return new StorageError(`${doing}: ${reason}`, { cause: thrown });
   return new InternalError(`${doing}: ${reason}`, { cause: thrown });
+}
+
+/** By the names that Node.js gives the permissions. */
+const PERMISSION_FLAGS: Readonly<Record<string, string>> = {
+  FileSystemRead: '--allow-fs-read',
+  FileSystemWrite: '--allow-fs-write',
+  ChildProcess: '--allow-child-process',
+  WorkerThreads: '--allow-worker',
+};
+
+/** The flag of Node.js that would have allowed a call which its permission model refused. */
+function missingPermission(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_ACCESS_DENIED')) return undefined;
+  return 'permission' in thrown ? PERMISSION_FLAGS[String(thrown.permission)] : undefined;
 }
 
 /** The value of a call of the library. @throws the error that the call fails with */

@@ -1,3 +1,4 @@
+export { callResult } from './call-result.js';
 export {
   type Account,
   type AnswerView,

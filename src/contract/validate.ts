@@ -107,6 +107,7 @@ function wanted(issue: Issue<'invalid_type'> | Issue<'invalid_value'>): string {
 
 /** The kind of a value, and not the value: it may be a secret. */
 function kindOf(value: unknown): string {
+  if (value instanceof URL) return `a URL object; give its href`;
   if (value === null || typeof value === 'boolean' || Number.isNaN(value)) return String(value);
   return Array.isArray(value) ? 'a list' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`;
 }

@@ -6,7 +6,7 @@ import { type ENCODINGS, isError } from '../contract/index.js';
 import { fileKind, ZIP } from './archive-file.js';
 import { DEFAULT_MAX_UNZIPPED_BYTES, MAX_LINES } from './archive-limits.js';
 import { count, describeBytes, fileFailure, quoted, singleProblem } from './problems.js';
-import { linesOf, type TextLine } from './text-lines.js';
+import { encodingOf, linesOf, type TextLine } from './text-lines.js';
 
 /** The text of a file of rows, however it is written: in UTF-8, UTF-16 or what the caller names, with gzip or without. */
 
@@ -129,19 +129,6 @@ async function withHead(source: AsyncIterable<Uint8Array>, file: string) {
     yield* { [Symbol.asyncIterator]: () => iterator };
   }
   return { head: Buffer.concat(first), all: all() };
-}
-
-/** UTF-16 has a byte order mark or, of texts in European scripts, a zero in every second byte. */
-function encodingOf(head: Buffer): FileEncoding {
-  const [first, second] = head;
-  if (first === 0xff && second === 0xfe) return 'utf-16le';
-  if (first === 0xfe && second === 0xff) return 'utf-16be';
-  const some = head.subarray(0, 1000);
-  const zeros = (from: number) => some.filter((byte, at) => at % 2 === from && byte === 0).length;
-  const most = some.length / 4;
-  if (zeros(1) > most && zeros(0) === 0) return 'utf-16le';
-  if (zeros(0) > most && zeros(1) === 0) return 'utf-16be';
-  return 'utf-8';
 }
 
 function start(head: Buffer, encoding: FileEncoding): string {

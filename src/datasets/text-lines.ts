@@ -24,14 +24,9 @@ const UTF8_BOM = [0xef, 0xbb, 0xbf];
 /** What decoding puts in place of bytes that aren't UTF-8. */
 const REPLACEMENT = '\uFFFD';
 const REPLACEMENT_BYTES = [0xef, 0xbf, 0xbd];
-const UTF16_BOMS = [
-  [0xff, 0xfe],
-  [0xfe, 0xff],
-];
-const UTF16 = {
-  found: 'found UTF-16 text (it starts with a UTF-16 byte order mark)',
-  expected: 'UTF-8 text; save the file as UTF-8',
-};
+const UTF16 = { found: 'found UTF-16 text', expected: 'UTF-8 text; save the file as UTF-8' };
+/** Bytes of a text that tell its encoding. */
+const HEAD_BYTES = 1000;
 
 /**
  * The lines of a stream, one array for each chunk of bytes, in bounded memory. A line ends at LF or CRLF and nowhere
@@ -58,6 +53,19 @@ export async function* linesOf(
   if (pending.isEmpty) return;
   const last = pending.take(false);
   yield [pending.isUtf16 ? { number: 1, problem: UTF16 } : last];
+}
+
+/** UTF-16 has a byte order mark or, of texts in European scripts, a zero in every second byte. */
+export function encodingOf(head: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' {
+  const [first, second] = head;
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  if (first === 0xfe && second === 0xff) return 'utf-16be';
+  const some = head.subarray(0, HEAD_BYTES);
+  const zeros = (from: number) => some.filter((byte, at) => at % 2 === from && byte === 0).length;
+  const most = some.length / 4;
+  if (zeros(1) > most && zeros(0) === 0) return 'utf-16le';
+  if (zeros(0) > most && zeros(1) === 0) return 'utf-16be';
+  return 'utf-8';
 }
 
 class PendingLine {
@@ -88,7 +96,7 @@ class PendingLine {
       const found = `found ${counted(length, 'byte')} in one line`;
       return { number, problem: { found, expected: `at most ${describeBytes(MAX_LINE_BYTES)} per line` } };
     }
-    if (number === 1) this.isUtf16 = UTF16_BOMS.some((mark) => startsWith(whole, mark));
+    if (number === 1) this.isUtf16 = encodingOf(whole) !== 'utf-8';
     const from = number === 1 && startsWith(whole, UTF8_BOM) ? UTF8_BOM.length : 0;
     const to = hasLineFeed && whole.at(-1) === CARRIAGE_RETURN ? whole.length - 1 : whole.length;
     const content = Buffer.from(whole.buffer, whole.byteOffset + from, Math.max(0, to - from));

@@ -1,14 +1,15 @@
 import { basename } from 'node:path';
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import {
+  callResult,
+  DatasetError,
   DEFAULT_DEV_FRACTION,
   type ModelType,
   type OrchardError,
-  toOrchardError,
   ValidationError,
 } from '../contract/index.js';
 import type { CheckedRows, DatasetWarning, RecordFile, RowPlaces, RowTable, TaggedRow } from '../datasets/index.js';
-import { deleteUnseen } from '../system/index.js';
+import { deleteUnseen, requirePath } from '../system/index.js';
 import { type ClassificationType, classificationTypes } from './classification/classification-dataset.js';
 import { beginTag, entityTypes, parseTag } from './entities/bio-tags.js';
 import type { FamilyRows } from './family.js';
@@ -118,7 +119,7 @@ async function writeClassificationArchive(
       const fitting = ['labels', 'label'] as const;
       return readRowFile(path, { columns: { text, label }, format, isMultilabel, fitting });
     }
-    const rows = Array.from(source, (row) => ({
+    const rows = mapRows(source, option, (row) => ({
       text: row.text,
       labels: 'labels' in row ? row.labels : [row.label],
     }));
@@ -191,7 +192,7 @@ async function writeSequenceArchive(
     const { readRowFile } = await import('../datasets/index.js');
     const table =
       Symbol.iterator in source
-        ? await given({ shape: 'tags', rows: tokensOf(source) }, option)
+        ? await given({ shape: 'tags', rows: tokensOf(source, option) }, option)
         : await readRowFile(source.path, { format: 'conll' });
     if (table.checked.shape === 'tags') {
       for (const { tokens } of table.checked.rows) respacedWords += tokens.filter(isSpaced).length;
@@ -251,7 +252,7 @@ async function writeRetrievalArchive(
   checkArchiveOptions(options);
   const read = async (source: QuestionSource, option: string): Promise<RowTable> => {
     if (Symbol.iterator in source) {
-      const rows = Array.from(source, ({ question, context: passage }) => ({ question, passage }));
+      const rows = mapRows(source, option, ({ question, context: passage }) => ({ question, passage }));
       return given({ shape: 'passage', rows }, option, { passage: 'context' });
     }
     const { readRowFile } = await import('../datasets/index.js');
@@ -302,11 +303,34 @@ function making<Options extends ArchiveSources, Summary extends ArchiveSummary>(
   outputPath: string,
 ): ResultAsync<Summary, OrchardError> {
   const make = async (): Promise<Summary> => {
-    const { options, areFew } = await fewRowsOf(given);
-    if (areFew) return write(options, outputPath);
-    return makeInThread({ kind, options, outputPath }, { signal: given.signal });
+    const target = requirePath(outputPath, 'outputPath');
+    const { options, areFew } = await fewRowsOf(withSources(given));
+    if (areFew) return write(options, target);
+    return makeInThread({ kind, options, outputPath: target }, { signal: given.signal });
   };
-  return ResultAsync.fromPromise(make(), (thrown) => toOrchardError(thrown, `making ${outputPath}`));
+  return callResult(make(), `making ${outputPath}`);
+}
+
+/** The same options with the paths of the call. @throws ValidationError */
+function withSources<Options extends ArchiveSources>(given: Options): Options {
+  const options = { ...given, rows: sourceOf(given?.rows, 'rows') };
+  return given.devRows === undefined ? options : { ...options, devRows: sourceOf(given.devRows, 'devRows') };
+}
+
+function sourceOf(source: ArchiveSources['rows'], option: string): ArchiveSources['rows'] {
+  const isObject = typeof source === 'object' && source !== null;
+  if (isObject && Symbol.iterator in source) return source;
+  if (isObject && typeof source.path === 'string') return { ...source, path: requirePath(source.path, option) };
+  throw invalidOption(option, 'give an array or an iterable of rows, or { path } with the path of a file');
+}
+
+/** @throws DatasetError for a row that is no object */
+function mapRows<Row, Made>(rows: Iterable<Row>, origin: string, change: (row: Row) => Made): Made[] {
+  return Array.from(rows, (row, at) => {
+    if (typeof row === 'object' && row !== null) return change(row);
+    const found = row === null ? 'null' : `a ${typeof row}`;
+    throw new DatasetError([{ file: origin, line: at + 1, found: `found ${found}`, expected: 'an object' }]);
+  });
 }
 
 async function makeInThread<Task extends { readonly options: ArchiveSources; readonly outputPath: string }, Summary>(
@@ -340,8 +364,8 @@ function invalidOption(name: string, msg: string): ValidationError {
   return new ValidationError([{ loc: [name], msg, type: 'invalid_option' }]);
 }
 
-function tokensOf(rows: Iterable<SequenceRow>): readonly TaggedRow[] {
-  return Array.from(rows, ({ words: tokens, tags }) => ({ tokens, tags }));
+function tokensOf(rows: Iterable<SequenceRow>, origin: string): readonly TaggedRow[] {
+  return mapRows(rows, origin, ({ words: tokens, tags }) => ({ tokens, tags }));
 }
 
 /** Rows in memory. @param columns what their fields are called here. @throws DatasetError if there are none */

@@ -1,4 +1,4 @@
-import type { CalibrationBin, ClassFigures, Confusion, Mistake } from '../models/index.js';
+import type { CalibrationBin, ClassFigures, Confusion, Mistake, ModelEvaluation } from '../models/index.js';
 
 /** Bins of confidence, as in Guo et al. 2017. */
 const BINS = 15;
@@ -44,6 +44,19 @@ export function figuresOf(right: number, wrong: number, missed: number): Omit<Cl
     f1: share(2 * right, 2 * right + wrong + missed),
     support: right + missed,
   };
+}
+
+/** The mean F1 of the classes that occur in the rows or the answers, as in scikit-learn; of a multilabel model, of all labels. */
+export function macroF1Of({ classes = [], confusion }: Pick<ModelEvaluation, 'classes' | 'confusion'>): number {
+  const predicted = (label: string) => {
+    const column = confusion?.labels.indexOf(label) ?? -1;
+    return confusion?.counts.some((row) => (row[column] ?? 0) > 0) ?? true;
+  };
+  const occurring = classes.filter(({ label, support }) => support > 0 || predicted(label));
+  return share(
+    occurring.reduce((sum, { f1 }) => sum + f1, 0),
+    occurring.length,
+  );
 }
 
 /** z of the normal distribution for 95 %. */

@@ -39,6 +39,7 @@ export {
   expectedCalibrationError,
   figuresOf,
   labelMistake,
+  macroF1Of,
   share,
 } from './evaluation.js';
 export {

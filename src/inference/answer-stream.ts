@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { err, fromThrowable, type Result, type ResultAsync } from 'neverthrow';
-import { type InferenceResponse, type OrchardError, toOrchardError } from '../contract/index.js';
+import { DatasetError, type InferenceResponse, type OrchardError, toOrchardError } from '../contract/index.js';
 import type { JudgedResult } from '../families/index.js';
 import { inFlightOf, onAbort, requestOptions, type StreamOptions, toResult } from './calls.js';
 import type { ModelHandle } from './shared-models.js';
@@ -11,6 +11,25 @@ export type Queries = Iterable<string> | AsyncIterable<string>;
 /** Whether the value is a source of queries; a single text is not. */
 export function isQueries(given: unknown): given is Queries {
   return typeof given === 'object' && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given);
+}
+
+/**
+ * The lines of a text that comes in pieces, such as a file's `createReadStream(path)`. A line ends at a line feed, with or without
+ * a carriage return before it, and nowhere else: node:readline also ends lines at U+2028 from Node.js 24 on. What follows the
+ * last line feed is a line if it isn't empty.
+ * @throws DatasetError for a line that isn't UTF-8, or is longer than 16 MiB; what the source throws
+ */
+export async function* lines(source: AsyncIterable<Uint8Array | string>): AsyncGenerator<string, void, undefined> {
+  const { linesOf } = await import('../datasets/index.js');
+  async function* bytes() {
+    for await (const piece of source) yield typeof piece === 'string' ? Buffer.from(piece) : piece;
+  }
+  for await (const some of linesOf(bytes())) {
+    for (const line of some) {
+      if ('problem' in line) throw new DatasetError([{ file: 'the text', line: line.number, ...line.problem }]);
+      yield line.text;
+    }
+  }
 }
 
 /** The answer to one query of a stream, or why there is none. */

@@ -1,7 +1,8 @@
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   AbortedError,
+  callResult,
   type InferenceMetadata,
   type InferenceResponse,
   InternalError,
@@ -98,29 +99,7 @@ export function toResult<Value>(
   work: () => Promise<Value>,
 ): ResultAsync<Value, OrchardError> {
   const outcome = signal === undefined ? work() : untilAborted(operation, signal, work);
-  return ResultAsync.fromPromise(outcome, (thrown) => toOrchardError(thrown, operation));
-}
-
-/**
- * The same result, over which `for await` fails instead of running no step. neverthrow makes a ResultAsync iterable for
- * `yield*` in `safeTry`, which passes an argument to `next`; `for await` passes none.
- */
-export function notForAwait<Value>(
-  result: ResultAsync<Value, OrchardError>,
-  instead: string,
-): ResultAsync<Value, OrchardError> {
-  const iterate = result[Symbol.asyncIterator].bind(result);
-  return Object.assign(result, {
-    [Symbol.asyncIterator]: () => {
-      const steps = iterate();
-      const next = steps.next.bind(steps);
-      steps.next = async (...given) => {
-        if (given.length === 0) throw new TypeError(`a ResultAsync has no steps for "for await"; ${instead}`);
-        return next(...given);
-      };
-      return steps;
-    },
-  });
+  return callResult(outcome, operation);
 }
 
 /** @throws AbortedError as soon as the signal fires, and what the work throws */

@@ -1,10 +1,9 @@
-export { answerStream, askAll, isQueries, type Queries, type StreamedAnswer } from './answer-stream.js';
+export { answerStream, askAll, isQueries, lines, type Queries, type StreamedAnswer } from './answer-stream.js';
 export {
   type CallOptions,
   type ExplainOptions,
   explainRequest,
   explanationResponse,
-  notForAwait,
   queryResponse,
   requestOptions,
   resultOf,

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { cp } from 'node:fs/promises';
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   AbortedError,
   accountSchema,
+  callResult,
   type OrchardError,
   StorageError,
-  toOrchardError,
   validate,
 } from '../contract/index.js';
 import { taskOf } from '../families/index.js';
@@ -106,7 +106,7 @@ async function ofAllAccounts(
 }
 
 function called<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
-  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
+  return callResult(work(), doing);
 }
 
 /** Trains nothing: a job that waits may get here before it is cancelled. */

@@ -1,6 +1,7 @@
-import { errAsync, ResultAsync } from 'neverthrow';
+import { errAsync, type ResultAsync } from 'neverthrow';
 import {
   ClosedError,
+  callResult,
   type ListFilter,
   listFilterSchema,
   type ModelRecord,
@@ -246,6 +247,6 @@ export class Trainer {
     const call = work();
     this.#calls.add(call);
     const tracked = call.finally(() => this.#calls.delete(call));
-    return ResultAsync.fromPromise(tracked, (thrown) => toOrchardError(thrown, doing));
+    return callResult(tracked, doing);
   }
 }

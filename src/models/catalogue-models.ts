@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { isOrchardError, NotFoundError, type UsageTerms } from '../contract/index.js';
+import { isOrchardError, NotFoundError, type UsageTerms, ValidationError } from '../contract/index.js';
 import {
   absolutePath,
   beginsAtHome,
+  fromHome,
   HOME_HINT,
   MODELS_VERSION,
   readManifest,
@@ -144,16 +144,16 @@ function packageDirectory(name: string, from: string | URL): string | undefined 
 /** Undefined without a home. Default: in ORCHARD_MODELS_DIRECTORY, XDG_CACHE_HOME or ~/.cache. */
 export function pulledModels(directory?: string): string | undefined {
   const { [VARIABLE]: named, XDG_CACHE_HOME: cache } = process.env;
-  const given = directory ?? (named?.trim() || undefined);
+  const given = directory ?? ofVariable(named);
   if (given !== undefined) return join(resolve(given), MODELS_VERSION);
-  const caches = cache?.trim() || homeCache();
+  const caches = ofVariable(cache) ?? ofVariable('~/.cache');
   return caches === undefined ? undefined : join(resolve(caches), 'orchard-nlp', 'models', MODELS_VERSION);
 }
 
-/** In a container, the user may have no home. */
-function homeCache(): string | undefined {
+/** Undefined, too, for a folder of the home of a user without one, as there is in containers. */
+function ofVariable(value = ''): string | undefined {
   try {
-    return join(homedir(), '.cache');
+    return fromHome(value.trim()) || undefined;
   } catch {
     return undefined;
   }
@@ -200,6 +200,8 @@ export async function publishedModels(): Promise<readonly PublishedModel[]> {
 
 /** @throws NotFoundError that lists what is published */
 export async function publishedModel(name: string): Promise<PublishedModel> {
+  if (typeof name !== 'string')
+    throw new ValidationError([{ loc: ['name'], msg: 'give the name of a model', type: 'invalid_type' }]);
   const models = await publishedModels();
   const found = models.find((model) => model.name === name);
   if (found !== undefined) return found;

@@ -1,5 +1,4 @@
 import { link, rm, stat, symlink } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import * as z from 'zod';
 import {
@@ -9,10 +8,10 @@ import {
   messageOf,
   NotFoundError,
   StorageError,
+  ValidationError,
   validate,
 } from '../contract/index.js';
 import {
-  absolutePath,
   type DownloadProgress,
   download,
   ensureDirectory,
@@ -20,6 +19,7 @@ import {
   type FileLocks,
   failedWith,
   fetchText,
+  fromHome,
   move,
   NetworkFailure,
   ownedName,
@@ -27,6 +27,7 @@ import {
   type RetryOptions,
   readTextIfPresent,
   replaceFile,
+  requirePath,
 } from '../system/index.js';
 import { type Checksum, downloadLocks, fetchChecked } from './checked-download.js';
 import { CONFIG_FILE, SHARDS_FILE, WEIGHTS_FILE } from './folder-files.js';
@@ -200,7 +201,7 @@ interface HubSettings extends Readonly<z.infer<typeof settingsSchema>> {
 export function hubSettings(options: HubOptions, environment: NodeJS.ProcessEnv = process.env): HubSettings {
   const variable = (name: string): string | undefined => environment[name]?.trim() || undefined;
   const { cacheDirectory, endpoint, ...others } = validate(settingsSchema, {
-    cacheDirectory: defaultCache(variable),
+    cacheDirectory: options.cacheDirectory ?? hubCache(variable),
     token: variable('HF_TOKEN'),
     offline: isSwitchedOn(variable('HF_HUB_OFFLINE')),
     endpoint: variable('HF_ENDPOINT') ?? DEFAULT_ENDPOINT,
@@ -208,7 +209,7 @@ export function hubSettings(options: HubOptions, environment: NodeJS.ProcessEnv 
   });
   return {
     ...others,
-    cacheDirectory: absolutePath(cacheDirectory),
+    cacheDirectory: requirePath(cacheDirectory, 'cacheDirectory'),
     endpoint: endpoint.replace(/\/+$/, ''),
     fetch: options.fetch ?? fetch,
   };
@@ -221,8 +222,14 @@ function defaultCache(variable: (name: string) => string | undefined): string {
   return fromHome(join(home, 'hub'));
 }
 
-function fromHome(path: string): string {
-  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path;
+/** @throws ValidationError for a folder of the home of a user without one */
+function hubCache(variable: (name: string) => string | undefined): string {
+  try {
+    return defaultCache(variable);
+  } catch {
+    const msg = 'there is no home folder to keep models in; give a folder, or set HF_HOME';
+    throw new ValidationError([{ loc: ['cacheDirectory'], msg, type: 'missing' }]);
+  }
 }
 
 function isSwitchedOn(value = ''): boolean {

@@ -16,7 +16,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { types } from 'node:util';
 import { isError, ModelFolderError, StorageError, ValidationError } from '../contract/index.js';
-import { absolutePath, FileLocks, failedWith, fileWithin, requirePath, temporaryRoot } from '../system/index.js';
+import { FileLocks, failedWith, fileWithin, requirePath, temporaryRoot } from '../system/index.js';
 import {
   CONFIG_FILE,
   MAX_CONFIG_BYTES,
@@ -213,7 +213,7 @@ export async function writeFolder(
   write: (directory: string) => Promise<void>,
   option = 'folder',
 ): Promise<void> {
-  const target = absolutePath(folder);
+  const target = requirePath(folder, option);
   await requireReplaceable(target, kind, option);
   const sibling = (role: string) => join(dirname(target), `.${basename(target)}.${role}-${randomUUID()}`);
   const [made, earlier] = [sibling('new'), sibling('old')];

@@ -1,21 +1,21 @@
 import { copyFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   AbortedError,
+  callResult,
   isOrchardError,
   ModelDownloadError,
   messageOf,
   NotFoundError,
   type OrchardError,
-  toOrchardError,
   type UsageTerms,
   ValidationError,
   validate,
 } from '../contract/index.js';
-import { download, ensureDirectory, flushTree, move, NetworkFailure } from '../system/index.js';
+import { download, ensureDirectory, flushTree, move, NetworkFailure, requirePath } from '../system/index.js';
 import {
   type CatalogueKind,
   type CataloguePlace,
@@ -94,6 +94,9 @@ export interface FileProblem {
 }
 
 const placeSchema = z.object({ directory: z.string().min(1).optional() });
+/** As of the call. @throws ValidationError */
+const placeAsOfNow = ({ directory }: z.infer<typeof placeSchema>) => directory && requirePath(directory, 'directory');
+
 const pullSchema = z.lazy(() =>
   placeSchema.extend({ from: z.union([z.string().min(1), z.instanceof(URL)]).optional() }),
 );
@@ -104,7 +107,7 @@ const pullSchema = z.lazy(() =>
  */
 export function listModels(options: PulledPlace = {}): ResultAsync<readonly ListedModel[], OrchardError> {
   return result('listing models', async () => {
-    const { directory } = validate(placeSchema, options);
+    const directory = placeAsOfNow(validate(placeSchema, options));
     const models = await publishedModels();
     return Promise.all(models.map(async (model) => ({ ...described(model), ...(await placeOf(model, directory)) })));
   });
@@ -120,10 +123,12 @@ export function listModels(options: PulledPlace = {}): ResultAsync<readonly List
  */
 export function pullModel(name: string, options: PullOptions = {}): ResultAsync<PulledModel, OrchardError> {
   return result(`pulling model ${name}`, async () => {
-    const { directory: place, from } = validate(pullSchema, options);
+    const { from, ...placed } = validate(pullSchema, options);
+    const [place, named] = [placeAsOfNow(placed), namedSource(from)];
     const model = await publishedModel(name);
     const { signal, onProgress } = options;
-    const source = await sourceOf(from);
+    const source = named ?? (await installedSource());
+    if (!source.pathname.endsWith('/')) source.pathname += '/';
     const directory = await pull({ model, from: source, root: rootOf(place), signal, onProgress });
     return { ...described(model), directory };
   });
@@ -136,7 +141,7 @@ export function pullModel(name: string, options: PullOptions = {}): ResultAsync<
  */
 export function verifyModel(name: string, options: PulledPlace = {}): ResultAsync<VerifiedModel, OrchardError> {
   return result(`verifying model ${name}`, async () => {
-    const { directory: place } = validate(placeSchema, options);
+    const place = placeAsOfNow(validate(placeSchema, options));
     const model = await publishedModel(name);
     const { directory } = await placeOf(model, place);
     if (directory === undefined)
@@ -146,7 +151,7 @@ export function verifyModel(name: string, options: PulledPlace = {}): ResultAsyn
 }
 
 function result<Value>(doing: string, work: () => Promise<Value>): ResultAsync<Value, OrchardError> {
-  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
+  return callResult(work(), doing);
 }
 
 function described({ name, kind, bytes, licence }: PublishedModel) {
@@ -175,18 +180,16 @@ function rootOf(directory: string | undefined): string {
   throw new ValidationError([{ loc: ['directory'], msg, type: 'missing' }]);
 }
 
-/** Ends with a slash. @throws ValidationError if there is no source, or it is invalid */
-async function sourceOf(from: string | URL | undefined): Promise<URL> {
+/** @throws ValidationError if it is invalid */
+function namedSource(from: string | URL | undefined): URL | undefined {
   const { [FROM]: variable } = process.env;
   const given = from ?? (variable?.trim() || undefined);
-  const url = given === undefined ? await installedSource() : urlOf(given);
-  if (!url.pathname.endsWith('/')) url.pathname += '/';
-  return url;
+  return given === undefined ? undefined : urlOf(given);
 }
 
 function urlOf(given: string | URL): URL {
   const text = String(given);
-  if (!/^[a-z][a-z\d+.-]+:/i.test(text)) return pathToFileURL(text);
+  if (!/^[a-z][a-z\d+.-]+:/i.test(text)) return pathToFileURL(requirePath(text, 'from'));
   if (/^(?:https?|file):/i.test(text) && URL.canParse(text)) return new URL(text);
   throw invalidSource(`${JSON.stringify(text)} is not a source of models; give a path, or a file, http or https URL`);
 }

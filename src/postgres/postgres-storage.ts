@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { resolve } from 'node:path';
 import { JOBS } from '../jobs/index.js';
 import {
   checkCollection,
@@ -16,7 +15,7 @@ import {
   VersionConflict,
   type Versioned,
 } from '../storage/index.js';
-import type { FileContent } from '../system/index.js';
+import { type FileContent, requirePath } from '../system/index.js';
 import { codeOf, whileAsking } from './connection-errors.js';
 import { Database, type DatabaseOptions, type PostgresSource } from './database.js';
 import { Folders } from './folders.js';
@@ -76,7 +75,7 @@ export class PostgresStorage implements Storage {
     if (!(cacheBytes >= 0)) throw new RangeError(`cacheBytes is a number of bytes, not ${cacheBytes}`);
     this.#database = database;
     this.#table = this.#database.table('records');
-    this.#cache = cache === undefined ? undefined : resolve(cache);
+    this.#cache = cache === undefined ? undefined : requirePath(cache, 'cache');
     this.#cacheBytes = cacheBytes;
   }
 

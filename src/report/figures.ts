@@ -1,4 +1,4 @@
-import { type ClassNames, familyOfModel } from '../families/index.js';
+import { type ClassNames, familyOfModel, macroF1Of } from '../families/index.js';
 import {
   CONFIG_FILE,
   type ModelFolderConfig,
@@ -37,13 +37,27 @@ export interface NamedFigure {
   readonly value: string;
 }
 
-/** The figures that the part has. */
-export function scoresOf({ accuracy, f1, topk }: RecordedPart): NamedFigure[] {
+/** The figures that the part has. @param nameOfF1 from {@link f1Name} */
+export function scoresOf({ accuracy, f1, topk }: RecordedPart, nameOfF1 = 'F1'): NamedFigure[] {
   return [
     ...(accuracy === undefined ? [] : [{ name: 'accuracy', value: percent(accuracy) }]),
-    ...(f1 === undefined ? [] : [{ name: 'F1', value: percent(f1) }]),
+    ...(f1 === undefined ? [] : [{ name: nameOfF1, value: percent(f1) }]),
     ...Object.entries(topk ?? {}).map(([k, share]) => ({ name: `top ${k}`, value: percent(share) })),
   ];
+}
+
+/** What the F1 of a part is of: the second label of two, the mean of the labels, or entities. */
+export function f1Name({ orchard }: ModelFolderConfig): string {
+  const [, second] = orchard.labels;
+  if (orchard.type === 'binary-text-classification' && second !== undefined) return `F1 of "${second}"`;
+  return orchard.family === 'Papaya' ? 'macro F1' : 'F1';
+}
+
+/** Of a binary model: the mean F1 of both labels, which the figures of its parts don't have. */
+export function macroF1({ config, evaluation }: ReportInput): NamedFigure[] {
+  const isBinary = config.orchard.type === 'binary-text-classification';
+  if (!isBinary || evaluation?.classes === undefined) return [];
+  return [{ name: 'macro F1', value: percent(macroF1Of(evaluation)) }];
 }
 
 /** Their blend last; empty if the training recorded no such figures. */

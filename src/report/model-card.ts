@@ -14,7 +14,9 @@ import {
   classNames,
   counted,
   decimal,
+  f1Name,
   judgedRows,
+  macroF1,
   partsOf,
   percent,
   type ReportInput,
@@ -87,15 +89,16 @@ function introduction(report: ReportInput): string {
   return `A ${family} model of size ${size} (${article} ${architecture} encoder with ${layers} layers of ${width}) for ${type}: it ${factsOf(report).does}. It was trained with Orchard (the npm package orchard-nlp)${start}${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
 }
 
-function figures({ training, evaluation }: ReportInput): string {
+function figures(report: ReportInput): string {
+  const { config, training, evaluation } = report;
   const measured = partsOf(training);
   const [first] = measured;
   if (first === undefined) return '';
   const { name, rows, note } = judgedRows({ training, ...(evaluation && { evaluation }) });
-  const scores = scoresOf(first.figures).map((score) => score.name);
+  const scores = scoresOf(first.figures, f1Name(config)).map((score) => escapeMarkdown(score.name));
   const header = [name, ...scores, 'calibration error'];
   const cells = (part: RecordedPart) => [
-    ...scoresOf(part).map(({ value }) => value),
+    ...scoresOf(part, f1Name(config)).map(({ value }) => value),
     part.calibration_error === undefined ? '' : decimal(part.calibration_error.after),
   ];
   return [
@@ -105,6 +108,7 @@ function figures({ training, evaluation }: ReportInput): string {
       header,
       measured.map((part) => [part.name, ...cells(part.figures)]),
     ),
+    ...macroF1(report).map(({ name, value }) => `The ${name} of the blend, over both labels, is ${value}.`),
     'Orchard answers with the blend. Other libraries run the encoder alone, whose raw scores are not calibrated.',
     ...(training.precision === undefined ? [] : [weightsUsed(training.precision)]),
   ].join('\n\n');

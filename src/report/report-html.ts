@@ -15,8 +15,10 @@ import {
   classNames,
   counted,
   decimal,
+  f1Name,
   hasEpochs,
   judgedRows,
+  macroF1,
   type NamedFigure,
   partsOf,
   percent,
@@ -440,7 +442,7 @@ export async function reportHtml(report: ReportInput): Promise<string> {
     `${training.model_config.name}: report of a model`,
     html`${overview(report)}
 <main>
-${parts(training)}
+${parts(report)}
 ${hasEpochs(training) ? learningCurves(training.training_stats) : undefined}
 ${evaluation && classTable(evaluation)}
 ${evaluation && confusionMatrix(evaluation)}
@@ -487,7 +489,8 @@ ${mistakes(page)}
   );
 }
 
-function overview({ id, created, config, training, evaluation }: ReportInput): Html {
+function overview(input: ReportInput): Html {
+  const { id, created, config, training, evaluation } = input;
   const { name, family, type, size } = training.model_config;
   const made = [created && `created ${created}`, id && `id ${id}`].filter(Boolean).join(', ');
   const { dataset } = training;
@@ -495,7 +498,7 @@ function overview({ id, created, config, training, evaluation }: ReportInput): H
   const mrr = evaluation?.retrieval?.mrr;
   const best = partsOf(training).at(-1);
   const classes = classNames(config);
-  const scores = best === undefined ? [] : scoresOf(best.figures);
+  const scores = best === undefined ? [] : [...scoresOf(best.figures, f1Name(config)), ...macroF1(input)];
   const figures: NamedFigure[] = scores.map((score) => ({ ...score, name: `${judged.name} ${score.name}` }));
   if (mrr !== undefined) figures.push({ name: `${judged.name} MRR`, value: decimal(mrr) });
   if (dataset !== undefined) figures.push({ name: 'training rows', value: whole(dataset.train_rows) });
@@ -513,7 +516,7 @@ ${tiles(figures)}
 }
 
 /** Undefined if the training recorded none. */
-function parts(training: TrainingRecord): Html | undefined {
+function parts({ config, training }: ReportInput): Html | undefined {
   const measured = partsOf(training);
   const [first] = measured;
   if (first === undefined) return undefined;
@@ -521,10 +524,10 @@ function parts(training: TrainingRecord): Html | undefined {
   const rows = measured.map(({ name, figures }) => {
     const { calibration_error: error } = figures;
     const calibration = error && `${decimal(error.after)} (was ${decimal(error.before)})`;
-    const scores = scoresOf(figures).map(({ value }) => value);
+    const scores = scoresOf(figures, f1Name(config)).map(({ value }) => value);
     return [name, ...scores, ...(isCalibrated ? [calibration] : [])];
   });
-  const columns = scoresOf(first.figures).map(({ name }) => name);
+  const columns = scoresOf(first.figures, f1Name(config)).map(({ name }) => name);
   return html`<section>
 <h2>What each part reaches</h2>
 ${table(['Part', ...columns, ...(isCalibrated ? ['calibration error'] : [])], rows)}

@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
+  callResult,
   DEVICES,
   type Device,
   implementation,
@@ -10,7 +11,6 @@ import {
   type OrchardError,
   querySchema,
   signalSchema,
-  toOrchardError,
   ValidationError,
   validate,
 } from '../contract/index.js';
@@ -90,7 +90,7 @@ export function embed(
     requireDifferent(checked, vectors, model);
     return vectors;
   };
-  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'encoding texts'));
+  return callResult(work(), 'encoding texts');
 }
 
 /** Changes when another model replaces the folder. */

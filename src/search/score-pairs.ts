@@ -1,6 +1,6 @@
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { type OrchardError, querySchema, toOrchardError, validate } from '../contract/index.js';
+import { callResult, type OrchardError, querySchema, validate } from '../contract/index.js';
 import { type FoundModel, modelAsOfNow, type PairConfig } from '../models/index.js';
 import { validateWithPauses } from '../system/index.js';
 import { joinParts } from '../text/index.js';
@@ -46,7 +46,7 @@ export function scorePairs(
     const open = () => CrossEncoder.ofModel(placed, { service: { device } });
     return encoders.use(await encoderKey(placed, device), open, (encoder) => encoder.scores(checked, signal));
   };
-  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'scoring pairs'));
+  return callResult(work(), 'scoring pairs');
 }
 
 /** Each open encoder takes threads, and memory for its weights. */

@@ -1,15 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errAsync, ResultAsync } from 'neverthrow';
+import { errAsync, type ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   AbortedError,
   ClosedError,
+  callResult,
   ModelFolderError,
   type OrchardError,
   querySchema,
   signalSchema,
-  toOrchardError,
   ValidationError,
   validate,
 } from '../contract/index.js';
@@ -369,7 +369,7 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
 
   #call<T>(doing: string, work: () => Promise<T>): ResultAsync<T, OrchardError> {
     if (this.#closing) return errAsync(new ClosedError('index'));
-    return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, doing));
+    return callResult(work(), doing);
   }
 }
 

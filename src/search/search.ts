@@ -1,6 +1,6 @@
-import { ResultAsync } from 'neverthrow';
+import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { DEVICES, type Device, type OrchardError, signalSchema, toOrchardError, validate } from '../contract/index.js';
+import { callResult, DEVICES, type Device, type OrchardError, signalSchema, validate } from '../contract/index.js';
 import { modelAsOfNow } from '../models/index.js';
 import { requirePath } from '../system/index.js';
 import { trainingLanguage } from '../training/index.js';
@@ -184,7 +184,7 @@ export function search<Data = unknown>(
       throw thrown;
     }
   };
-  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, 'indexing passages'));
+  return callResult(work(), 'indexing passages');
 }
 
 /**
@@ -198,7 +198,7 @@ export function openSearch(folder: string, options: OpenSearchOptions = {}): Res
     const { openIndex } = await indexing();
     return openIndex(directory, { service: { device }, signal });
   };
-  return ResultAsync.fromPromise(work(), (thrown) => toOrchardError(thrown, `opening ${folder}`));
+  return callResult(work(), `opening ${folder}`);
 }
 
 /** Loaded on first use: most programs don't search. */

@@ -30,7 +30,7 @@ import {
   stat,
   unlink,
 } from 'node:fs/promises';
-import { hostname, tmpdir } from 'node:os';
+import { homedir, hostname, tmpdir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -166,8 +166,18 @@ export function beginsAtHome(path: string): boolean {
   return /^~(?:[/\\]|$)/.test(path);
 }
 
-/** As {@link absolutePath}. @throws ValidationError for a path that begins with `~`, at a place of the input */
+/** A path of an environment variable, where no shell may have expanded `~`. @throws Error if the user has no home */
+export function fromHome(path: string): string {
+  return beginsAtHome(path) ? join(homedir(), path.slice(1)) : path;
+}
+
+/** As {@link absolutePath}. @throws ValidationError for what is no path, or begins with `~`, at a place of the input */
 export function requirePath(path: string, at: string): string {
+  const given: unknown = path;
+  if (typeof given !== 'string' || given === '') {
+    const msg = given instanceof URL ? 'give a path, not a URL object; give its href' : 'give a path';
+    throw new ValidationError([{ loc: [at], msg, type: 'path' }]);
+  }
   if (beginsAtHome(path)) throw new ValidationError([{ loc: [at], msg: HOME_HINT, type: 'path' }]);
   return absolutePath(path);
 }
@@ -579,6 +589,13 @@ let sweeping: Promise<void> | undefined;
 const MEMORY_DISK = '/dev/shm';
 let root: Promise<string> | undefined;
 
+/** Whether `node --permission` lets this process write there, which `access` doesn't say. */
+function isAllowed(path: string): boolean {
+  // The types know no process without it.
+  const { permission }: { permission?: typeof process.permission } = process;
+  return permission?.has('fs.write', path) ?? true;
+}
+
 /** A directory for temporary files that can be written. @throws StorageError if there is none */
 export function temporaryRoot(): Promise<string> {
   root ??= findRoot().catch((thrown: unknown) => {
@@ -589,8 +606,9 @@ export function temporaryRoot(): Promise<string> {
 }
 
 async function findRoot(): Promise<string> {
-  const [given, ...others] = [tmpdir(), ...(process.platform === 'linux' ? [MEMORY_DISK] : [])];
+  const [given, ...others] = [resolve(tmpdir()), ...(process.platform === 'linux' ? [MEMORY_DISK] : [])];
   const isWritable = (path: string) =>
+    isAllowed(path) &&
     access(path, constants.W_OK | constants.X_OK).then(
       () => true,
       () => false,

@@ -15,6 +15,7 @@ export {
   fileWithin,
   flushDirectory,
   flushTree,
+  fromHome,
   HOME_HINT,
   inDirectory,
   isInnerName,

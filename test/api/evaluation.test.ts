@@ -126,8 +126,26 @@ describe('intervals', () => {
     expect(intervalOf('constant')).toEqual([0.5, 0.5]);
   });
 
+  it('of a label rest on its rows, not on all', () => {
+    const { intervals } = ofKind('labels', runToEnd(rareMissed()));
+    // None of one: z² / (1 + z²).
+    expect(intervals.positiveF1).toEqual([0, expect.closeTo(1.96 ** 2 / (1 + 1.96 ** 2), 12)]);
+  });
+
   it('interpolate between the nearest values', () => {
     expect(quantile(Float64Array.of(0, 10, 20), 0.25)).toBe(5);
     expect(quantile(Float64Array.of(0, 10, 20), 1)).toBe(20);
   });
 });
+
+/** Of twenty rows, the only one of the label `rare` is answered wrongly. */
+function rareMissed() {
+  const rows = Array.from({ length: 20 }, (_, at) => ({ text: `${at}`, labels: [at === 0 ? 'rare' : 'usual'] }));
+  const answer = { kind: 'labels' as const, label: 'usual', score: 0.9, labels: ['usual'], scores: [] };
+  return judge(
+    { kind: 'labels', type: 'binary-text-classification', name: 'model', labels: ['rare', 'usual'] },
+    rows.map((row) => ({ ...row, entities: [], passages: [] })),
+    rows.map(() => answer),
+    { resamples: 100, seed: 0, positive: 'rare' },
+  );
+}

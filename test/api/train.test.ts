@@ -2,7 +2,17 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ok, safeTry } from 'neverthrow';
-import { type LabelAnswer, loadModel, type Model, type TrainedModel, type TrainingEvent, train } from 'orchard-nlp';
+import {
+  crossValidate,
+  embed,
+  type LabelAnswer,
+  loadModel,
+  type Model,
+  search,
+  type TrainedModel,
+  type TrainingEvent,
+  train,
+} from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rows } from '../public/sentiments.js';
 
@@ -101,11 +111,21 @@ describe('a model trained on rows', () => {
     expect(answers).toEqual(['positive', `query: ${told}`, 'negative']);
   });
 
-  it('fails in "for await" over the answers to an array, which would run no step', async () => {
-    const asking = async () => {
-      for await (const _ of model.predict(['it is great'])) throw new Error('it runs');
+  it('fails in "for await" over a result, which would run no step', async () => {
+    const through = async (result: AsyncIterable<unknown>) => {
+      for await (const _ of result) throw new Error('it runs');
     };
-    await expect(asking()).rejects.toThrow(/await the answers to an array/);
+    for (const result of [
+      model.predict(['it is great']),
+      model.evaluate(rows),
+      embed(['a text']),
+      search(['a passage']),
+      loadModel(model.directory),
+    ]) {
+      await expect(through(result)).rejects.toThrow(/no steps for "for await"; await it/);
+      const value = (await result)._unsafeUnwrap();
+      if ('close' in value) await value.close();
+    }
     const answers = await safeTry(async function* () {
       const [one] = yield* model.predict(['it is great']);
       return ok(one?.label);
@@ -231,6 +251,43 @@ it('a label that is never found is named, though F1 and accuracy are high', asyn
     message: 'the model finds "danger" (1 time) in none of the rows that it was judged on; give more rows of it',
     examples: [],
   });
+});
+
+it('figures depend on no name: each label has its own, and positive says whose F1 is reported', async () => {
+  const danger = ['burnt my hand', 'it is smoking', 'sparks came out', 'it caught fire'];
+  const given = [
+    ...Array.from({ length: 60 }, (_, at) => ({ text: `order ${at} of the lamp arrived today`, label: 'normal' })),
+    ...danger.map((text) => ({ text, label: 'danger' })),
+  ];
+  const dev = [...given.slice(0, 18), { text: 'it hissed', label: 'danger' }, { text: 'a loud bang', label: 'danger' }];
+  const learned = (await train({ rows: given, dev, test: dev, ...quick, positive: 'danger' }))._unsafeUnwrap();
+  await using model = learned;
+  const { f1, positive, macroF1, classes = [], test } = model.training;
+  expect(positive).toBe('danger');
+  expect(classes.map(({ label, support }) => [label, support])).toEqual([
+    ['danger', 2],
+    ['normal', 18],
+  ]);
+  expect(f1).toBe(classes[0]?.f1);
+  expect(macroF1).toBeCloseTo(((classes[0]?.f1 ?? 0) + (classes[1]?.f1 ?? 0)) / 2, 12);
+  expect(test).toMatchObject({ positive: { label: 'danger', f1 }, macro: { f1: expect.closeTo(macroF1 ?? -1, 12) } });
+  const refused = [
+    await train({ rows: given, ...quick, positive: 'Danger' }),
+    await train({ labels: ['danger', 'normal'], ...quick, positive: 'Danger' }),
+    await crossValidate({ rows: given, ...quick, positive: 'Danger' }),
+    await model.evaluate(dev, { positive: 'Danger' }),
+  ];
+  for (const result of refused)
+    expect(result._unsafeUnwrapErr().message).toBe(
+      'positive: "Danger" is not a label; the labels are "danger", "normal"',
+    );
+  const places = ['Rome', 'Oslo'].map((town) => ({
+    text: `to ${town}`,
+    entities: [{ start: 3, end: 7, type: 'TOWN' }],
+  }));
+  expect((await train({ rows: places, ...quick, positive: 'TOWN' }))._unsafeUnwrapErr().message).toContain(
+    'only classifiers',
+  );
 });
 
 describe('training fails', () => {

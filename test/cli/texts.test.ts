@@ -33,6 +33,15 @@ describe.each([1, 3, 1000])('in pieces of %i bytes', (piece) => {
     ]);
   });
 
+  it.each(['utf16le', 'utf16be', 'utf16le with a mark'])(
+    '%s is one problem, never texts of half characters',
+    async (encoding) => {
+      const text = Buffer.from(`${encoding.endsWith('mark') ? '\uFEFF' : ''}good day\nbad day\n`, 'utf16le');
+      const texts = await read(encoding === 'utf16be' ? text.swap16() : text, 'text', piece);
+      expect(texts).toEqual([{ line: 1, problem: expect.stringContaining('UTF-16') }]);
+    },
+  );
+
   it('a line that is not UTF-8 is a problem, and the next ones are read', async () => {
     const texts = await read(Buffer.from('a\nb\xff\nc\n', 'latin1'), 'text', piece);
     expect(texts).toEqual([

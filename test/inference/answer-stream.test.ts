@@ -11,7 +11,7 @@ import {
 } from '../../src/contract/errors.js';
 import type { InferenceResponse, InferenceResult } from '../../src/contract/index.js';
 import { askAll } from '../../src/inference/answer-stream.js';
-import { answerStream, type Queries, type StreamOptions } from '../../src/inference/index.js';
+import { answerStream, lines, type Queries, type StreamOptions } from '../../src/inference/index.js';
 import { Dispatcher } from '../../src/inference/service.js';
 import { FakeWorker } from './fake-worker.js';
 
@@ -165,5 +165,27 @@ describe('any number of texts', () => {
     expect(asked.mock.calls.map(([, part]) => part.length)).toEqual([5, 5, 5, 5, 3]);
     expect(most).toBe(2);
     await dispatcher.close();
+  });
+});
+
+describe('lines', () => {
+  const linesOf = async (...pieces: (string | Uint8Array)[]) => {
+    async function* source() {
+      yield* pieces;
+    }
+    const found: string[] = [];
+    for await (const line of lines(source())) found.push(line);
+    return found;
+  };
+
+  it('end at line feeds only, in texts and in bytes, however they are cut', async () => {
+    const texts = ['good day\u2028still\rgood', '', 'bäd day'];
+    const whole = Buffer.from('good day\u2028still\rgood\r\n\nbäd day');
+    expect(await linesOf(whole.toString())).toEqual(texts);
+    expect(await linesOf(...Array.from(whole, (byte) => Uint8Array.of(byte)))).toEqual(texts);
+  });
+
+  it('refuse what is not UTF-8', async () => {
+    await expect(linesOf(Buffer.from('a\nb\xff', 'latin1'))).rejects.toThrow(/the text line 2, column 2: .*UTF-8/);
   });
 });

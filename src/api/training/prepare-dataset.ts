@@ -29,6 +29,7 @@ import {
   readLines,
   readRows,
   rowShapes,
+  someOf,
   splitFilesSchema,
   type TrainingRow,
   unzip,
@@ -161,7 +162,7 @@ export async function typeOfArchive(directory: string): Promise<FoundType> {
 
 async function typeOfTable(archive: ArchiveFolder, config: Config, problems: ProblemList): Promise<FoundType> {
   if (config.NUM_CLASS_LABELS === 1) {
-    const labels = await labelCount(archive, problems);
+    const { length: labels } = await labelsIn(archive, problems);
     if (labels === 2) return found('binary-text-classification', 'inferred', 'NUM_CLASS_LABELS is 1');
     return found('multilabel-text-classification', 'inferred', 'NUM_CLASS_LABELS and the number of labels are 1');
   }
@@ -172,11 +173,22 @@ async function typeOfTable(archive: ArchiveFolder, config: Config, problems: Pro
     : found('multiclass-text-classification', 'inferred', 'each row of the archive has one label');
 }
 
-async function labelCount(archive: ArchiveFolder, problems: ProblemList): Promise<number> {
+async function labelsIn(archive: ArchiveFolder, problems: ProblemList): Promise<readonly string[]> {
   const file = archiveFile(archive, LABEL_FILE);
   const json = file && (await readJsonFile(file.path, file.name, problems));
   const value: unknown = json && jsonValue(json);
-  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
+  return typeof value === 'object' && value !== null ? Object.keys(value) : [];
+}
+
+async function labelsOfArchive(folder: string, { family }: FoundType): Promise<readonly string[]> {
+  return family === 'Papaya' ? labelsIn(openArchive(folder, [LABEL_FILE]), new ProblemList()) : [];
+}
+
+/** @param labels of a classifier; empty for another model. @throws ValidationError that names them, for one that isn't there */
+export function requirePositive(positive: string | undefined, labels: readonly string[]): void {
+  if (positive === undefined || labels.includes(positive)) return;
+  const known = labels.length === 0 ? 'only classifiers have labels' : `the labels are ${someOf(labels.map(quoted))}`;
+  throw invalid(['positive'], `${quoted(positive)} is not a label; ${known}`);
 }
 
 /** The cells of the label column, or of the last one where its name isn't `label`. */
@@ -201,7 +213,10 @@ export interface PreparedDataset {
 
 /** How rows are read and checked; `rows` may be the path of a file. */
 type RowsOptions = ReadingOptions &
-  Pick<TrainSettings, 'type' | 'labels' | 'passages' | 'dev' | 'devFraction' | 'seed' | 'signal' | 'path' | 'test'> & {
+  Pick<
+    TrainSettings,
+    'type' | 'labels' | 'positive' | 'passages' | 'dev' | 'devFraction' | 'seed' | 'signal' | 'path' | 'test'
+  > & {
     readonly rows?: RowsOrPath | undefined;
   };
 
@@ -236,7 +251,7 @@ export async function prepareDataset(
   if (source.kind === 'labels') return datasetOfLabels(source.labels, settings);
   if (source.kind === 'url') {
     refuseRowOptions(settings);
-    if (given !== undefined && !isReadOften) {
+    if (given !== undefined && !isReadOften && settings.positive === undefined) {
       return { dataset: { url: source.url }, type: found(given, 'given', 'as asked for') };
     }
   }
@@ -279,10 +294,10 @@ async function prepareHere({ options, archive, work, isReadOften }: DatasetTask)
 }
 
 function rowsOptions(rows: RowsOrPath | undefined, settings: TrainSettings): RowsOptions {
-  const { type, labels, passages, dev, devFraction, seed, path, test } = settings;
+  const { type, labels, positive, passages, dev, devFraction, seed, path, test } = settings;
   const { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid } = settings;
   return {
-    ...{ rows, type, labels, passages, dev, devFraction, seed, path },
+    ...{ rows, type, labels, positive, passages, dev, devFraction, seed, path },
     ...{ columns, format, encoding, delimiter, offsets, tagNames, skipInvalid },
     ...(typeof test === 'string' && { test }), // rows to test on are read later
   };
@@ -352,6 +367,7 @@ export async function readTypedRows(
 async function datasetOfLabels({ names, descriptions }: LabelNames, settings: TrainSettings): Promise<PreparedDataset> {
   refuseRowOptions({ ...settings, labels: undefined }, 'there are no rows');
   const type = typeOfNames(names, settings.type);
+  requirePositive(settings.positive, names);
   const { fromNames } = await families[type.family].rows();
   if (fromNames === undefined) throw invalid(['labels'], `labels are for classifiers, not for ${type.type}`);
   return { dataset: { rows: fromNames(names, descriptions, type.type) }, type, rows: [] };
@@ -377,6 +393,8 @@ async function datasetOfRows(rows: RowsOrPath, settings: Omit<RowsOptions, 'rows
   const { names: classes, descriptions } = labels ? labelNames(labels) : {};
   const sets = { train, dev, devFraction, seed, passages, classes, descriptions, skipInvalid };
   const { dataset, leftOut } = await checkedRows(sets, type, signal);
+  const names: unknown = 'labels' in dataset ? dataset.labels : [];
+  requirePositive(settings.positive, Array.isArray(names) ? names.map(String) : []);
   const noticed = [...(train.warnings ?? []), ...(dev?.warnings ?? [])];
   const made = { ...dataset, warnings: [...noticed, ...leftOut, ...dataset.warnings] };
   return { dataset: { rows: made }, type, rows: train.checked.rows, ...(train.readAs && { readAs: train.readAs }) };
@@ -425,10 +443,11 @@ export async function checkedRows(
 
 async function archiveIn(
   folder: string,
-  { type: given, signal }: Pick<RowsOptions, 'type' | 'signal'>,
+  { type: given, positive, signal }: Pick<RowsOptions, 'type' | 'positive' | 'signal'>,
   isReadOften: boolean,
 ): Promise<PreparedDataset> {
   const type = given === undefined ? await typeOfArchive(folder) : found(given, 'given', 'as asked for');
+  if (positive !== undefined) requirePositive(positive, await labelsOfArchive(folder, type));
   const rows = isReadOften ? await families[type.family].rows() : undefined;
   return { dataset: rows ? { rows: await rows.read(folder, type.type, signal) } : { folder }, type };
 }

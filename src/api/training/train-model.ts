@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { ResultAsync } from 'neverthrow';
 import {
   AbortedError,
+  callResult,
   isOrchardError,
   type ModelConfig,
+  type ModelType,
   type TrainingConfig,
   toOrchardError,
 } from '../../contract/index.js';
@@ -18,13 +19,14 @@ import {
   someOf,
   type TrainingRow,
 } from '../../datasets/index.js';
-import { accuracyInterval } from '../../families/index.js';
+import { accuracyInterval, macroF1Of } from '../../families/index.js';
 import { defaultMemoryLimit } from '../../jobs/index.js';
 import {
   type ClassFigures,
   claimFolder,
   type FoundModel,
   findModel,
+  type ModelEvaluation,
   moveInto,
   type RecordedPart,
   readModelReport,
@@ -44,6 +46,7 @@ import {
 } from '../../training/index.js';
 import type { LearnOptions, TrainedModel, TrainingSummary } from '../model.js';
 import { MODEL_FOLDER, OpenModel } from '../open-model.js';
+import { withAbsolutePaths } from '../paths.js';
 import type { TrainOptions } from '../train.js';
 import { type FoundType, nameOf, type PreparedDataset, prepareDataset, readingOf } from './prepare-dataset.js';
 import { type TrainSettings, trainSettings } from './train-options.js';
@@ -89,10 +92,9 @@ function learning(options: TrainOptions, { type }: FoundType, rows: Iterable<Tra
     const { path, url, columns, format, encoding, delimiter, offsets, output, onProgress, signal, ...kept } = options;
     const hasFile = typeof kept.dev === 'string' || typeof kept.test === 'string';
     const ofFiles = hasFile ? { columns, format, encoding, delimiter } : {};
-    return trainModel({ ...kept, ...ofFiles, type, ...changes, rows: all() });
+    return trainModel({ ...kept, ...ofFiles, type, ...withAbsolutePaths(changes), rows: all() });
   };
-  return (more: Rows, changes?: LearnOptions) =>
-    ResultAsync.fromPromise(learn(more, changes), (thrown) => toOrchardError(thrown, 'training a model'));
+  return (more: Rows, changes?: LearnOptions) => callResult(learn(more, changes), 'training a model');
 }
 
 /**
@@ -124,6 +126,7 @@ export async function openTrained(
     ...(folds !== undefined && { folds }),
     ...(accuracy !== undefined && { accuracy, interval: accuracyInterval(accuracy, judgedRows) }),
     ...(f1 !== undefined && { f1 }),
+    ...(recordedEvaluation && classSummary(recordedEvaluation, type, settings.positive)),
     ...(topk !== undefined && { topk }),
     ...(parts && { parts }),
   };
@@ -131,10 +134,24 @@ export async function openTrained(
   const placed = { name: nameOf(settings), directory };
   const model = await OpenModel.open(placed, { service: { device }, signal, ...(onClose && { onClose }) });
   if (test === undefined) return Object.assign(model, { training });
-  const evaluation = await model.evaluate(test, { signal, ...readingOf(test, settings) });
+  const { positive } = settings;
+  const evaluation = await model.evaluate(test, { signal, positive, ...readingOf(test, settings) });
   if (evaluation.isOk()) return Object.assign(model, { training: { ...training, test: evaluation.value } });
   await model.close();
   throw evaluation.error;
+}
+
+/** What a summary says of each class, and which label its F1 is of where that is one label. */
+function classSummary(
+  evaluation: ModelEvaluation,
+  type: ModelType,
+  asked: string | undefined,
+): Pick<TrainingSummary, 'f1' | 'positive' | 'macroF1' | 'classes'> {
+  const { classes = [] } = evaluation;
+  if (classes.length === 0) return {};
+  const positive = asked ?? (type === 'binary-text-classification' ? classes[1]?.label : undefined);
+  const found = classes.find(({ label }) => label === positive);
+  return { classes, macroF1: macroF1Of(evaluation), ...(found && { positive: found.label, f1: found.f1 }) };
 }
 
 /** F1 hides it in a binary model, whose F1 is of its second label, and accuracy hides it wherever a label is rare. */

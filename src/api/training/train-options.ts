@@ -29,6 +29,7 @@ export const trainSchema = z.strictObject({
   url: z.string().min(1, 'the URL is empty').optional(),
   ...readingShape,
   labels: labels.optional(),
+  positive: label.optional(),
   passages: z.custom<Iterable<string>>(isIterable, { error: 'give an array of texts' }).optional(),
   type: modelTypeSchema.optional(),
   name: z

@@ -26,6 +26,7 @@ The intervals are 95 % bootstrap intervals, and Wilson's where all or no rows ar
   parameters: {
     model: modelParameters.model,
     rows: argument('<rows>', 'file of labelled rows'),
+    positive: option('--positive <label>', 'classifiers: a label whose F1 is printed apart'),
     report: option('--report <file>', 'HTML report to write'),
     ...readingOptions,
     resamples: option('--resamples <number>', 'number of bootstrap samples (default: 1000)', integer(1)),
@@ -35,10 +36,10 @@ The intervals are 95 % bootstrap intervals, and Wilson's where all or no rows ar
     threads: modelParameters.threads,
   },
   async run({ settings, output }) {
-    const { model: name, rows, report, resamples, seed } = settings;
+    const { model: name, rows, positive, report, resamples, seed } = settings;
     const evaluation = await interruptible(async (signal) => {
       await using model = await openModel(settings, signal);
-      return await unwrap(model.evaluate(rows, { ...readingOf(settings), signal, resamples, seed }));
+      return await unwrap(model.evaluate(rows, { ...readingOf(settings), signal, positive, resamples, seed }));
     });
     // First, so that a report that can't be written costs no figures.
     await output.result(evaluation, await evaluationLines(evaluation));

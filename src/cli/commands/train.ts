@@ -4,7 +4,7 @@ import type { TrainedModel, TrainOptions } from '../../api/index.js';
 import { StorageError, unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, type Settings, UsageError } from '../command.js';
-import { evaluationLines, grouped, warningLine } from '../format.js';
+import { classLines, evaluationLines, grouped, warningLine } from '../format.js';
 import { choice, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, type Output, Progress } from '../terminal.js';
 
@@ -119,15 +119,29 @@ export async function linesOf(
     ...(training.readAs === undefined ? [] : [`read as ${training.readAs}`]),
     `${folder}: ${type} (${training.reason})`,
     `${rows}: ${figuresOf(training)}; ${training.seconds.toFixed(1)} s`,
+    ...classLinesOf(training),
     ...(training.test ? await evaluationLines(training.test) : []),
   ];
 }
 
-function figuresOf({ accuracy, interval, f1, topk }: TrainedModel['training']): string {
+const MOST_CLASSES = 12;
+
+/** The figures of each class; of many, those with the lowest F1. */
+function classLinesOf({ classes = [] }: TrainedModel['training']): readonly string[] {
+  if (classes.length === 0) return [];
+  if (classes.length <= MOST_CLASSES) return classLines(classes);
+  const worst = classes.toSorted((a, b) => a.f1 - b.f1).slice(0, MOST_CLASSES);
+  return [`the ${MOST_CLASSES} of ${grouped(classes.length)} with the lowest F1:`, ...classLines(worst)];
+}
+
+function figuresOf({ accuracy, interval, f1, positive, macroF1, topk }: TrainedModel['training']): string {
   const range = interval ? ` (${interval.low.toFixed(3)} to ${interval.high.toFixed(3)})` : '';
+  // Of more than two labels, F1 is the macro mean, too.
+  const isMean = positive === undefined && accuracy !== undefined && macroF1 !== undefined;
   const figures: readonly (readonly [string, number | undefined])[] = [
     ['accuracy', accuracy],
-    ['F1', f1],
+    [positive === undefined ? 'F1' : `F1 of ${JSON.stringify(positive)}`, isMean ? undefined : f1],
+    ['macro F1', macroF1],
     ['right passage first', topk?.[1]],
     ['in the top five', topk?.[5]],
   ];

@@ -188,6 +188,10 @@ interface Known {
 
 const known: readonly Known[] = [
   {
+    sign: /loading addons is disabled/,
+    advice: () => 'Node.js runs without permission to load native libraries; add --allow-addons to its flags',
+  },
+  {
     // musl's loader, which Alpine has: the binaries ask for glibc's.
     sign: /Error loading shared library (?:ld-linux|libc\.so|libstdc\+\+|libgcc_s)|Error relocating/,
     advice: (machine) =>
