@@ -7,22 +7,18 @@ import {
   type Width,
 } from '../graph/index.js';
 import type { TextWindow } from '../text/index.js';
+import { NativeCalls } from './native-calls.js';
 
-/** Counts the running calls of ONNX Runtime in this thread; shared with the thread that started it. */
-let calls: Int32Array = new Int32Array(1);
+/** Of this thread. */
+let calls = new NativeCalls();
 
-/** @param shared memory of the thread that started this one: terminating a thread within such a call ends the process. */
+/** @param shared memory of the thread that started this one */
 export function countNativeWorkIn(shared: Int32Array): void {
-  calls = shared;
+  calls = new NativeCalls(shared);
 }
 
-export async function nativeWork<Value>(work: () => Promise<Value>): Promise<Value> {
-  Atomics.add(calls, 0, 1);
-  try {
-    return await work();
-  } finally {
-    Atomics.sub(calls, 0, 1);
-  }
+export function nativeWork<Value>(work: () => Promise<Value>): Promise<Value> {
+  return calls.count(work);
 }
 
 export interface RunSize {
@@ -207,12 +203,7 @@ export class EncoderRuns {
     const buffers = known ?? new RunBuffers(this.#graphs, run.length, tokens);
     const isKept = run.length === 1 && tokens <= MOST_KEPT_TOKENS && buffers.data.length <= MOST_KEPT_OUTPUTS;
     buffers.fill(run, pad);
-    Atomics.add(calls, 0, 1);
-    try {
-      await graph.run(buffers.feeds, buffers.outputs);
-    } finally {
-      Atomics.sub(calls, 0, 1);
-    }
+    await nativeWork(() => graph.run(buffers.feeds, buffers.outputs));
     if (mayBeWide) threads.learn(run.length * tokens, performance.now() - startedAt);
     const width = buffers.data.length / run.length;
     for (let row = 0; row < run.length; row += 1) {
@@ -225,6 +216,6 @@ export class EncoderRuns {
 
   async release(): Promise<void> {
     const wide = await this.#wide;
-    await Promise.all([this.#graphs.narrow.release(), wide?.release()]);
+    await nativeWork(() => Promise.all([this.#graphs.narrow.release(), wide?.release()]));
   }
 }

@@ -9,6 +9,7 @@ import {
 } from '../contract/index.js';
 import { ownFile, startThread } from '../system/index.js';
 import type { WorkerOptions } from './inline-worker.js';
+import { NativeCalls } from './native-calls.js';
 import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
 
 export interface WorkerSettings extends WorkerOptions {
@@ -50,12 +51,29 @@ const openWorker: OpenWorker = (workerData) => {
 
 const CLOSE_MS = 3000;
 
+/** How long the end of the process waits for a call of ONNX Runtime. */
+const LAST_CALL_MS = 1000;
+const living = new Set<NativeCalls>();
+let isWatching = false;
+
+/** A process that ends while a thread is within ONNX Runtime would abort: its end waits for the call. */
+function outlive(worker: Worker, calls: NativeCalls): void {
+  living.add(calls);
+  worker.once('exit', () => living.delete(calls));
+  if (isWatching) return;
+  isWatching = true;
+  process.once('exit', () => {
+    for (const each of living) each.forbid();
+    const until = performance.now() + LAST_CALL_MS;
+    for (const each of living) each.waitForEnd(until);
+  });
+}
+
 /** Starts on first use and after its end: a thread that dies fails its open requests and nothing else. */
 export class ThreadWorker implements InferenceWorker {
   onLost?: () => void;
   readonly #unanswered = new Map<number, PendingAsk>();
-  /** Running calls of ONNX Runtime in the thread: terminating it during one would end the process. */
-  #nativeCalls = new Int32Array(new SharedArrayBuffer(4));
+  #nativeCalls = new NativeCalls();
   #worker: Worker | undefined;
   #lastAsk = 0;
   readonly #options: WorkerOptions;
@@ -151,14 +169,15 @@ export class ThreadWorker implements InferenceWorker {
 
   #started(): Worker {
     if (this.#worker !== undefined) return this.#worker;
-    this.#nativeCalls = new Int32Array(new SharedArrayBuffer(4));
-    const worker = this.#open({ ...this.#options, nativeCalls: this.#nativeCalls });
+    this.#nativeCalls = new NativeCalls();
+    const worker = this.#open({ ...this.#options, nativeCalls: this.#nativeCalls.shared });
     worker.on('message', (message: WorkerMessage) => this.#answer(message));
     worker.on('error', (cause) =>
       this.#lose(worker, new InternalError(`the inference worker failed: ${cause}`, { cause })),
     );
     worker.on('exit', () => this.#lose(worker, new InternalError('the inference worker exited')));
     this.#worker = worker;
+    outlive(worker, this.#nativeCalls);
     return worker;
   }
 
@@ -182,6 +201,6 @@ export class ThreadWorker implements InferenceWorker {
   /** Terminates a thread, unless it is within ONNX Runtime. */
   #terminate(worker: Worker): void {
     worker.unref();
-    if (Atomics.load(this.#nativeCalls, 0) === 0) void worker.terminate();
+    if (this.#nativeCalls.running === 0) void worker.terminate();
   }
 }

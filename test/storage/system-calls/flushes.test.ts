@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -15,22 +16,19 @@ type Call = { readonly flushed: number } | { readonly changed: string };
 
 const calls = vi.hoisted((): { readonly made: Call[] } => ({ made: [] }));
 
-vi.mock('node:fs', async (importOriginal) => {
-  const original = await importOriginal<typeof import('node:fs')>();
-  const fsync: typeof original.fsync = Object.assign(
-    (file: number, done: (error: NodeJS.ErrnoException | null) => void) => {
-      calls.made.push({ flushed: original.fstatSync(file).ino });
-      original.fsync(file, done);
-    },
-    { __promisify__: original.fsync.__promisify__ },
-  );
-  return { ...original, fsync };
-});
-
 vi.mock('node:fs/promises', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:fs/promises')>();
   return {
     ...original,
+    async open(...given: Parameters<typeof original.open>) {
+      const file = await original.open(...given);
+      const sync = file.sync.bind(file);
+      file.sync = () => {
+        calls.made.push({ flushed: fstatSync(file.fd).ino });
+        return sync();
+      };
+      return file;
+    },
     async rename(from: string, to: string) {
       await original.rename(from, to);
       calls.made.push({ changed: to });
