@@ -1,19 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type HubOptions, hubSettings } from '../../src/models/hub-models.js';
-
-let hasHome = true;
-vi.mock('node:os', async (importOriginal) => {
-  const os = await importOriginal<typeof import('node:os')>();
-  return {
-    ...os,
-    homedir() {
-      if (!hasHome) throw new Error('uv_os_homedir returned ENOENT');
-      return os.homedir();
-    },
-  };
-});
 
 describe('where hubModels keeps files', () => {
   it.each([
@@ -26,16 +14,6 @@ describe('where hubModels keeps files', () => {
     expect(hubSettings({}, environment).cacheDirectory).toBe(directory);
     expect(hubSettings({ cacheDirectory: '/own' }, environment).cacheDirectory).toBe('/own');
   });
-});
-
-it('says what to give where the user has no home', () => {
-  hasHome = false;
-  try {
-    expect(() => hubSettings({}, {})).toThrow(/cacheDirectory: there is no home folder .*set HF_HOME/);
-    expect(hubSettings({}, { HF_HOME: '/b' }).cacheDirectory).toBe('/b/hub');
-  } finally {
-    hasHome = true;
-  }
 });
 
 describe('the environment', () => {

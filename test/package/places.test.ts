@@ -16,7 +16,7 @@ const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')
 /** What a program printed that has the library's functions, some rows, and its arguments as `given`. */
 function run(flags: readonly string[], code: string, env: Readonly<Record<string, string>> = {}) {
   const program = `
-    const { createClassificationArchive, embed, hubModels, listModels, loadModel, search, train } = await import(${JSON.stringify(library)});
+    const { embed, listModels, loadModel, train } = await import(${JSON.stringify(library)});
     const rows = Array.from({ length: 20 }, (_, at) => ({ text: 'lamp ' + at + (at % 2 ? ' works' : ' broke'), label: at % 2 ? 'good' : 'bad' }));
     const quick = { rows, epochs: 1, pretrained: false, threads: 1 };
     const told = (result) => console.log(result.isOk() ? 'ok' : result.error.code + ': ' + result.error.message);
@@ -71,5 +71,23 @@ it('keeps to the folders that --permission lets it write', () => {
     flags,
     "const model = await loadModel('sentiment-classification'); told(await model.value.save('/a-model'));",
   );
-  expect(written[0]).toMatch(/^storage: .*without --allow-fs-write for \/a-model|^validation: .*\/a-model/);
+  expect(written[0]).toMatch(/^storage: .*without --allow-fs-write for \/\.a-model/);
+});
+
+it('says what to give where the user has no home', () => {
+  const told = run(
+    [],
+    `const { default: os } = await import('node:os');
+    const { syncBuiltinESMExports } = await import('node:module');
+    os.homedir = () => {
+      throw new Error('uv_os_homedir returned ENOENT');
+    };
+    syncBuiltinESMExports();
+    told(await loadModel('owner/name'));
+    told(await listModels());`,
+    { HF_HOME: '', HF_HUB_CACHE: '', XDG_CACHE_HOME: '', ORCHARD_MODELS_DIRECTORY: '' },
+  );
+  const missing =
+    'validation: cacheDirectory: there is no home folder to keep models in; give a folder, or set HF_HOME';
+  expect(told).toEqual([missing, 'ok']);
 });
