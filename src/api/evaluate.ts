@@ -62,7 +62,7 @@ interface Averages {
 }
 
 /** The evaluation of a classifier, as in scikit-learn's `classification_report`. */
-export interface LabelEvaluation extends Averages {
+export interface LabelEvaluation extends Averages, UnknownNames {
   readonly kind: 'labels';
   /** Number of examples. */
   readonly rows: number;
@@ -89,8 +89,14 @@ export interface LabelEvaluation extends Averages {
   };
   /** The 50 most confident mistakes. */
   readonly mistakes: readonly Mistake[];
-  /** Labels of examples that the model doesn't have; their examples count as wrong. Absent if there are none. */
+}
+
+/** What an evaluation says of labels, or entity types, that only the examples have. Both are absent if there are none. */
+interface UnknownNames {
+  /** Labels of examples that the model doesn't have; they count as wrong. */
   readonly unknownLabels?: readonly UnknownLabel[];
+  /** The labels that it has. */
+  readonly modelLabels?: readonly string[];
 }
 
 /** A label of examples that a model doesn't have. */
@@ -103,7 +109,7 @@ export interface UnknownLabel {
 }
 
 /** The evaluation of an entity model, as in seqeval's report: an entity is correct if its place and type are. */
-export interface EntityEvaluation extends Averages {
+export interface EntityEvaluation extends Averages, UnknownNames {
   readonly kind: 'entities';
   /** Number of examples. */
   readonly rows: number;
@@ -269,7 +275,7 @@ export function judge(
     case 'labels':
       return labelEvaluation(model, answered('labels', examples, answers), options);
     case 'entities':
-      return entityEvaluation(answered('entities', examples, answers), options);
+      return entityEvaluation(model, answered('entities', examples, answers), options);
     case 'passages':
       return passageEvaluation(answered('passages', examples, answers), options);
   }
@@ -320,7 +326,7 @@ function* labelEvaluation(
   );
   const figures = classFigures(decisions, names, { keepsAll: isMultilabel });
   const positiveFigures = positive === undefined ? undefined : figuresOfLabel(positive);
-  const unknown = yield* unknownLabels(labels, rows);
+  const unknown = yield* unknownNames(labels, rows, ({ example }) => example.labels);
   const occurring = figures.classes.map(({ label }) => label);
   return {
     kind: 'labels',
@@ -351,23 +357,25 @@ function* labelEvaluation(
         return labelMistake(judged, (label) => scores.get(label) ?? 0);
       }),
     ),
-    ...(unknown.length > 0 && { unknownLabels: unknown }),
+    ...unknown,
   };
 }
 
-function* unknownLabels(
+function* unknownNames<Row>(
   known: readonly string[],
-  rows: readonly Judged<LabelAnswer>[],
-): Steps<readonly UnknownLabel[]> {
+  rows: readonly Row[],
+  namesOf: (row: Row) => readonly string[],
+): Steps<UnknownNames> {
   const counts = new Map<string, number>();
-  for (const { example } of rows) {
+  for (const row of rows) {
     yield;
-    for (const label of example.labels) if (!known.includes(label)) counts.set(label, (counts.get(label) ?? 0) + 1);
+    for (const name of new Set(namesOf(row))) if (!known.includes(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  return [...counts].map(([label, count]) => {
+  const unknownLabels = [...counts].map(([label, count]) => {
     const similarTo = known.find((each) => foldLabel(each) === foldLabel(label));
     return { label, rows: count, ...(similarTo !== undefined && { similarTo }) };
   });
+  return unknownLabels.length === 0 ? {} : { unknownLabels, modelLabels: [...known] };
 }
 
 /** @param times how often each row counts. Default: once. [rows] */
@@ -406,7 +414,11 @@ function* flatMapSteps<T, Result>(items: Iterable<T>, change: (item: T) => reado
 type Range = Example['entities'][number];
 
 /** The figures of an entity model, as in seqeval's `classification_report`. */
-function* entityEvaluation(rows: readonly Judged<EntityAnswer>[], options: BootstrapOptions): Steps<EntityEvaluation> {
+function* entityEvaluation(
+  { labels }: JudgedModel,
+  rows: readonly Judged<EntityAnswer>[],
+  options: BootstrapOptions,
+): Steps<EntityEvaluation> {
   const compared = yield* mapSteps(rows, ({ example, answer }) => ({
     text: example.text,
     actual: example.entities,
@@ -424,6 +436,7 @@ function* entityEvaluation(rows: readonly Judged<EntityAnswer>[], options: Boots
     ({ right, wrong, missed }): Decisions => ({ right: idsOf(right), wrong: idsOf(wrong), missed: idsOf(missed) }),
   );
   const intervalOf = yield* bootstrap(rows.length, (times) => averageF1(decisions, names, times), options);
+  const unknown = yield* unknownNames(labels, compared, ({ actual }) => actual.map(({ type }) => type));
   const withEntities = compared.filter(({ actual }) => actual.length > 0).length;
   return {
     kind: 'entities',
@@ -442,6 +455,7 @@ function* entityEvaluation(rows: readonly Judged<EntityAnswer>[], options: Boots
         return [{ text, expected: entityNames(text, actual), predicted: entityNames(text, found), score }];
       }),
     ),
+    ...unknown,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { callResult, type OrchardError, validate } from '../contract/index.js';
+import { quoted, someOf } from '../datasets/index.js';
 import type { Evaluation, Interval } from './evaluate.js';
 
 /** One figure of an evaluation, 0 to 1. */
@@ -78,7 +79,7 @@ async function pageOf(evaluation: Evaluation, options: EvaluationReportOptions):
   return evaluationHtml({
     ...evaluation,
     title,
-    note: `${evaluation.rows.toLocaleString('en-US')} ${evaluation.kind === 'passages' ? 'questions' : 'rows'}`,
+    note: `${evaluation.rows.toLocaleString('en-US')} ${evaluation.kind === 'passages' ? 'questions' : 'rows'}${unknownNote(evaluation)}`,
     tiles: figures.slice(0, TILES).map(({ name, value }) => ({ name, value: decimals(value) })),
     intervals: [...figures, ...averagesOf(evaluation)].map(({ name, value, interval }) => ({
       name,
@@ -86,6 +87,13 @@ async function pageOf(evaluation: Evaluation, options: EvaluationReportOptions):
       interval: interval ? `${decimals(interval[0])} to ${decimals(interval[1])}` : '',
     })),
   });
+}
+
+function unknownNote(evaluation: Evaluation): string {
+  if (evaluation.kind === 'passages' || evaluation.unknownLabels === undefined) return '';
+  const unknown = someOf(evaluation.unknownLabels.map(({ label }) => quoted(label)));
+  const known = someOf((evaluation.modelLabels ?? []).map((label) => quoted(label)));
+  return `; the model doesn't have the labels ${unknown}, which count as wrong, but ${known}`;
 }
 
 const decimals = (value: number): string => value.toFixed(4);

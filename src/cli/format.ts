@@ -41,12 +41,18 @@ export async function evaluationLines(evaluation: Evaluation): Promise<readonly 
   ];
   const table = classLines([...classes, ...averages]);
   const confusions = evaluation.kind === 'labels' ? confusionLines(evaluation) : [];
-  const unknown = evaluation.kind === 'labels' ? (evaluation.unknownLabels ?? []) : [];
+  const { unknownLabels: unknown = [], modelLabels = [] } = evaluation;
   const strange = unknown.map(({ label, rows, similarTo }) => {
     const hint = similarTo === undefined ? '' : `; the model has ${JSON.stringify(similarTo)}`;
     return `${JSON.stringify(label)} (${grouped(rows)} rows)${hint}`;
   });
-  const note = strange.length > 0 ? ['', "labels that the model doesn't have, counted as wrong:", ...strange] : [];
+  const more = modelLabels.length > MAX_CONFUSIONS ? ', …' : '';
+  const listed = modelLabels.slice(0, MAX_CONFUSIONS).map((label) => JSON.stringify(label));
+  const has = `${listed.join(', ')}${more}`;
+  const note =
+    strange.length > 0
+      ? ['', "labels that the model doesn't have, counted as wrong:", ...strange, `the model has ${has}`]
+      : [];
   return [...table, '', `${rows} rows`, ...metrics, ...confusions, ...note];
 }
 

@@ -480,7 +480,8 @@ ${tiles(page.tiles)}
 <section>
 <h2>Figures</h2>
 ${table(['Figure', 'Value', '95 % interval'], rows)}
-<p class="note">Intervals come from resampling the rows: the figure lies within them in 95 of 100 samples.</p>
+<p class="note">Intervals come from resampling the rows: the figure lies within them in 95 of 100 samples.
+Where every sample gives 0 or 1, they are Wilson's, by the number of rows.</p>
 </section>
 ${classTable(page)}
 ${confusionMatrix(page)}

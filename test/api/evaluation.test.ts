@@ -50,6 +50,30 @@ describe('figures', () => {
     expect(several.confusion).toBeUndefined();
   });
 
+  it('name the types of entities that only the rows have, and those of the model', () => {
+    const rows = ['Rome', 'Oslo'].map((text) => ({
+      text,
+      labels: [],
+      entities: [{ start: 0, end: 4, type: 'Town' }],
+      passages: [],
+    }));
+    const answers = rows.map(() => ({ kind: 'entities' as const, entities: [] }));
+    const model = {
+      kind: 'entities',
+      type: 'named-entity-recognition',
+      name: 'model',
+      labels: ['TOWN', 'PER'],
+    } as const;
+    const evaluation = runToEnd(judge(model, rows, answers, { resamples: 100, seed: 0 }));
+    expect(evaluation).toMatchObject({
+      unknownLabels: [{ label: 'Town', rows: 2, similarTo: 'TOWN' }],
+      modelLabels: ['TOWN', 'PER'],
+    });
+    expect(
+      runToEnd(judge({ ...model, labels: ['Town'] }, rows, answers, { resamples: 100, seed: 0 })),
+    ).not.toHaveProperty('modelLabels');
+  });
+
   it('name the mistakes, the surest first', () => {
     const answer = (label: string, score: number) => ({
       ...{ kind: 'labels' as const, label, score, labels: [label] },
