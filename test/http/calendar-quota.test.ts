@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { calendarQuota } from '../../src/http/index.js';
 import { fileStorage, memoryStorage, type Storage } from '../../src/storage/index.js';
+import { fakeTimers } from '../support/fake-timers.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /** A clock that is set, not waited for. */
@@ -68,11 +69,10 @@ describe('the counts in a storage', () => {
   });
 
   it('are saved without being told to', async () => {
-    vi.useFakeTimers();
+    fakeTimers();
     const storage = memoryStorage();
     await calendarQuota(options(storage)).consume('acme', 10);
     await vi.runAllTimersAsync();
-    vi.useRealTimers();
     await expect(calendarQuota(options(storage)).consume('acme')).rejects.toHaveProperty('msBeforeNext');
   });
 

@@ -13,6 +13,7 @@ import { FakeHost, statsAfter } from '../jobs/fake-host.js';
 import { aRequest } from '../jobs/request.js';
 import { readPage } from '../report/page.js';
 import { datasetUrl } from '../support/dataset-url.js';
+import { fakeTimers } from '../support/fake-timers.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { aService, MODEL, OTHER_MODEL, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
@@ -431,10 +432,7 @@ describe('the events of a job', () => {
 
   it('have a comment every 15 seconds, so that no proxy takes the connection for dead', async () => {
     const { run, watch } = await aWatchedJob();
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    onTestFinished(() => {
-      vi.useRealTimers();
-    });
+    fakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const { next, comments } = eventsOf(await watch());
     await next();
     vi.advanceTimersByTime(30_000);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Dispatcher, type DispatcherOptions } from '../../src/inference/service.js';
+import { fakeTimers } from '../support/fake-timers.js';
 import { failureOf } from '../support/outcomes.js';
 import { FakeWorker, settled } from './fake-worker.js';
 
@@ -318,8 +319,7 @@ describe('a request that is given up', () => {
 
 describe('a deadline', () => {
   it('passes at its time, neither before nor after, and ends with the answer', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
+    fakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { dispatcher, worker } = aDispatcher({ patient: true });
     const ended: string[] = [];
     const ask = (text: string, deadlineMs: number) =>
