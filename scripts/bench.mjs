@@ -15,6 +15,7 @@ export const BENCHES = {
   'bare-search': 'ranking and scores of search without training',
   bundlers: 'what each bundler makes of an application with the package',
   catalogue: 'test figures, size and speed of the pretrained models',
+  'changed-ranking': 'whether a changed index of passages ranks as a new one',
   'changing-index': 'time to build, change and open an index of passages, compared with MiniSearch',
   contention: 'time of a training step while other processes use the CPU',
   crf: 'F1 of the CRF alone',

@@ -293,6 +293,8 @@ export {
   openSearch,
   type Passage,
   type Prompt,
+  type RerankOptions,
+  rerank,
   type ScorePairsOptions,
   type SearchCallOptions,
   type SearchIndex,

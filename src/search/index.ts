@@ -16,6 +16,8 @@ export {
   type OpenSearchOptions,
   openSearch,
   type Passage,
+  type RerankOptions,
+  rerank,
   type SearchCallOptions,
   type SearchIndex,
   type SearchOptions,

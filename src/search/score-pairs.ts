@@ -23,7 +23,8 @@ export interface ScorePairsOptions extends Omit<EmbedOptions, 'model' | 'prompt'
   readonly model: string;
 }
 
-const optionsSchema = embedSchema.extend({ model: z.string().min(1, 'the name is empty') });
+export const pairModelSchema = embedSchema.extend({ model: z.string().min(1, 'the name is empty') });
+export const rerankDepthSchema = z.int().min(1).max(1000);
 const pairsSchema = z.array(z.tuple([querySchema, querySchema]));
 
 /**
@@ -39,14 +40,21 @@ export function scorePairs(
   options: ScorePairsOptions,
 ): ResultAsync<readonly number[], OrchardError> {
   const work = async () => {
-    const { model, modelLoader, device, signal } = validate(optionsSchema, options);
-    const asked = modelAsOfNow(model);
+    const asked = validate(pairModelSchema, options);
     const checked = await validateWithPauses(pairsSchema, pairs, ['pairs']);
-    const placed = await findEncoder(asked, { modelLoader, signal });
-    const open = () => CrossEncoder.ofModel(placed, { service: { device } });
-    return encoders.use(await encoderKey(placed, device), open, (encoder) => encoder.scores(checked, signal));
+    return withCrossEncoder(asked, (encoder) => encoder.scores(checked, asked.signal));
   };
   return callResult(work(), 'scoring pairs');
+}
+
+/** Opens the model unless it is open. @throws what finding and opening a model throws, and what `work` throws */
+export async function withCrossEncoder<Value>(
+  { model, modelLoader, device, signal }: z.infer<typeof pairModelSchema>,
+  work: (encoder: CrossEncoder) => Promise<Value>,
+): Promise<Value> {
+  const placed = await findEncoder(modelAsOfNow(model), { modelLoader, signal });
+  const open = () => CrossEncoder.ofModel(placed, { service: { device } });
+  return encoders.use(await encoderKey(placed, device), open, work);
 }
 
 /** Each open encoder takes threads, and memory for its weights. */
@@ -84,14 +92,28 @@ export class CrossEncoder {
     return numbers.map(([score = Number.NaN]) => score);
   }
 
-  /** How probable it is that each passage answers the question: the sigmoid of the model's output, 0 to 1. */
-  async probabilities(question: string, passages: readonly string[], signal?: AbortSignal): Promise<number[]> {
-    const scores = await this.scores(
-      passages.map((passage) => [question, passage] as const),
+  /**
+   * The best passages, each with the sigmoid of the model's output; equally good ones stay in their order.
+   * @throws AbortedError, ClosedError, OverloadedError
+   */
+  async ordered<Found extends { readonly passage: string }>(
+    question: string,
+    passages: readonly Found[],
+    {
+      k,
+      minScore,
       signal,
-    );
-    if (this.#settings.activation === 'Sigmoid') return scores;
-    return scores.map((score) => 1 / (1 + Math.exp(-score)));
+    }: { readonly k: number; readonly minScore: number; readonly signal: AbortSignal | undefined },
+  ): Promise<(Found & { readonly score: number })[]> {
+    const pairs = passages.map(({ passage }) => [question, passage] as const);
+    const scores = await this.scores(pairs, signal);
+    const probability = (score: number) =>
+      this.#settings.activation === 'Sigmoid' ? score : 1 / (1 + Math.exp(-score));
+    const scored = passages.map((each, at) => ({ ...each, score: probability(scores[at] ?? Number.NaN) }));
+    return scored
+      .sort((a, b) => b.score - a.score)
+      .slice(0, k)
+      .filter(({ score }) => score >= minScore);
   }
 
   close(): Promise<void> {

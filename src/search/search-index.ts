@@ -37,7 +37,7 @@ import {
 import { type EncoderOptions, SentenceEncoder } from './embed.js';
 import { PassageCollection, type StoredPassage } from './passage-collection.js';
 import { rankPassages } from './relevance.js';
-import { CrossEncoder } from './score-pairs.js';
+import { CrossEncoder, rerankDepthSchema } from './score-pairs.js';
 import type {
   ChangeOptions,
   FoundPassage,
@@ -53,6 +53,7 @@ const callSchema = z.strictObject({
   k: z.int().min(1).max(1000).default(10),
   minScore: z.number().min(0).max(1).default(0),
   where: z.custom((given) => typeof given === 'function', giveFunction).optional(),
+  rerank: z.union([z.literal(false), rerankDepthSchema]).optional(),
   signal: signalSchema.optional(),
 });
 const changeSchema = z.strictObject({ signal: signalSchema.optional() });
@@ -129,7 +130,7 @@ export async function openIndex(folder: string, options: EncoderOptions): Promis
  * With ids. @param added the number of passages that were added before. @param isTaken whether a passage has this id
  * @throws ValidationError for an id that another passage has
  */
-function numbered<Data>(
+export function numbered<Data>(
   given: readonly Passage<Data>[],
   added: number,
   isTaken: (id: string) => boolean,
@@ -199,12 +200,15 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
   ): ResultAsync<readonly FoundPassage<Data>[], OrchardError> {
     return this.#call('searching passages', async () => {
       const text = validate(querySchema, query, ['query']);
-      const { k, minScore, signal } = validate(callSchema, options);
+      const { k, minScore, rerank, signal } = validate(callSchema, options);
       const { reranker } = this.#encoders;
-      const most = reranker === undefined ? k : Math.max(k, reranker.depth);
-      const found = await this.#ranked(text, most, options.where, signal);
-      const ranked = reranker === undefined ? found : await reranked(text, found, reranker.encoder, signal);
-      return ranked.slice(0, k).filter(({ score }) => score >= minScore);
+      if (typeof rerank === 'number' && reranker === undefined) throw noCrossEncoder();
+      if (reranker === undefined || rerank === false) {
+        const found = await this.#ranked(text, k, options.where, signal);
+        return found.filter(({ score }) => score >= minScore);
+      }
+      const found = await this.#ranked(text, Math.max(k, rerank ?? reranker.depth), options.where, signal);
+      return reranker.encoder.ordered(text, found, { k, minScore, signal });
     });
   }
 
@@ -373,6 +377,12 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
   }
 }
 
+function noCrossEncoder(): ValidationError {
+  const msg =
+    'this index has no cross-encoder; index the passages again with the option rerank of search(), or call rerank()';
+  return new ValidationError([{ loc: ['rerank'], msg, type: 'no_cross_encoder' }]);
+}
+
 /** @throws ValidationError if `where` throws, or returns anything but true or false */
 function isWanted<Data>(
   { id, data }: StoredPassage<Data>,
@@ -388,18 +398,6 @@ function isWanted<Data>(
   }
   if (typeof wanted === 'boolean') return wanted;
   throw refused('it must return true or false, and not a promise or another value');
-}
-
-/** Passages by what a cross-encoder says of them; equally good ones stay in their order. */
-async function reranked<Data>(
-  question: string,
-  found: readonly FoundPassage<Data>[],
-  reranker: CrossEncoder,
-  signal: AbortSignal | undefined,
-): Promise<FoundPassage<Data>[]> {
-  const passages = found.map(({ passage }) => passage);
-  const scores = await reranker.probabilities(question, passages, signal);
-  return found.map((each, at) => ({ ...each, score: scores[at] ?? 0 })).sort((a, b) => b.score - a.score);
 }
 
 /** How vectors are compared by dot products, which an index computes. */

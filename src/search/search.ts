@@ -1,11 +1,25 @@
 import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { callResult, DEVICES, type Device, type OrchardError, signalSchema, validate } from '../contract/index.js';
+import {
+  callResult,
+  DEVICES,
+  type Device,
+  type OrchardError,
+  querySchema,
+  signalSchema,
+  validate,
+} from '../contract/index.js';
 import { modelAsOfNow } from '../models/index.js';
 import { requirePath } from '../system/index.js';
 import { trainingLanguage } from '../training/index.js';
 import { type EmbedOptions, embedSchema, findEncoder, SentenceEncoder } from './embed.js';
-import { CrossEncoder } from './score-pairs.js';
+import {
+  CrossEncoder,
+  pairModelSchema,
+  rerankDepthSchema,
+  type ScorePairsOptions,
+  withCrossEncoder,
+} from './score-pairs.js';
 
 /** Options of {@link search}. */
 export interface SearchOptions extends Omit<EmbedOptions, 'prompt'> {
@@ -77,6 +91,11 @@ export interface SearchCallOptions<Data = unknown> {
   readonly minScore?: number | undefined;
   /** Whether a passage may be found. Called for each passage, before they are ranked; must return true or false. */
   readonly where?: ((data: Data | undefined, id: string) => boolean) | undefined;
+  /**
+   * Number of passages that the index's cross-encoder reads for this question, 1 to 1,000, but at least `k`; false: it
+   * reads none. Default: the index's `rerankDepth`.
+   */
+  readonly rerank?: number | false | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -131,17 +150,28 @@ export interface SearchIndex<Data = unknown> extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Options of {@link rerank}. */
+export interface RerankOptions extends ScorePairsOptions {
+  /** Number of passages to return. Default: all. */
+  readonly k?: number | undefined;
+  /** Leaves out passages with a lower score, 0 to 1. Default 0. */
+  readonly minScore?: number | undefined;
+}
+
 const searchSchema = z.lazy(() =>
   embedSchema.extend({
     model: z.string().min(1, 'the name is empty').optional(),
     language: z.string().min(1).max(40).optional(),
     rerank: z.string().min(1, 'the name is empty').optional(),
-    rerankDepth: z.int().min(1).max(1000).default(30),
+    rerankDepth: rerankDepthSchema.default(30),
     background: z.boolean().default(false),
     onProgress: z
       .custom<SearchOptions['onProgress']>((given) => typeof given === 'function', 'give a function')
       .optional(),
   }),
+);
+const rerankSchema = z.lazy(() =>
+  pairModelSchema.extend({ k: z.int().min(1).optional(), minScore: z.number().min(0).max(1).default(0) }),
 );
 const openSchema = z.lazy(() =>
   z.strictObject({
@@ -199,6 +229,29 @@ export function openSearch(folder: string, options: OpenSearchOptions = {}): Res
     return openIndex(directory, { service: { device }, signal });
   };
   return callResult(work(), `opening ${folder}`);
+}
+
+/**
+ * Orders passages by what a cross-encoder says of the question together with each of them, best first; equally good ones stay
+ * in their order. A score is the sigmoid of the model's output, 0 to 1. Use it for passages that another search has found:
+ * a cross-encoder takes some milliseconds per passage. The two models used last stay open for the next call.
+ * Fails as `scorePairs` does, and with a ValidationError that names the passage.
+ */
+export function rerank<Data = unknown>(
+  question: string,
+  passages: Iterable<string | Passage<Data>>,
+  options: RerankOptions,
+): ResultAsync<readonly FoundPassage<Data>[], OrchardError> {
+  const work = async () => {
+    const { k, minScore, ...asked } = validate(rerankSchema, options);
+    const text = validate(querySchema, question, ['question']);
+    const { numbered, passagesOf } = await indexing();
+    const given = numbered(await passagesOf(passages), 0, () => false);
+    const unordered = given.map(({ text: passage, ...rest }, index) => ({ ...rest, passage, index }));
+    const choice = { k: k ?? unordered.length, minScore, signal: asked.signal };
+    return withCrossEncoder(asked, (encoder) => encoder.ordered(text, unordered, choice));
+  };
+  return callResult(work(), 'reranking passages');
 }
 
 /** Loaded on first use: most programs don't search. */

@@ -2,7 +2,7 @@ import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, wri
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { embed, type ModelLoader, openSearch, scorePairs, search } from 'orchard-nlp';
+import { embed, type ModelLoader, openSearch, rerank, scorePairs, search } from 'orchard-nlp';
 import { describe, expect, it } from 'vitest';
 import { poolTokens } from '../../src/families/retrieval/sentence-vector.js';
 import type { PoolingMode, SentenceConfig } from '../../src/models/index.js';
@@ -274,6 +274,70 @@ describe('search', () => {
     await resultOf(index.save(saved));
     await using opened = await resultOf(openSearch(saved));
     expect(await resultOf(opened.search(question, { k: 3 }))).toEqual(found);
+  });
+
+  it('reads as many passages with the cross-encoder as one question asks for, or none', async () => {
+    const options = { model: folderOf('bert-cls') };
+    await using plain = await resultOf(search(passages, options));
+    await using index = await resultOf(search(passages, { ...options, rerank: folderOf('cross-bert-identity') }));
+    expect(await resultOf(index.search(question, { rerank: false }))).toEqual(await resultOf(plain.search(question)));
+    const two = await resultOf(index.search(question, { k: 1, rerank: 2 }));
+    const best = await resultOf(plain.search(question, { k: 2 }));
+    const read = await resultOf(
+      rerank(
+        question,
+        best.map(({ passage }) => passage),
+        { model: folderOf('cross-bert-identity') },
+      ),
+    );
+    expect(two.map(({ passage }) => passage)).toEqual([read[0]?.passage]);
+    const refused = await errorOf(plain.search(question, { rerank: 20 }));
+    expect(refused.message).toMatch(
+      /this index has no cross-encoder; index the passages again with the option rerank of search/,
+    );
+    expect((await errorOf(index.search(question, { rerank: 0 }))).code).toBe('validation');
+  });
+
+  it('orders passages of any source by the scores of their pairs', async () => {
+    const model = folderOf('cross-bert-identity');
+    const given = passages.map((text, at) => ({ id: `p${at}`, text, data: { at } }));
+    const logits = await resultOf(
+      scorePairs(
+        passages.map((each) => [question, each] as const),
+        { model },
+      ),
+    );
+    const expected = given
+      .map(({ text, ...rest }, index) => ({
+        ...rest,
+        passage: text,
+        index,
+        score: 1 / (1 + Math.exp(-(logits[index] ?? 0))),
+      }))
+      .sort((a, b) => b.score - a.score);
+    const all = await resultOf(rerank(question, given, { model }));
+    expect(all.map(({ score, ...rest }) => rest)).toEqual(expected.map(({ score, ...rest }) => rest));
+    for (const [at, { score }] of all.entries()) expect(score).toBeCloseTo(expected[at]?.score ?? 0, 6);
+    const middle = all[2]?.score ?? 0;
+    expect(await resultOf(rerank(question, given, { model, k: 5, minScore: middle }))).toEqual(all.slice(0, 3));
+    expect(await resultOf(rerank(question, [], { model }))).toEqual([]);
+    expect((await errorOf(rerank(question, ['a', ''], { model }))).message).toMatch(
+      /passages\.1.*the passage is empty/,
+    );
+    expect(
+      (
+        await errorOf(
+          rerank(
+            question,
+            [
+              { id: 'a', text: 'x' },
+              { id: 'a', text: 'y' },
+            ],
+            { model },
+          ),
+        )
+      ).message,
+    ).toMatch(/another passage has the id "a"/);
   });
 
   it('refuses an index whose encoder is not the one that gave its vectors', async () => {

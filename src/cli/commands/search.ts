@@ -18,6 +18,11 @@ const parameters = {
   top: option('-k, --top <number>', 'number of passages to print per question (default: 3)', integer(1)),
   model: option('-m, --model <model>', 'folder or name of a model or backbone (default: chosen by --language)'),
   rerank: option('--rerank <model>', 'cross-encoder that orders the best passages anew: a folder, or owner/name'),
+  rerankDepth: option(
+    '--rerank-depth <number>',
+    'passages per question that the cross-encoder reads (default: 30)',
+    integer(1, 1000),
+  ),
   language: option('--language <language>', 'language of the passages, such as en or ja (default: en)'),
   save: option('--save <folder>', 'folder to save the index to'),
   device: deviceOption,
@@ -33,7 +38,7 @@ export const searchCommand = command({
   orchard search ./index 'When does the library close?'`,
   parameters,
   async run({ settings, terminal, output }) {
-    const { questions, save, top = 3 } = settings;
+    const { questions, save, top = 3, rerankDepth } = settings;
     await using index = await interruptible((signal) => indexOf(settings, { terminal, output, signal }));
     if (save !== undefined) {
       await unwrap(index.save(save));
@@ -42,7 +47,7 @@ export const searchCommand = command({
     }
     using input = await openTexts({ texts: questions }, { terminal, output });
     for await (const { line, text: question } of input) {
-      const passages = await unwrap(index.search(question, { k: top }));
+      const passages = await unwrap(index.search(question, { k: top, rerank: rerankDepth }));
       const lines = passages.map(({ score, passage }) => `${score.toFixed(4)}\t${onOneLine(passage)}`);
       await output.result({ line, question, passages }, line > 1 ? ['', ...lines] : lines);
     }
@@ -61,7 +66,9 @@ async function indexOf(
       if (value !== undefined) throw new UsageError(`--${name}: the saved index already has one; omit the option`);
     return unwrap(openSearch(path, { device, signal }));
   }
-  const { inputFormat, textColumn } = settings;
+  const { inputFormat, textColumn, rerankDepth } = settings;
+  if (rerankDepth !== undefined && rerank === undefined)
+    throw new UsageError('--rerank-depth: there is no cross-encoder; give one with --rerank');
   const { openTextSource } = await import('../text-input.js');
   const { entries, name } = await openTextSource({ input: path, inputFormat, textColumn }, terminal);
   const passages: string[] = [];
