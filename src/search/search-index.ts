@@ -112,18 +112,22 @@ export async function createIndex<Data>(
 
 /** Opens the index in a folder. @throws ModelFolderError, AbortedError */
 export async function openIndex(folder: string, options: EncoderOptions): Promise<SearchIndex> {
-  const { collection, added, rerank_depth: depth } = await readIndexFolder(folder);
-  const encoder = await SentenceEncoder.ofFolder(join(folder, ENCODER_FOLDER), options);
-  try {
-    const reranker =
-      depth === undefined
-        ? undefined
-        : { encoder: await CrossEncoder.ofFolder(join(folder, RERANKER_FOLDER), options), depth };
-    return new OpenSearchIndex(collection, { encoder, reranker }, { background: false, added });
-  } catch (thrown) {
-    await encoder.close();
-    throw thrown;
+  const settings = await readSettings(folder);
+  const { added, rerank_depth: depth } = settings;
+  const reranking = depth === undefined ? undefined : CrossEncoder.ofFolder(join(folder, RERANKER_FOLDER), options);
+  const [collection, encoder, reranker] = await Promise.allSettled([
+    readCollection(folder, settings),
+    SentenceEncoder.ofFolder(join(folder, ENCODER_FOLDER), options),
+    reranking,
+  ]);
+  const failed = [collection, encoder, reranker].find((each) => each.status === 'rejected');
+  if (collection.status === 'fulfilled' && encoder.status === 'fulfilled' && reranker.status === 'fulfilled') {
+    const second = reranker.value && { encoder: reranker.value, depth: depth ?? 0 };
+    const parts = { encoder: encoder.value, reranker: second };
+    return new OpenSearchIndex(collection.value, parts, { background: false, added });
   }
+  for (const each of [encoder, reranker]) if (each.status === 'fulfilled') await each.value?.close();
+  throw failed?.reason;
 }
 
 /**
@@ -492,46 +496,41 @@ function dataAsJson({ id, data }: StoredPassage<unknown>): string {
   }
 }
 
-type IndexContent = Pick<Settings, 'added' | 'rerank_depth'> & { readonly collection: PassageCollection<unknown> };
+/** @throws ModelFolderError */
+async function readPart<Value>(
+  folder: string,
+  name: string,
+  decode: (bytes: Buffer, file: string) => Value,
+): Promise<Value> {
+  const file = join(folder, name);
+  const bytes = await readFile(file).catch((cause: unknown) => {
+    throw new ModelFolderError(file, "it can't be read; give a folder that save() wrote", { cause });
+  });
+  return decode(bytes, file);
+}
+
+const readSettings = (folder: string) => readPart(folder, SEARCH_FOLDER.marker, jsonDecoder(settingsSchema));
 
 /** @throws ModelFolderError */
-async function readIndexFolder(folder: string): Promise<IndexContent> {
-  const read = async <Value>(name: string, decode: (bytes: Buffer, file: string) => Value) => {
-    const file = join(folder, name);
-    const bytes = await readFile(file).catch((cause: unknown) => {
-      throw new ModelFolderError(file, "it can't be read; give a folder that save() wrote", { cause });
-    });
-    return decode(bytes, file);
-  };
-  const { added, rerank_depth, ...settings } = await read(SEARCH_FOLDER.marker, jsonDecoder(settingsSchema));
+async function readCollection(folder: string, settings: Settings): Promise<PassageCollection<unknown>> {
   await requireEncoder(folder, settings.encoder);
-  const texts = await read(PASSAGES_FILE, jsonDecoder(z.array(z.string())));
-  const data = await read(DATA_FILE, jsonDecoder(dataSchema));
-  const vectors = await read(VECTORS_FILE, VectorIndex.decode);
-  const words = await read(POSTINGS_FILE, Bm25Index.decode);
-  const starts = await read(STARTS_FILE, (bytes, file) => decodeStarts(bytes, vectors.size, file));
-  const requireSize = (name: string, size: number, expected: number, counted: string) => {
-    if (size === expected) return;
-    const reason = `it has ${size} ${counted} says ${expected}; save the index again`;
+  const texts = await readPart(folder, PASSAGES_FILE, jsonDecoder(z.array(z.string())));
+  const data = await readPart(folder, DATA_FILE, jsonDecoder(dataSchema));
+  const vectors = await readPart(folder, VECTORS_FILE, VectorIndex.decode);
+  const words = await readPart(folder, POSTINGS_FILE, Bm25Index.decode);
+  const starts = await readPart(folder, STARTS_FILE, (bytes, file) => decodeStarts(bytes, vectors.size, file));
+  const requireSize = (name: string, size: number) => {
+    if (size === settings.passages) return;
+    const reason = `it has ${size} passages, but ${SEARCH_FOLDER.marker} says ${settings.passages}; save the index again`;
     throw new ModelFolderError(join(folder, name), reason);
   };
-  const ofPassages = `passages, but ${SEARCH_FOLDER.marker}`;
-  requireSize(PASSAGES_FILE, texts.length, settings.passages, ofPassages);
-  requireSize(DATA_FILE, data.length, settings.passages, ofPassages);
-  requireSize(POSTINGS_FILE, words.size, settings.passages, ofPassages);
-  requireSize(STARTS_FILE, starts.length - 1, settings.passages, ofPassages);
+  requireSize(PASSAGES_FILE, texts.length);
+  requireSize(DATA_FILE, data.length);
+  requireSize(POSTINGS_FILE, words.size);
+  requireSize(STARTS_FILE, starts.length - 1);
   const passages = data.map((each, at) => ({ ...each, text: texts[at] ?? '' }));
-  return {
-    collection: new PassageCollection({
-      passages,
-      words,
-      starts,
-      vectors: vectors.size > 0 ? vectors : undefined,
-      waiting: [],
-    }),
-    added,
-    rerank_depth,
-  };
+  const known = vectors.size > 0 ? vectors : undefined;
+  return new PassageCollection({ passages, words, starts, vectors: known, waiting: [] });
 }
 
 /** @throws ModelFolderError if another encoder than that of the index would read the questions */
