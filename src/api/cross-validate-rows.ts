@@ -80,7 +80,7 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
     },
     base: base === undefined ? undefined : await findModel(base, { modelLoader, backbones: true, signal }),
   };
-  requirePositive(settings.training.positive, validation.judged.kind === 'labels' ? validation.judged.labels : []);
+  requirePositive(settings.training.positive, type.type, validation.judged.labels);
   const result = await runRepeats(validation);
   const warnings = [...(table.warnings ?? []), ...read.leftOut, ...read.warnings];
   const { type: name, typeIs, reason } = type;

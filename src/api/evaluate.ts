@@ -30,7 +30,7 @@ import { readTable } from './training/read-apart.js';
 
 /** Options of `evaluate`. */
 export interface EvaluateOptions extends ReadingOptions {
-  /** Classifiers: a label whose figures are reported apart, as `positive` of the evaluation. Default: none. */
+  /** Classifiers that choose between two labels: the one whose figures are reported apart, as `positive`. Default: none. */
   readonly positive?: string | undefined;
   /** Number of bootstrap samples for the 95 % intervals, 100 to 100,000. Default 1,000. */
   readonly resamples?: number | undefined;
@@ -163,7 +163,7 @@ const optionsSchema = z.strictObject({
 /** @throws ValidationError, DatasetError, AbortedError, and any error of `model.predict` */
 export async function evaluateModel(model: Model, rows: RowsOrPath, options: EvaluateOptions): Promise<Evaluation> {
   const { positive, resamples, seed, signal, ...reading } = validate(optionsSchema, options ?? {});
-  requirePositive(positive, model.kind === 'labels' ? model.labels : []);
+  requirePositive(positive, model.type, model.labels);
   const isMultilabel = model.type === 'multilabel-text-classification';
   const { checked, origin } = await readTable({
     ...{ rows, option: 'rows', reading, isMultilabel, signal },

@@ -44,9 +44,9 @@ export interface TrainingSummary {
   readonly accuracy?: number;
   /** The 95 % interval of `accuracy`, by the number of judged rows (Wilson 1927). */
   readonly interval?: { readonly low: number; readonly high: number };
-  /** Classification and entities, on the judged rows, 0 to 1: of `positive`, or the mean over labels; of entities, over all of them. */
+  /** Classification and entities, on the judged rows, 0 to 1: of `positive`, or the mean over labels; of entities, over all. */
   readonly f1?: number;
-  /** The label that `f1` is of: the one that was asked for, or the second one of two. Absent if it is of all. */
+  /** The label that `f1` and those of `parts` are of, in classifiers with two labels: see `positive` of {@link TrainOptions}. */
   readonly positive?: string;
   /** Classification and entities: the mean of the F1 of each label, or entity type, in the judged rows or the answers. */
   readonly macroF1?: number;

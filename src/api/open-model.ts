@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { err, errAsync, type Result, type ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
+  AGGREGATIONS,
   type AnswerView,
   ClosedError,
   callResult,
@@ -13,6 +14,7 @@ import {
   querySchema,
   ValidationError,
   validate,
+  WEIGHT_FORMS,
 } from '../contract/index.js';
 import type { RowsOrPath } from '../datasets/index.js';
 import { type Family, familyOfModel } from '../families/index.js';
@@ -36,7 +38,6 @@ import {
 } from '../inference/index.js';
 import {
   type Aggregation,
-  aggregations,
   CARD_FILE,
   CONFIG_FILE,
   changedFolder,
@@ -232,8 +233,8 @@ export interface LoadModelOptions extends ServiceOptions {
 
 const nameSchema = z.string().min(1, 'the name is empty; give a folder, or the name of a model');
 const readingSchema = z.strictObject({
-  aggregation: z.enum(aggregations).optional(),
-  weights: z.enum(['float32', 'int8']).optional(),
+  aggregation: z.enum(AGGREGATIONS).optional(),
+  weights: z.enum(WEIGHT_FORMS).optional(),
 });
 const loaderSchema = implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()');
 
@@ -289,7 +290,7 @@ const exportSchema = z.lazy(() =>
   z.strictObject({
     folder: z.string().min(1),
     output: z.string().min(1),
-    weights: z.enum(['float32', 'int8']).default('float32'),
+    weights: z.enum(WEIGHT_FORMS).default('float32'),
   }),
 );
 

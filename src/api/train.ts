@@ -22,8 +22,8 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
    */
   readonly labels?: readonly string[] | Readonly<Record<string, string>> | undefined;
   /**
-   * Classifiers: the label whose F1 is reported as `f1`, such as the rare one that matters. Default: of two labels the second one,
-   * of more the mean of all.
+   * Classifiers that choose between two labels: the one that every `f1` of the training is of, such as the rare one that
+   * matters. Default: the second one.
    */
   readonly positive?: string | undefined;
   /** Question answering: passages to search besides those of the rows. Default: none. */

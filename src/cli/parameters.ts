@@ -1,5 +1,6 @@
-import type { LoadModelOptions, Model, TrainOptions } from '../api/index.js';
+import type { Model, TrainOptions } from '../api/index.js';
 import {
+  AGGREGATIONS,
   DEVICES,
   ENCODINGS,
   MAX_MODEL_NAME_LENGTH,
@@ -10,6 +11,7 @@ import {
   pretrainedModelNames,
   ROW_FORMATS,
   unwrap,
+  WEIGHT_FORMS,
 } from '../contract/index.js';
 import type { ReadingOptions } from '../datasets/index.js';
 import type { DataPlace } from '../http/index.js';
@@ -103,7 +105,7 @@ export const deviceOption = choice(
 );
 export const positiveOption = option(
   '--positive <label>',
-  'classifiers: the label whose F1 is printed apart (default: the second of two)',
+  'classifiers with two labels: the one whose F1 is printed (default: the second)',
 );
 export const seedOption = option('--seed <number>', 'random seed (default: 0)', integer(0));
 
@@ -119,19 +121,14 @@ export const modelParameters = {
   threads: option('--threads <number>', 'number of processor threads', integer(1)),
 };
 
-type Given<Option extends keyof LoadModelOptions> = readonly NonNullable<LoadModelOptions[Option]>[];
-
 /** How a checkpoint of transformers is read. */
 export const checkpointOptions = {
   aggregation: choice(
     '--aggregation <how>',
     "how a checkpoint's labels of tokens become entities, as in transformers (default: first for WordPiece, simple otherwise)",
-    ['simple', 'first'] as const satisfies Given<'aggregation'>,
+    AGGREGATIONS,
   ),
-  weights: choice('--weights <form>', 'form of the weights of a checkpoint (default: float32)', [
-    'float32',
-    'int8',
-  ] as const satisfies Given<'weights'>),
+  weights: choice('--weights <form>', 'form of the weights of a checkpoint (default: float32)', WEIGHT_FORMS),
 };
 
 export async function openModel(

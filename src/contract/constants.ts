@@ -18,6 +18,12 @@ export const ROW_FORMATS = ['csv', 'tsv', 'json', 'jsonl', 'conll', 'fasttext', 
 export const ENCODINGS = ['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as const;
 /** What places of entities count. Python and the tools that are written in it count code points. */
 export const OFFSETS = ['utf-16', 'code-points', 'bytes'] as const;
+/** How labels of tokens become entities. */
+export const AGGREGATIONS = ['simple', 'first'] as const;
+/** Forms of the weights of a copied model. */
+export const WEIGHT_FORMS = ['float32', 'int8'] as const;
+/** How much time a training may take to make the model better. */
+export const EFFORTS = ['quick', 'balanced', 'thorough'] as const;
 
 export const familyNames = ['Papaya', 'Grapefruit', 'Dragonfruit'] as const;
 /** Papaya classifies text, Grapefruit labels sequences, Dragonfruit answers questions with passages. */

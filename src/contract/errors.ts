@@ -431,8 +431,8 @@ const PERMISSION_FLAGS: Readonly<Record<string, string>> = {
 };
 
 /** The flag of Node.js that would have allowed a call which its permission model refused. */
-function missingPermission(thrown: unknown): string | undefined {
-  if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_ACCESS_DENIED')) return undefined;
+export function missingPermission(thrown: unknown): string | undefined {
+  if (!(isError(thrown) && 'code' in thrown && thrown.code === 'ERR_ACCESS_DENIED')) return undefined;
   return 'permission' in thrown ? PERMISSION_FLAGS[String(thrown.permission)] : undefined;
 }
 

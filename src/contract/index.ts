@@ -1,6 +1,7 @@
 export { callResult } from './call-result.js';
 export {
   type Account,
+  AGGREGATIONS,
   type AnswerView,
   APP_ID,
   answerViews,
@@ -8,6 +9,7 @@ export {
   DEFAULT_DEV_FRACTION,
   DEVICES,
   type Device,
+  EFFORTS,
   ENCODINGS,
   EXECUTION_PROVIDERS,
   type ExecutionProvider,
@@ -35,6 +37,7 @@ export {
   tiers,
   trainingJobStatuses,
   type UsageTerms,
+  WEIGHT_FORMS,
 } from './constants.js';
 export {
   AbortedError,
@@ -59,6 +62,7 @@ export {
   ModelFolderError,
   ModelNotReadyError,
   messageOf,
+  missingPermission,
   NotFoundError,
   type OrchardError,
   OverloadedError,

@@ -25,6 +25,7 @@ import {
   NetworkFailure,
   type RequestOptions,
   type RetryOptions,
+  writeFailure,
 } from '../system/index.js';
 import {
   DEFAULT_MAX_ARCHIVE_BYTES,
@@ -404,7 +405,6 @@ export async function writeZip(path: string, files: Readonly<Record<string, ZipC
     await move(partial, path);
   } catch (thrown) {
     await deleteUnseen(partial);
-    const reason = messageOf(thrown);
-    throw new StorageError(`writing ${path}: ${reason}`, { cause: thrown });
+    throw await writeFailure(path, thrown);
   }
 }

@@ -25,7 +25,7 @@ export {
 } from './archive-file.js';
 export { MAX_LABELS, MAX_PASSAGES, MAX_TAGS } from './archive-limits.js';
 export { DIALECTS, type RecordFile, recordsOf, type SourceFormat } from './csv.js';
-export { byIndex, checkIndices, jsonValue, readJsonFile } from './json-file.js';
+export { byIndex, checkIndices, readJsonFile } from './json-file.js';
 export {
   counted,
   type DatasetLocation,

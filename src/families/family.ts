@@ -52,8 +52,11 @@ export interface FamilyRows<Made extends Dataset = Dataset> {
 
 /** How a family's datasets become tasks, and the trained encoders model folders. */
 export interface FamilyTraining<Made extends Dataset = Dataset> {
-  /** @param head of the checkpoint that training starts from. It is continued if its labels are those of the dataset. */
-  task(dataset: Made, head?: CheckpointHead): TrainingTask;
+  /**
+   * @param head of the checkpoint that training starts from. It is continued if its labels are those of the dataset.
+   * @param positive the one of two labels whose F1 is reported. Default: of a binary model the second.
+   */
+  task(dataset: Made, head?: CheckpointHead, positive?: string): TrainingTask;
   /** Adds the operations from token ids to this model's outputs to a graph for inference. */
   exportedOutputs(graph: Graph, encoder: Encoder, inputs: EncoderInputs, config: ModelFolderConfig): ExportedOutput;
   /** The class of transformers that loads the folder, where that isn't the encoder's own for the pooling. */
@@ -140,6 +143,8 @@ export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   /** The numbers of examples, where not every text is one: in retrieval, texts are questions and passages. */
   readonly examples?: { readonly train: number; readonly dev: number };
   readonly mainMetric: TypeFacts['mainMetric'];
+  /** The label that F1 is of, if it is of one. */
+  readonly positive?: string | undefined;
   readonly head: Head;
   /** Whether the head is that of the checkpoint, which training goes on with. Default false. */
   readonly continuesHead?: boolean;

@@ -12,11 +12,12 @@ import type { TrainerService } from './services.js';
 
 type JobAnswer = z.infer<typeof jobSchema>;
 
-/** A job as HTTP shows it: without what is only for operators, and with error and warnings if there are any. */
+/** A job as HTTP shows it: without what is only for operators, and with our additions where there is something to say. */
 export function jobAnswer({ model, training_stats, status, created, ...own }: JobInformation): JobAnswer {
-  const { error, warnings } = own;
+  const { error, warnings, positive_label } = own;
   return {
     ...{ model, training_stats, status, created },
+    ...(positive_label !== undefined && { positive_label }),
     ...(error && { error: errorAnswer(error) }),
     ...(warnings.length > 0 && { warnings: warnings.map(warningAnswer) }),
   };
@@ -92,11 +93,18 @@ async function* watched(
     }
     // A state is recorded before its event; other events may come before their records.
     if (event.type === 'state') job = await unwrap(trainer.getTrainingJob(id));
-    else if (event.type === 'epoch') job = { ...job, training_stats: event.stats };
+    else if (event.type === 'epoch') job = afterEpoch(job, event);
     else if (event.type === 'warnings') job = { ...job, warnings: [...job.warnings, ...event.warnings] };
     else continue;
     yield { event: 'job', data: jobAnswer(job) };
   }
+}
+
+function afterEpoch(
+  job: JobInformation,
+  { stats, positive }: Extract<TrainingEvent, { type: 'epoch' }>,
+): JobInformation {
+  return { ...job, training_stats: stats, ...(positive !== undefined && { positive_label: positive }) };
 }
 
 type ProgressEvent = Extract<TrainingEvent, { type: 'progress' }>;

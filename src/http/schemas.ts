@@ -75,6 +75,10 @@ const warningSchema = z.strictObject({
 });
 
 export const jobSchema = trainingJobInformationSchema.extend({
+  positive_label: z
+    .string()
+    .optional()
+    .meta({ description: 'The label that F1 is of, in binary classification; after the first epoch.' }),
   error: jobErrorSchema.optional().meta({ description: 'Why the job ended in ERROR.' }),
   warnings: z
     .array(warningSchema)

@@ -93,9 +93,9 @@ export class JobEvents {
   async #look(id: string): Promise<void> {
     try {
       const job = await this.#jobs.get(id);
-      const { stats } = job;
+      const { stats, positive_label: positive } = job;
       if (stats.epoch > 0 && stats.epoch !== (this.#epochs.get(id) ?? stats.epoch)) {
-        this.publish({ type: 'epoch', id, stats });
+        this.publish({ type: 'epoch', id, stats, ...(positive !== undefined && { positive }) });
       }
       this.publishState(job);
     } catch (thrown) {

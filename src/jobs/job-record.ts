@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import {
   type DatasetProblem,
+  EFFORTS,
   type FieldsOf,
   InternalError,
   type ModelConfig,
@@ -20,7 +21,6 @@ import {
 } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import { isVersionConflict, type JsonValue, type Storage, type Version, type Versioned } from '../storage/index.js';
-import { efforts } from '../training/index.js';
 import { DAMAGED_JOBS, JOBS } from './account-records.js';
 import { timestamp } from './clock.js';
 
@@ -82,7 +82,7 @@ const adaptersSchema = z.lazy(() =>
 const FREEZE_MESSAGE = "'embeddings', or the number of lowest layers to freeze (at least 1)";
 /** Choices beyond training_config; training/ says what each does. */
 export const tuningSchema = z.strictObject({
-  effort: z.enum(efforts).exactOptional(),
+  effort: z.enum(EFFORTS).exactOptional(),
   tokenDropout: share.exactOptional(),
   labelSmoothing: share.exactOptional(),
   classWeights: z.enum(['none', 'balanced']).exactOptional(),
@@ -126,6 +126,8 @@ const jobRecordSchema = z.lazy(() =>
     /** Null if none was chosen, so that language and size decide. */
     backbone: z.string().nullable(),
     stats: trainingStatsSchema,
+    /** The label that the F1 of `stats` and `blend` is of, if it is of one. */
+    positive_label: z.string().exactOptional(),
     blend: blendSchema.exactOptional(),
     warnings: z.array(warningSchema),
     error: jobErrorSchema.exactOptional(),
@@ -224,6 +226,8 @@ export function moved(job: JobRecord, to: TrainingJobStatus): JobRecord {
 export interface JobInformation extends TrainingJobInformation {
   /** Present in the state ERROR. */
   readonly error?: JobError;
+  /** The label that every F1 of the job is of. Absent if it is the mean over all labels, or of entities. */
+  readonly positive_label?: string;
   /** The dev figures of its encoder and its lexical expert together; present once the training has ended. */
   readonly blend?: BlendFigures;
   /** Problems of the dataset that don't prevent training. */
@@ -249,6 +253,7 @@ export function toJobInformation(job: JobRecord): JobInformation {
     status: job.status,
     created: job.created,
     ...(job.error && { error: job.error }),
+    ...(job.positive_label !== undefined && { positive_label: job.positive_label }),
     ...(job.blend && { blend: job.blend }),
     warnings: job.warnings,
   };

@@ -14,6 +14,7 @@ import {
   type BackboneSource,
   checkpointMark,
   deviceWarning,
+  type EpochEnd,
   type LoaderOf,
   loadBackbone,
   type TrainingHost,
@@ -34,7 +35,7 @@ import {
 } from './retry.js';
 import type { TrainerSettings } from './trainer-options.js';
 
-type JobChange = (job: JobRecord) => Partial<Pick<JobRecord, 'stats' | 'warnings' | 'blend'>>;
+type JobChange = (job: JobRecord) => Partial<Pick<JobRecord, 'stats' | 'positive_label' | 'warnings' | 'blend'>>;
 
 /** Writes the figures and warnings of a run into its job's record, one event after another. */
 class RunFigures {
@@ -80,7 +81,7 @@ class RunFigures {
       case 'plan':
         return ({ stats }) => ({ stats: { ...stats, batch_size: event.batchSize } });
       case 'epoch':
-        return () => ({ stats: event.stats });
+        return () => epochChange(event);
       case 'warnings': {
         const warnings = [...this.#warnings, ...event.warnings];
         this.#warnings = warnings;
@@ -92,6 +93,10 @@ class RunFigures {
         return undefined;
     }
   }
+}
+
+function epochChange({ stats, positive }: EpochEnd): Partial<JobRecord> {
+  return { stats, ...(positive !== undefined && { positive_label: positive }) };
 }
 
 function blendFigures({ blend: { accuracy, f1, topk } }: Blend): BlendFigures {

@@ -28,7 +28,6 @@ export { type HubOptions, hubModels } from './hub-models.js';
 export { listedMistakes, MAX_MISTAKE_CHARACTERS, MAX_MISTAKES } from './mistakes.js';
 export {
   type Aggregation,
-  aggregations,
   type BlendWeights,
   type Evidence,
   type ModelFolderConfig,

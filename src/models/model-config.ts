@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import {
+  AGGREGATIONS,
   type FamilyName,
   familyNames,
   ModelFolderError,
@@ -88,9 +89,7 @@ export interface SentenceConfig {
   readonly similarity: (typeof SIMILARITIES)[number];
 }
 
-/** How labels of tokens become entities. */
-export const aggregations = ['simple', 'first'] as const;
-export type Aggregation = (typeof aggregations)[number];
+export type Aggregation = (typeof AGGREGATIONS)[number];
 
 export interface PairConfig {
   /** What is applied to the output. */
@@ -196,7 +195,7 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
   },
   {
     backbone: name,
-    aggregation: oneOf(...aggregations),
+    aggregation: oneOf(...AGGREGATIONS),
     continuing_prefix: name,
     words: oneOf('whitespace', 'punctuation', 'marks', 'characters'),
     token_types: oneOf('capitals'),

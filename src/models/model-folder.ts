@@ -15,8 +15,18 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { types } from 'node:util';
-import { isError, ModelFolderError, StorageError, ValidationError } from '../contract/index.js';
-import { FileLocks, failedWith, fileWithin, requirePath, temporaryRoot } from '../system/index.js';
+import { isError, ModelFolderError, missingPermission, ValidationError } from '../contract/index.js';
+import {
+  deleteUnseen,
+  FileLocks,
+  failedWith,
+  fileWithin,
+  missingWriteFlag,
+  nearestExisting,
+  requirePath,
+  temporaryRoot,
+  writeFailure,
+} from '../system/index.js';
 import {
   CONFIG_FILE,
   MAX_CONFIG_BYTES,
@@ -145,18 +155,13 @@ async function requireWritable(folder: string, option: string): Promise<void> {
   try {
     await rmdir(await mkdtemp(join(parent, '.orchard-')));
   } catch (thrown) {
+    const flag = await missingWriteFlag(resolve(folder), thrown);
     const code = isError(thrown) && 'code' in thrown ? `: ${thrown.code}` : '';
-    const msg = `${folder} can't be written (no folder can be made in ${parent}${code}); give a folder that can`;
+    const msg = flag
+      ? `${folder} can't be written: Node.js runs with --permission; give it ${flag}, too`
+      : `${folder} can't be written (no folder can be made in ${parent}${code}); give a folder that can`;
     throw new ValidationError([{ loc: [option], msg, type: 'not_writable' }]);
   }
-}
-
-async function nearestExisting(directory: string): Promise<string> {
-  const isThere = await stat(directory).then(
-    () => true,
-    () => false,
-  );
-  return isThere || dirname(directory) === directory ? directory : nearestExisting(dirname(directory));
 }
 
 /** How long a training waits for another one that writes the same folder, which may just be ending. */
@@ -226,9 +231,9 @@ export async function writeFolder(
     await rename(made, target);
     await rm(earlier, { recursive: true, force: true });
   } catch (thrown) {
-    await rm(made, { recursive: true, force: true });
-    if (!(isError(thrown) && 'syscall' in thrown)) throw thrown;
-    throw new StorageError(`writing ${target}: ${thrown.message}`, { cause: thrown });
+    await deleteUnseen(made);
+    const isOfSystem = isError(thrown) && ('syscall' in thrown || missingPermission(thrown) !== undefined);
+    throw isOfSystem ? await writeFailure(target, thrown) : thrown;
   }
 }
 

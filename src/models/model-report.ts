@@ -90,6 +90,8 @@ export const trainingRecordSchema = z.lazy(() =>
     parts: z
       .object({ encoder: partFiguresSchema, expert: partFiguresSchema, blend: partFiguresSchema })
       .exactOptional(),
+    /** The label that every `f1` above is of. Absent if it is the mean over the labels, or of entities. */
+    positive: z.string().exactOptional(),
     /** The deciding metric on dev with each kind of weights, and the kind that answers. Absent if 8-bit was not tried. */
     precision: z
       .object({ float32: z.number(), int8: z.number(), answers: z.enum(['float32', 'int8']) })

@@ -46,17 +46,24 @@ export function scoresOf({ accuracy, f1, topk }: RecordedPart, nameOfF1 = 'F1'):
   ];
 }
 
-/** What the F1 of a part is of: the second label of two, the mean of the labels, or entities. */
-export function f1Name({ orchard }: ModelFolderConfig): string {
-  const [, second] = orchard.labels;
-  if (orchard.type === 'binary-text-classification' && second !== undefined) return `F1 of "${second}"`;
-  return orchard.family === 'Papaya' ? 'macro F1' : 'F1';
+/** What the F1 of a training is of: one of two labels, the mean of the labels, or entities. */
+export function f1Name(report: Pick<ReportInput, 'config' | 'training'>): string {
+  const positive = positiveLabel(report);
+  if (positive !== undefined) return `F1 of "${positive}"`;
+  return report.config.orchard.family === 'Papaya' ? 'macro F1' : 'F1';
 }
 
-/** Of a binary model: the mean F1 of both labels, which the figures of its parts don't have. */
-export function macroF1({ config, evaluation }: ReportInput): NamedFigure[] {
-  const isBinary = config.orchard.type === 'binary-text-classification';
-  if (!isBinary || evaluation?.classes === undefined) return [];
+/** Pretrained models whose training.json lacks it have the F1 of the second label. */
+function positiveLabel({
+  config: { orchard },
+  training,
+}: Pick<ReportInput, 'config' | 'training'>): string | undefined {
+  return training.positive ?? (orchard.type === 'binary-text-classification' ? orchard.labels[1] : undefined);
+}
+
+/** The mean F1 of two labels, where the figures of the parts are of one of them. */
+export function macroF1({ evaluation, ...report }: ReportInput): NamedFigure[] {
+  if (positiveLabel(report) === undefined || evaluation?.classes === undefined) return [];
   return [{ name: 'macro F1', value: percent(macroF1Of(evaluation)) }];
 }
 

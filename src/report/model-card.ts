@@ -90,15 +90,15 @@ function introduction(report: ReportInput): string {
 }
 
 function figures(report: ReportInput): string {
-  const { config, training, evaluation } = report;
+  const { training, evaluation } = report;
   const measured = partsOf(training);
   const [first] = measured;
   if (first === undefined) return '';
   const { name, rows, note } = judgedRows({ training, ...(evaluation && { evaluation }) });
-  const scores = scoresOf(first.figures, f1Name(config)).map((score) => escapeMarkdown(score.name));
+  const scores = scoresOf(first.figures, f1Name(report)).map((score) => escapeMarkdown(score.name));
   const header = [name, ...scores, 'calibration error'];
   const cells = (part: RecordedPart) => [
-    ...scoresOf(part, f1Name(config)).map(({ value }) => value),
+    ...scoresOf(part, f1Name(report)).map(({ value }) => value),
     part.calibration_error === undefined ? '' : decimal(part.calibration_error.after),
   ];
   return [

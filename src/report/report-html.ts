@@ -147,10 +147,11 @@ function leftAxis({ left, right, top, bottom }: Area, ticks: readonly Tick[], na
 }
 
 /** Undefined if no epoch was completed. */
-function learningCurves(stats: TrainingStats): Html | undefined {
+function learningCurves(input: ReportInput): Html | undefined {
+  const stats = input.training.training_stats;
   const { loss } = stats.metrics.training;
   if (loss.length === 0) return undefined;
-  const validation = validationSeries(stats);
+  const validation = validationSeries(stats, f1Name(input));
   const best = bestEpoch(stats);
   return html`<section>
 <h2>Learning curves</h2>
@@ -167,11 +168,11 @@ interface Series {
   readonly values: readonly number[];
 }
 
-function validationSeries({ metrics: { validation } }: TrainingStats): Series[] {
+function validationSeries({ metrics: { validation } }: TrainingStats, nameOfF1: string): Series[] {
   const topk = validation.topk ?? [];
   return [
     { name: 'accuracy', values: validation.accuracy ?? [] },
-    { name: 'F1', values: validation.f1 ?? [] },
+    { name: nameOfF1, values: validation.f1 ?? [] },
     { name: 'top 1', values: topk.map((shares) => shares[1]) },
     { name: 'top 5', values: topk.map((shares) => shares[5]) },
     { name: 'top 20', values: topk.map((shares) => shares[20]) },
@@ -254,7 +255,7 @@ function seriesLegend(names: readonly string[]): Html[] {
   const left = (WIDTH - step * names.length) / 2;
   return names.flatMap((text, at) => [
     dot([left + at * step + 8, 10], 4, colourOf(at)),
-    drawnText({ text, x: left + at * step + 18, y: 10, anchor: 'start', colour: colours.ink }),
+    drawnText({ text: shortened(text), x: left + at * step + 18, y: 10, anchor: 'start', colour: colours.ink }),
   ]);
 }
 
@@ -443,7 +444,7 @@ export async function reportHtml(report: ReportInput): Promise<string> {
     html`${overview(report)}
 <main>
 ${parts(report)}
-${hasEpochs(training) ? learningCurves(training.training_stats) : undefined}
+${hasEpochs(training) ? learningCurves(report) : undefined}
 ${evaluation && classTable(evaluation)}
 ${evaluation && confusionMatrix(evaluation)}
 ${evaluation && calibrationPlot(evaluation)}
@@ -499,7 +500,7 @@ function overview(input: ReportInput): Html {
   const mrr = evaluation?.retrieval?.mrr;
   const best = partsOf(training).at(-1);
   const classes = classNames(config);
-  const scores = best === undefined ? [] : [...scoresOf(best.figures, f1Name(config)), ...macroF1(input)];
+  const scores = best === undefined ? [] : [...scoresOf(best.figures, f1Name(input)), ...macroF1(input)];
   const figures: NamedFigure[] = scores.map((score) => ({ ...score, name: `${judged.name} ${score.name}` }));
   if (mrr !== undefined) figures.push({ name: `${judged.name} MRR`, value: decimal(mrr) });
   if (dataset !== undefined) figures.push({ name: 'training rows', value: whole(dataset.train_rows) });
@@ -517,7 +518,8 @@ ${tiles(figures)}
 }
 
 /** Undefined if the training recorded none. */
-function parts({ config, training }: ReportInput): Html | undefined {
+function parts(input: ReportInput): Html | undefined {
+  const { training } = input;
   const measured = partsOf(training);
   const [first] = measured;
   if (first === undefined) return undefined;
@@ -525,10 +527,10 @@ function parts({ config, training }: ReportInput): Html | undefined {
   const rows = measured.map(({ name, figures }) => {
     const { calibration_error: error } = figures;
     const calibration = error && `${decimal(error.after)} (was ${decimal(error.before)})`;
-    const scores = scoresOf(figures, f1Name(config)).map(({ value }) => value);
+    const scores = scoresOf(figures, f1Name(input)).map(({ value }) => value);
     return [name, ...scores, ...(isCalibrated ? [calibration] : [])];
   });
-  const columns = scoresOf(first.figures, f1Name(config)).map(({ name }) => name);
+  const columns = scoresOf(first.figures, f1Name(input)).map(({ name }) => name);
   return html`<section>
 <h2>What each part reaches</h2>
 ${table(['Part', ...columns, ...(isCalibrated ? ['calibration error'] : [])], rows)}

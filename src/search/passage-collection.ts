@@ -45,8 +45,9 @@ export class PassageCollection<Data> {
   #vectors: VectorIndex | undefined;
   /** Norms of the sums of sentence vectors, by place, of the first passages whose sentences all have vectors. */
   #norms: number[] = [];
-  /** The last sentences, which have no vectors yet. */
+  /** The last sentences. All but the first {@link #given} have no vectors yet. */
   #waiting: string[];
+  #given = 0;
 
   constructor({ passages, words, starts, vectors, waiting }: Parts<Data>) {
     this.#passages = [...passages];
@@ -121,17 +122,22 @@ export class PassageCollection<Data> {
 
   /** Number of sentences that have no vectors yet. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waiting.length - this.#given;
   }
 
   firstWaiting(most: number): readonly string[] {
-    return this.#waiting.slice(0, most);
+    return this.#waiting.slice(this.#given, this.#given + most);
   }
 
   /** The vectors of the first sentences that had none. */
   addVectors(vectors: readonly Float32Array[]): void {
     this.#vectors = this.#vectors?.with(vectors) ?? VectorIndex.fromRows(vectors);
-    this.#waiting.splice(0, vectors.length);
+    this.#given += vectors.length;
+    // Rarely, since it copies the others.
+    if (this.#given > this.waiting) {
+      this.#waiting = this.#waiting.slice(this.#given);
+      this.#given = 0;
+    }
     this.#addNorms();
   }
 

@@ -36,7 +36,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type * as z from 'zod';
-import { isError, StorageError, ValidationError } from '../contract/index.js';
+import { isError, messageOf, missingPermission, StorageError, ValidationError } from '../contract/index.js';
 
 /** The process id, its start in kernel ticks (Linux only), its machine, and a UUID. */
 const OWNED = /^(\d+)\.(\d*)\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
@@ -255,6 +255,31 @@ export function linkIfAbsent(existing: string, path: string): Promise<boolean> {
 /** Deletes a file. @returns false if there is none. */
 export function unlinkIfPresent(path: string): Promise<boolean> {
   return onceFree(() => unless('ENOENT', unlink(path)));
+}
+
+/** The folder itself, or the lowest above it that exists. */
+export async function nearestExisting(directory: string): Promise<string> {
+  const isThere = await stat(directory).then(
+    () => true,
+    (thrown: unknown) => !failedWith(thrown, 'ENOENT', 'ENOTDIR'),
+  );
+  return isThere || dirname(directory) === directory ? directory : nearestExisting(dirname(directory));
+}
+
+/**
+ * The flag that lets Node.js write a file or folder, if its permissions refused that. A draft next to it is written first,
+ * so it names the folder that both are in.
+ */
+export async function missingWriteFlag(path: string, thrown: unknown): Promise<string | undefined> {
+  const flag = missingPermission(thrown);
+  return flag === '--allow-fs-write' ? `${flag}=${await nearestExisting(dirname(path))}` : undefined;
+}
+
+/** That a file or folder can't be written, by the name that the application gave it. */
+export async function writeFailure(path: string, thrown: unknown): Promise<StorageError> {
+  const flag = await missingWriteFlag(path, thrown);
+  const reason = flag ? `Node.js runs with --permission; give it ${flag}, too` : messageOf(thrown);
+  return new StorageError(`writing ${path}: ${reason}`, { cause: thrown });
 }
 
 /** Deletes something that is no longer in use; what can't be deleted now is left to the next sweep. */

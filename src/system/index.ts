@@ -21,9 +21,11 @@ export {
   isInnerName,
   isPresent,
   KnownHashes,
+  missingWriteFlag,
   move,
   moveIfPresent,
   namesIn,
+  nearestExisting,
   ownedName,
   ownerOf,
   parseJson,
@@ -36,6 +38,7 @@ export {
   temporaryRoot,
   unlinkIfPresent,
   unlinkWithEmptyParents,
+  writeFailure,
   writeFlushed,
 } from './files.js';
 export {

@@ -1,7 +1,8 @@
+import type { WEIGHT_FORMS } from '../contract/index.js';
 import type { BackboneSource } from './backbone-files.js';
 
 /** Which weights a copy has. */
-export type CopiedWeights = 'float32' | 'int8';
+export type CopiedWeights = (typeof WEIGHT_FORMS)[number];
 
 /**
  * Fills an empty folder with a copy of a model.

@@ -1,4 +1,10 @@
-import { DEFAULT_BATCH_SIZE, type ModelConfig, type ModelSize, type TrainingConfig } from '../contract/index.js';
+import {
+  DEFAULT_BATCH_SIZE,
+  type EFFORTS,
+  type ModelConfig,
+  type ModelSize,
+  type TrainingConfig,
+} from '../contract/index.js';
 import type { Encoder } from '../encoder/index.js';
 import type { Adapters, AdapterTarget } from '../engine/index.js';
 import { type Duration, families, typeFacts } from '../families/index.js';
@@ -117,8 +123,7 @@ export interface Hyperparameters {
  * How much time a training may take to make the model better. `quick` leaves the encoder as it is, up to 20,000 rows;
  * `balanced` trains it where that makes up for its time; `thorough` trains it from a few dozen rows on.
  */
-export type Effort = 'quick' | 'balanced' | 'thorough';
-export const efforts = ['quick', 'balanced', 'thorough'] as const satisfies readonly Effort[];
+export type Effort = (typeof EFFORTS)[number];
 
 /** Choices beyond training_config. */
 export interface Tuning {

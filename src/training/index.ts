@@ -14,7 +14,6 @@ export { frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.
 export {
   type AdapterTuning,
   type Effort,
-  efforts,
   type Hyperparameters,
   isLanguage,
   languageNames,

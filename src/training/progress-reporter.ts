@@ -75,9 +75,10 @@ export class ProgressReporter {
     this.entered('evaluate');
   }
 
-  epochEnded(stats: TrainingStats): void {
+  /** @param positive the label that F1 is of, if it is of one */
+  epochEnded(stats: TrainingStats, positive?: string): void {
     this.#figures = { ...this.#figures, epoch: stats.epoch };
-    this.onEvent({ type: 'epoch', stats });
+    this.onEvent({ type: 'epoch', stats, ...(positive !== undefined && { positive }) });
   }
 
   #tell(): void {

@@ -94,7 +94,7 @@ export async function runTraining(
   progress.entered('prepare');
   const startsPretrained = spec.training_config.use_pretrained !== false;
   const read = spec.backbone && startsPretrained ? await readBackbone(spec.backbone) : undefined;
-  const asked = taskOf(dataset, read?.head);
+  const asked = taskOf(dataset, read?.head, spec.positive);
   const { continuesHead = false } = asked;
   const backbone = read && continuesHead ? withHead(read) : read;
   const untrained = backbone && leavesMethodOpen(spec) ? asked.untrained : undefined;
@@ -139,7 +139,7 @@ export async function runTraining(
       effort: spec.tuning.effort,
       quantize: spec.tuning.quantize !== false,
     });
-    progress.epochEnded(trained.stats);
+    progress.epochEnded(trained.stats, task.positive);
     progress.entered('export');
     progress.blended(finished.blend);
     progress.warned(finished.warnings);
@@ -452,6 +452,7 @@ function recordOf(
     ...(device && { device }),
     training_stats: stats,
     parts: blend,
+    ...(task.positive !== undefined && { positive: task.positive }),
     ...(precision && { precision }),
     warnings,
     dataset:

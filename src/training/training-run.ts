@@ -53,6 +53,8 @@ export interface EpochEnd {
   readonly type: 'epoch';
   /** Of all epochs so far. */
   readonly stats: TrainingStats;
+  /** The label that their F1 is of. Absent if it is the mean over all labels, or of entities. */
+  readonly positive?: string;
 }
 
 /** What was noticed in the dataset that does not prevent training. */
@@ -116,6 +118,8 @@ export interface TrainingSpec {
   readonly model_config: ModelConfig;
   /** As the request has it; `{}` where it has none. */
   readonly training_config: TrainingConfig;
+  /** The one of two labels whose F1 is reported. Default: of a binary model the second. */
+  readonly positive?: string;
   /**
    * A private directory for this run: downloads and checkpoints under `work/`, which is deleted at the end; the
    * finished model folder's files are left at the top. A run that finds a checkpoint there resumes from it.

@@ -322,6 +322,25 @@ describe('sentences', () => {
   });
 });
 
+it('sentences get their vectors in the order in which they came, also while passages are added', () => {
+  const collection = runToEnd(PassageCollection.indexing<never>([], true));
+  const added: string[] = [];
+  const seen: string[] = [];
+  for (let step = 0; step < 300; step += 1) {
+    for (let each = 0; each < step % 4; each += 1) {
+      const text = `Passage ${added.length}.`;
+      collection.add({ id: text, text });
+      added.push(text);
+    }
+    const next = collection.firstWaiting(1 + (step % 3));
+    seen.push(...next);
+    if (next.length > 0) collection.addVectors(next.map(() => Float32Array.of(1)));
+    expect(collection.waiting).toBe(added.length - seen.length);
+  }
+  expect(seen).toEqual(added.slice(0, seen.length));
+  expect(collection.firstWaiting(added.length)).toEqual(added.slice(seen.length));
+});
+
 describe('scores of passages', () => {
   const same = Float32Array.of(0.1, 0.1, 0.1);
   const flat = { bestPossible: 10, bestSentences: same, wholes: same };

@@ -15,6 +15,7 @@ import {
 } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rows } from '../public/sentiments.js';
+import { anArchive } from '../support/archive-builder.js';
 
 /** From rows to an open model in one call. */
 
@@ -260,15 +261,23 @@ it('figures depend on no name: each label has its own, and positive says whose F
     ...danger.map((text) => ({ text, label: 'danger' })),
   ];
   const dev = [...given.slice(0, 18), { text: 'it hissed', label: 'danger' }, { text: 'a loud bang', label: 'danger' }];
-  const learned = (await train({ rows: given, dev, test: dev, ...quick, positive: 'danger' }))._unsafeUnwrap();
+  const epochs: Extract<TrainingEvent, { type: 'epoch' }>[] = [];
+  const onProgress = (event: TrainingEvent) => event.type === 'epoch' && epochs.push(event);
+  const learned = (
+    await train({ rows: given, dev, test: dev, ...quick, positive: 'danger', onProgress })
+  )._unsafeUnwrap();
   await using model = learned;
-  const { f1, positive, macroF1, classes = [], test } = model.training;
+  const { f1, positive, macroF1, classes = [], parts, test } = model.training;
   expect(positive).toBe('danger');
   expect(classes.map(({ label, support }) => [label, support])).toEqual([
     ['danger', 2],
     ['normal', 18],
   ]);
   expect(f1).toBe(classes[0]?.f1);
+  expect(parts?.blend.f1).toBe(f1);
+  expect(epochs.map((epoch) => epoch.positive)).toEqual(['danger', 'danger']);
+  const pages = [await model.report(), await model.card()].map((page) => page._unsafeUnwrap());
+  for (const page of pages) expect(page).toMatch(/F1 of (?:"|&quot;|&#34;)danger/);
   expect(macroF1).toBeCloseTo(((classes[0]?.f1 ?? 0) + (classes[1]?.f1 ?? 0)) / 2, 12);
   expect(test).toMatchObject({ positive: { label: 'danger', f1 }, macro: { f1: expect.closeTo(macroF1 ?? -1, 12) } });
   const refused = [
@@ -281,13 +290,51 @@ it('figures depend on no name: each label has its own, and positive says whose F
     expect(result._unsafeUnwrapErr().message).toBe(
       'positive: "Danger" is not a label; the labels are "danger", "normal"',
     );
-  const places = ['Rome', 'Oslo'].map((town) => ({
-    text: `to ${town}`,
-    entities: [{ start: 3, end: 7, type: 'TOWN' }],
-  }));
-  expect((await train({ rows: places, ...quick, positive: 'TOWN' }))._unsafeUnwrapErr().message).toContain(
-    'only classifiers',
+});
+
+it('positive is refused where a model does not choose between two labels', async () => {
+  const feelings = ['calm', 'angry', 'sad'];
+  const three = ['I am', 'You are', 'They are'].flatMap((who) =>
+    feelings.map((label) => ({ text: `${who} ${label}`, label })),
   );
+  const several = three.map(({ text, label }) => ({ text, labels: [label] }));
+  const town = { text: 'to Rome', entities: [{ start: 3, end: 7, type: 'TOWN' }] };
+  const answered = { question: 'where?', passage: 'In Rome.' };
+  const advice = 'leave it out; classes has the F1 of each';
+  const cases = [
+    [train({ rows: three, positive: 'angry' }), `not for multiclass-text-classification with 3 labels; ${advice}`],
+    [
+      train({ labels: ['a', 'b', 'c'], positive: 'a' }),
+      `not for multiclass-text-classification with 3 labels; ${advice}`,
+    ],
+    [crossValidate({ rows: three, folds: 2, positive: 'angry' }), `with 3 labels; ${advice}`],
+    [train({ rows: several, positive: 'angry' }), `not for multilabel-text-classification; ${advice}`],
+    [train({ rows: [town, town], positive: 'TOWN' }), `not for named-entity-recognition; ${advice}`],
+    [train({ rows: [answered], positive: 'In Rome.' }), 'not for question-answering; leave it out'],
+    [model.evaluate(rows, { positive: 'pos' }), '"pos" is not a label; the labels are "negative", "positive"'],
+  ] as const;
+  for (const [result, message] of cases) expect((await result)._unsafeUnwrapErr().message).toContain(message);
+});
+
+it('positive names a label of an archive, as a zip or a folder, by what label_id.json calls it', async () => {
+  const texts = ['burnt my hand', 'it is smoking', 'sparks came out', 'arrived today', 'works well', 'as described'];
+  const archive = anArchive()
+    .withLabels(['danger', 'normal'])
+    .withRows(texts.map((text, at) => [text, at < 3 ? 0 : 1]));
+  const unpacked = join(folder, 'lamps');
+  await mkdir(unpacked);
+  archive.writeTo(unpacked);
+  await writeFile(`${unpacked}.zip`, await archive.zipped());
+  for (const path of [unpacked, `${unpacked}.zip`]) {
+    const trained = await train({ path, ...quick, positive: 'danger' });
+    await using lamps = trained._unsafeUnwrap();
+    const { f1, positive, classes, parts } = lamps.training;
+    expect([positive, f1, parts?.blend.f1]).toEqual(['danger', classes?.[0]?.f1, classes?.[0]?.f1]);
+    expect(classes?.[0]?.label).toBe('danger');
+    expect((await train({ path, ...quick, positive: '0' }))._unsafeUnwrapErr().message).toBe(
+      'positive: "0" is not a label; the labels are "danger", "normal"',
+    );
+  }
 });
 
 describe('training fails', () => {

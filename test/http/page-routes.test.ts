@@ -379,8 +379,9 @@ describe('the events of a job', () => {
     run.progress(7);
     const progress = { phase: 'train', fraction: 0.07, epoch: 0, epochs: 2, step: 7, steps: 100 };
     expect(await next()).toEqual({ event: 'progress', data: progress });
-    run.emit({ type: 'epoch', stats: statsAfter(1) });
-    expect(await next()).toMatchObject({ event: 'job', data: { training_stats: statsAfter(1) } });
+    run.emit({ type: 'epoch', stats: statsAfter(1), positive: 'danger' });
+    const named = { training_stats: statsAfter(1), positive_label: 'danger' };
+    expect(await next()).toMatchObject({ event: 'job', data: named });
     const warning = {
       kind: 'duplicate_row',
       count: 1,
@@ -391,7 +392,8 @@ describe('the events of a job', () => {
     const { examples, ...told } = warning;
     expect(await next()).toMatchObject({ data: { warnings: [told] } });
     await run.finish(statsAfter(2));
-    expect(await next()).toMatchObject({ data: { status: 'READY', training_stats: statsAfter(2) } });
+    const ready = { status: 'READY', training_stats: statsAfter(2), positive_label: 'danger' };
+    expect(await next()).toMatchObject({ data: ready });
     expect(await next()).toBeUndefined();
   });
 

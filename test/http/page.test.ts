@@ -113,6 +113,7 @@ describe.skipIf(executable === undefined)(title, () => {
     expect(new Set(seen).size).toBeGreaterThan(1);
     expect(await inkOf(page, '#metric-chart canvas')).toBeGreaterThan(0);
     expect(await page.getByText('✓ ready; best accuracy on the dev set').count()).toBe(1);
+    expect(await page.locator('#metric-legend').textContent()).toMatch(/F1 of "positive" \d/);
     expect(await page.getByRole('row', { name: 'Show job reviews' }).textContent()).toContain('✓ ready');
 
     await page.getByRole('button', { name: 'Ask this model' }).click();

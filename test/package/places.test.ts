@@ -16,7 +16,7 @@ const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')
 /** What a program printed that has the library's functions, some rows, and its arguments as `given`. */
 function run(flags: readonly string[], code: string, env: Readonly<Record<string, string>> = {}) {
   const program = `
-    const { embed, listModels, loadModel, train } = await import(${JSON.stringify(library)});
+    const { createClassificationArchive, embed, listModels, loadModel, train } = await import(${JSON.stringify(library)});
     const rows = Array.from({ length: 20 }, (_, at) => ({ text: 'lamp ' + at + (at % 2 ? ' works' : ' broke'), label: at % 2 ? 'good' : 'bad' }));
     const quick = { rows, epochs: 1, pretrained: false, threads: 1 };
     const told = (result) => console.log(result.isOk() ? 'ok' : result.error.code + ': ' + result.error.message);
@@ -67,11 +67,25 @@ it('keeps to the folders that --permission lets it write', () => {
     expect(line).toBe(
       "storage: temporary files can't be written to /: set the environment variable TMPDIR to a folder that can be written",
     );
+  const other = temporaryDirectory();
+  const elsewhereFolder = join(other, 'models', 'lamps');
   const written = run(
     flags,
-    "const model = await loadModel('sentiment-classification'); told(await model.value.save('/a-model'));",
+    `const model = await loadModel('sentiment-classification');
+    told(await model.value.save(${JSON.stringify(elsewhereFolder)}));
+    told(await train({ ...quick, output: ${JSON.stringify(elsewhereFolder)} }));
+    told(await createClassificationArchive({ rows, name: 'lamps', type: 'binary-text-classification' }, ${JSON.stringify(`${elsewhereFolder}.zip`)}));`,
+    { TMPDIR: join(folder, 'temporary') },
   );
-  expect(written[0]).toMatch(/^storage: .*without --allow-fs-write for \/\.a-model/);
+  const flag = `Node.js runs with --permission; give it --allow-fs-write=${other}, too`;
+  expect(written).toEqual([
+    `storage: writing ${elsewhereFolder}: ${flag}`,
+    `validation: output: ${elsewhereFolder} can't be written: ${flag}`,
+    `storage: writing ${elsewhereFolder}.zip: ${flag}`,
+  ]);
+  const more = [...flags, `--allow-fs-write=${other}`];
+  const saved = `const model = await loadModel('sentiment-classification'); told(await model.value.save(${JSON.stringify(elsewhereFolder)}));`;
+  expect(run(more, saved)).toEqual(['ok']);
 });
 
 it('says what to give where the user has no home', () => {

@@ -112,6 +112,22 @@ describe('the report', () => {
     expect(rowsUnder(page, 'Epoch').map((cells) => cells[2])).toEqual(['0.250', '0.500']);
   });
 
+  it('names the label that F1 is of in its figures, learning curves and tables', async () => {
+    const two = {
+      labels: ['normal', 'danger'],
+      model: { type: 'binary-text-classification', family: 'Papaya' },
+    } as const;
+    const namesOfF1 = async (positive?: string) => {
+      const page = await pageOf({ ...two, ...(positive !== undefined && { training: { positive } }) });
+      const named = ['text', 'th', 'dt'].flatMap((tag) => page.elements(tag).map(textOf));
+      return named.filter((text) => /F1 of/.test(text));
+    };
+    const [second, asked] = [await namesOfF1(), await namesOfF1('normal')];
+    expect(second.length).toBeGreaterThanOrEqual(3);
+    for (const text of second) expect(text).toContain('F1 of "danger"');
+    expect(asked).toEqual(second.map((text) => text.replace('danger', 'normal')));
+  });
+
   it('lists classes from the worst to the best', async () => {
     expect(rowsUnder(await pageOf(), 'Class')).toEqual([
       ['bad', '50.0 %', '25.0 %', '33.3 %', '4'],

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Answer, loadModel } from '../../src/api/index.js';
-import { unwrap } from '../../src/contract/index.js';
-import { type Aggregation, aggregations } from '../../src/models/index.js';
+import { AGGREGATIONS, unwrap } from '../../src/contract/index.js';
+import type { Aggregation } from '../../src/models/index.js';
 
 /** What bench/interop/checkpoints.py says of a checkpoint, and how far our answers are from it. */
 
@@ -42,7 +42,7 @@ export async function compareCheckpoint(
     const answers = await answersOf(folder, theirs.texts);
     return differenceOf(answers.map(labelScores), theirs.labels.map(pairs));
   }
-  const strategies = only === undefined ? aggregations : [only];
+  const strategies = only === undefined ? AGGREGATIONS : [only];
   const found = await Promise.all(
     strategies.map(async (strategy) => {
       const answers = await answersOf(folder, theirs.texts, only === undefined ? strategy : undefined);

@@ -15,8 +15,8 @@ import {
   invalid,
   isBratFolder,
   isRowFile,
-  jsonValue,
   LABEL_FILE,
+  MAX_LABELS,
   openArchive,
   ProblemList,
   quoted,
@@ -26,6 +26,7 @@ import {
   type RowTable,
   readArchiveConfig,
   readJsonFile,
+  readLabelIds,
   readLines,
   readRows,
   rowShapes,
@@ -162,7 +163,7 @@ export async function typeOfArchive(directory: string): Promise<FoundType> {
 
 async function typeOfTable(archive: ArchiveFolder, config: Config, problems: ProblemList): Promise<FoundType> {
   if (config.NUM_CLASS_LABELS === 1) {
-    const { length: labels } = await labelsIn(archive, problems);
+    const labels = await labelCount(archive, problems);
     if (labels === 2) return found('binary-text-classification', 'inferred', 'NUM_CLASS_LABELS is 1');
     return found('multilabel-text-classification', 'inferred', 'NUM_CLASS_LABELS and the number of labels are 1');
   }
@@ -173,22 +174,37 @@ async function typeOfTable(archive: ArchiveFolder, config: Config, problems: Pro
     : found('multiclass-text-classification', 'inferred', 'each row of the archive has one label');
 }
 
-async function labelsIn(archive: ArchiveFolder, problems: ProblemList): Promise<readonly string[]> {
+async function labelCount(archive: ArchiveFolder, problems: ProblemList): Promise<number> {
   const file = archiveFile(archive, LABEL_FILE);
   const json = file && (await readJsonFile(file.path, file.name, problems));
-  const value: unknown = json && jsonValue(json);
-  return typeof value === 'object' && value !== null ? Object.keys(value) : [];
+  return json?.members?.length ?? 0;
 }
 
-async function labelsOfArchive(folder: string, { family }: FoundType): Promise<readonly string[]> {
-  return family === 'Papaya' ? labelsIn(openArchive(folder, [LABEL_FILE]), new ProblemList()) : [];
+/** As {@link requirePositive}. Labels that can't be read are left to the training, which reports all problems of an archive. */
+async function requirePositiveIn(
+  folder: string,
+  type: ModelType,
+  positive: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const isClassifier = familyNameOf[type] === 'Papaya';
+  const archive = openArchive(folder, [LABEL_FILE]);
+  const labels = isClassifier ? await readLabelIds(archive, new ProblemList(), { most: MAX_LABELS }, signal) : [];
+  if (labels) requirePositive(positive, type, labels);
 }
 
-/** @param labels of a classifier; empty for another model. @throws ValidationError that names them, for one that isn't there */
-export function requirePositive(positive: string | undefined, labels: readonly string[]): void {
-  if (positive === undefined || labels.includes(positive)) return;
-  const known = labels.length === 0 ? 'only classifiers have labels' : `the labels are ${someOf(labels.map(quoted))}`;
-  throw invalid(['positive'], `${quoted(positive)} is not a label; ${known}`);
+/** @throws ValidationError unless it is a label of a model that chooses between two. @param labels of the model, if it is a classifier */
+export function requirePositive(positive: string | undefined, type: ModelType, labels: readonly string[]): void {
+  if (positive === undefined) return;
+  const chooses = type === 'binary-text-classification' || type === 'multiclass-text-classification';
+  if (!chooses || labels.length !== 2) {
+    const many = chooses ? ` with ${counted(labels.length, 'label')}` : '';
+    const instead = familyNameOf[type] === 'Dragonfruit' ? '' : '; classes has the F1 of each';
+    const msg = `a positive label is for classifiers that choose between two labels, not for ${type}${many}`;
+    throw invalid(['positive'], `${msg}; leave it out${instead}`);
+  }
+  if (labels.includes(positive)) return;
+  throw invalid(['positive'], `${quoted(positive)} is not a label; the labels are ${someOf(labels.map(quoted))}`);
 }
 
 /** The cells of the label column, or of the last one where its name isn't `label`. */
@@ -367,7 +383,7 @@ export async function readTypedRows(
 async function datasetOfLabels({ names, descriptions }: LabelNames, settings: TrainSettings): Promise<PreparedDataset> {
   refuseRowOptions({ ...settings, labels: undefined }, 'there are no rows');
   const type = typeOfNames(names, settings.type);
-  requirePositive(settings.positive, names);
+  requirePositive(settings.positive, type.type, names);
   const { fromNames } = await families[type.family].rows();
   if (fromNames === undefined) throw invalid(['labels'], `labels are for classifiers, not for ${type.type}`);
   return { dataset: { rows: fromNames(names, descriptions, type.type) }, type, rows: [] };
@@ -394,7 +410,7 @@ async function datasetOfRows(rows: RowsOrPath, settings: Omit<RowsOptions, 'rows
   const sets = { train, dev, devFraction, seed, passages, classes, descriptions, skipInvalid };
   const { dataset, leftOut } = await checkedRows(sets, type, signal);
   const names: unknown = 'labels' in dataset ? dataset.labels : [];
-  requirePositive(settings.positive, Array.isArray(names) ? names.map(String) : []);
+  requirePositive(settings.positive, type.type, Array.isArray(names) ? names.map(String) : []);
   const noticed = [...(train.warnings ?? []), ...(dev?.warnings ?? [])];
   const made = { ...dataset, warnings: [...noticed, ...leftOut, ...dataset.warnings] };
   return { dataset: { rows: made }, type, rows: train.checked.rows, ...(train.readAs && { readAs: train.readAs }) };
@@ -447,7 +463,7 @@ async function archiveIn(
   isReadOften: boolean,
 ): Promise<PreparedDataset> {
   const type = given === undefined ? await typeOfArchive(folder) : found(given, 'given', 'as asked for');
-  if (positive !== undefined) requirePositive(positive, await labelsOfArchive(folder, type));
+  if (positive !== undefined) await requirePositiveIn(folder, type.type, positive, signal);
   const rows = isReadOften ? await families[type.family].rows() : undefined;
   return { dataset: rows ? { rows: await rows.read(folder, type.type, signal) } : { folder }, type };
 }

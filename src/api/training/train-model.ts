@@ -6,7 +6,6 @@ import {
   callResult,
   isOrchardError,
   type ModelConfig,
-  type ModelType,
   type TrainingConfig,
   toOrchardError,
 } from '../../contract/index.js';
@@ -126,7 +125,8 @@ export async function openTrained(
     ...(folds !== undefined && { folds }),
     ...(accuracy !== undefined && { accuracy, interval: accuracyInterval(accuracy, judgedRows) }),
     ...(f1 !== undefined && { f1 }),
-    ...(recordedEvaluation && classSummary(recordedEvaluation, type, settings.positive)),
+    ...(f1 !== undefined && recorded.positive !== undefined && { positive: recorded.positive }),
+    ...(recordedEvaluation && classSummary(recordedEvaluation)),
     ...(topk !== undefined && { topk }),
     ...(parts && { parts }),
   };
@@ -141,17 +141,9 @@ export async function openTrained(
   throw evaluation.error;
 }
 
-/** What a summary says of each class, and which label its F1 is of where that is one label. */
-function classSummary(
-  evaluation: ModelEvaluation,
-  type: ModelType,
-  asked: string | undefined,
-): Pick<TrainingSummary, 'f1' | 'positive' | 'macroF1' | 'classes'> {
+function classSummary(evaluation: ModelEvaluation): Pick<TrainingSummary, 'macroF1' | 'classes'> {
   const { classes = [] } = evaluation;
-  if (classes.length === 0) return {};
-  const positive = asked ?? (type === 'binary-text-classification' ? classes[1]?.label : undefined);
-  const found = classes.find(({ label }) => label === positive);
-  return { classes, macroF1: macroF1Of(evaluation), ...(found && { positive: found.label, f1: found.f1 }) };
+  return classes.length === 0 ? {} : { classes, macroF1: macroF1Of(evaluation) };
 }
 
 /** F1 hides it in a binary model, whose F1 is of its second label, and accuracy hides it wherever a label is rare. */
@@ -235,7 +227,7 @@ class Run {
   }
 
   async #spec({ dataset, model, base }: TrainingInput, directory: string): Promise<Omit<TrainingSpec, 'device'>> {
-    const { size, seed, effort, device } = this.#settings;
+    const { size, seed, effort, device, positive } = this.#settings;
     const tuning = { ...this.#settings.tuning, ...(effort && { effort }) };
     const { threads = availableParallelism(), memoryLimit = defaultMemoryLimit() } = this.#settings;
     const model_config: ModelConfig = { ...model, size };
@@ -244,6 +236,7 @@ class Run {
     return {
       ...{ id: this.#id, dataset, directory, model_config, training_config },
       ...{ threads, memoryLimit, seed, tuning },
+      ...(positive !== undefined && { positive }),
       ...(this.#settings.trainsEncoder && { trainsEncoder: true }),
       ...(backbone && { backbone }),
       // Only a run that lost its device goes on from a checkpoint.

@@ -1,11 +1,19 @@
 import { fileURLToPath } from 'node:url';
 import leven from 'leven';
 import * as z from 'zod';
-import { DEVICES, implementation, modelSizes, modelTypeSchema, signalSchema, validate } from '../../contract/index.js';
+import {
+  DEVICES,
+  EFFORTS,
+  implementation,
+  modelSizes,
+  modelTypeSchema,
+  signalSchema,
+  validate,
+} from '../../contract/index.js';
 import { invalid, type Rows, readingShape } from '../../datasets/index.js';
 import { type TrainingEvent, tuningSchema } from '../../jobs/index.js';
 import type { ModelLoader } from '../../models/index.js';
-import { efforts, isLanguage, languageNames, type Tuning } from '../../training/index.js';
+import { isLanguage, languageNames, type Tuning } from '../../training/index.js';
 
 const path = z.string().min(1, 'the path is empty').optional();
 const rows = z.custom<Rows>((value) => typeof value === 'object' && value !== null, {
@@ -55,7 +63,7 @@ export const trainSchema = z.strictObject({
   lowercase: z.boolean().optional(),
   augment: z.boolean().optional(),
   pretrained: z.boolean().optional(),
-  effort: z.enum(efforts).optional(),
+  effort: z.enum(EFFORTS).optional(),
   tuning: (tuningSchema satisfies z.ZodType<Tuning>).optional(),
   seed: z.int32().default(0),
   device: z.enum(DEVICES).default('cpu'),

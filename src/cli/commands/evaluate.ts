@@ -26,7 +26,7 @@ The intervals are 95 % bootstrap intervals, and Wilson's where all or no rows ar
   parameters: {
     model: modelParameters.model,
     rows: argument('<rows>', 'file of labelled rows'),
-    positive: option('--positive <label>', 'classifiers: a label whose F1 is printed apart'),
+    positive: option('--positive <label>', 'classifiers with two labels: the one whose F1 is printed apart'),
     report: option('--report <file>', 'HTML report to write'),
     ...readingOptions,
     resamples: option('--resamples <number>', 'number of bootstrap samples (default: 1000)', integer(1)),

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import type { TrainedModel, TrainOptions } from '../../api/index.js';
-import { StorageError, unwrap } from '../../contract/index.js';
+import { EFFORTS, StorageError, unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, type Settings, UsageError } from '../command.js';
 import { classLines, evaluationLines, grouped, warningLine } from '../format.js';
@@ -37,7 +37,7 @@ of the rows is set aside for evaluation. Without rows, --labels makes a first cl
     effort: choice(
       '--effort <effort>',
       'time to spend on a better model: a classifier of few rows (default: balanced)',
-      ['quick', 'balanced', 'thorough'],
+      EFFORTS,
     ),
   },
   async run({ settings, terminal, output }) {

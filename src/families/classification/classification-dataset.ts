@@ -38,6 +38,8 @@ export interface LocatedRow extends Omit<LabelledText, 'line'>, DatasetLocation 
 export interface ClassificationDataset {
   readonly kind: ClassificationKind;
   readonly labels: readonly string[];
+  /** The one of two labels whose F1 is reported. Default: of a binary model the second; otherwise the mean over all is. */
+  readonly positive?: string | undefined;
   /** What labels mean, in words, by label. Default: what their names say. */
   readonly descriptions?: Readonly<Record<string, string>>;
   readonly train: readonly LabelledText[];
@@ -54,6 +56,15 @@ export type Link = 'softmax' | 'sigmoid';
 
 export function linkOf(kind: ClassificationKind): Link {
   return kind === 'multiclass' ? 'softmax' : 'sigmoid';
+}
+
+/** The label whose F1 is reported; undefined where the mean over all labels is. */
+export function positiveLabel({
+  kind,
+  labels,
+  positive,
+}: Pick<ClassificationDataset, 'kind' | 'labels' | 'positive'>): string | undefined {
+  return positive ?? (kind === 'binary' ? labels[1] : undefined);
 }
 
 /** A label's name as words: `card_arrival` is "card arrival". Undefined if it has none. */

@@ -32,7 +32,7 @@ export function mainMetricOf(kind: ClassificationKind): keyof ClassificationScor
   return kind === 'multilabel' ? 'f1' : 'accuracy';
 }
 
-/** F1 is the mean over `f1Labels`: macro-F1 for all labels, that of the positive label in binary classification. */
+/** F1 is the mean over `f1Labels`: macro-F1 for all labels, that of one label for it alone. */
 export function classificationScores(
   predicted: readonly (readonly number[])[],
   actual: readonly (readonly number[])[],

@@ -41,7 +41,13 @@ import {
   rowLosses,
   UNCALIBRATED,
 } from './calibration.js';
-import { type ClassificationDataset, type LabelledText, linkOf, nameAsWords } from './classification-dataset.js';
+import {
+  type ClassificationDataset,
+  type LabelledText,
+  linkOf,
+  nameAsWords,
+  positiveLabel,
+} from './classification-dataset.js';
 import { classificationEvaluation, classificationScores, mainMetricOf } from './evaluation.js';
 import { type Example, firstLabels, type JudgedRows, judgeByFolds, layerOfNames, trainOnFewRows } from './few-rows.js';
 import { labelNoiseOf, labelNoiseWarnings } from './label-noise.js';
@@ -252,7 +258,7 @@ class ${CLASS}(PreTrainedModel):
 `;
 }
 
-type DevRows = Pick<ClassificationDataset, 'kind' | 'labels' | 'dev'>;
+type DevRows = Pick<ClassificationDataset, 'kind' | 'labels' | 'positive' | 'dev'>;
 
 /** A binary model has one logit, for its second label. */
 function outputsOf({ kind, labels }: Pick<ClassificationDataset, 'kind' | 'labels'>): number {
@@ -260,13 +266,15 @@ function outputsOf({ kind, labels }: Pick<ClassificationDataset, 'kind' | 'label
 }
 
 /** @param logits [dev rows, outputs] */
-function* scoresOf({ kind, labels, dev }: DevRows, logits: Float32Array): Steps<Scores> {
+function* scoresOf(rows: DevRows, logits: Float32Array): Steps<Scores> {
+  const { kind, labels, dev } = rows;
   const outputs = outputsOf({ kind, labels });
   const reading = { link: linkOf(kind), labels: labels.length };
   const labelsOf = (_: unknown, row: number) =>
     predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading);
-  // Binary F1 is that of the second label, as scikit-learn's default has it; otherwise the mean over labels.
-  const f1Labels = kind === 'binary' ? [1] : [...labels.keys()];
+  // Of a binary model that of the second label, as scikit-learn's default has it.
+  const positive = positiveLabel(rows);
+  const f1Labels = positive === undefined ? [...labels.keys()] : [labels.indexOf(positive)];
   const scores = classificationScores(
     yield* mapSteps(dev, labelsOf),
     dev.map(({ labelIds }) => labelIds),
@@ -283,6 +291,7 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
     train: train.map(({ text }) => text),
     dev: dev.map(({ text }) => text),
     mainMetric: mainMetricOf(kind),
+    positive: positiveLabel(dataset),
     head: classificationHead(dataset, { outputs, pooling }),
     augmented: ({ seed }) =>
       classificationTask({ ...dataset, train: [...train, ...augmentTexts(train, seed)] }, pooling),
@@ -436,14 +445,14 @@ async function trainExpert(
 
 /** Blends encoder and expert as suits the judged rows best, and measures the blend on them. */
 function* finishedTask(
-  { kind, labels }: ClassificationDataset,
+  { kind, labels, positive }: ClassificationDataset,
   lexical: LinearExpert,
   { rows: judged, encoder, expert, coverages }: JudgedRows,
   prior: BlendPrior,
 ): Steps<FinishedTask> {
   const outputs = outputsOf({ kind, labels });
   const reading = { link: linkOf(kind), labels: labels.length };
-  const dataset = { kind, labels, dev: judged };
+  const dataset = { kind, labels, positive, dev: judged };
   const rows = { link: reading.link, outputs, targets: targetsOf({ kind, labels }, judged) };
   const score = (logits: Float32Array) => scoresOf(dataset, logits);
   const blend = yield* fitBlend({ ...rows, encoder, expert, multilabel: kind === 'multilabel', score, prior });
@@ -523,6 +532,7 @@ function continuedDataset(dataset: ClassificationDataset, head: CheckpointHead):
     ...dataset,
     kind: isMultilabel ? 'multilabel' : 'multiclass',
     labels: head.labels,
+    positive: positiveLabel(dataset),
     train: train.map(moved),
     dev: dev.map(moved),
   };
@@ -530,7 +540,8 @@ function continuedDataset(dataset: ClassificationDataset, head: CheckpointHead):
 
 export const papayaTraining: FamilyTraining<ClassificationDataset> = {
   // For the measurement, see docs/decisions.md.
-  task(dataset, head) {
+  task(given, head, positive) {
+    const dataset = { ...given, positive };
     const continued = head && continuedDataset(dataset, head);
     if (continued === undefined) return classificationTask(dataset, 'mean');
     return { ...classificationTask(continued, 'first'), continuesHead: true };

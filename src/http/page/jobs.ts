@@ -304,7 +304,14 @@ interface JobFigures {
 /** The ranks shown, of the six in `topk`. */
 const shownRanks = ['1', '10'] as const;
 
-function jobFigures({ training_stats: { metrics } }: Job): JobFigures {
+/** As in the report. */
+function f1Name({ model, positive_label }: Job): string {
+  if (positive_label !== undefined) return `F1 of "${positive_label}"`;
+  return model.type.endsWith('text-classification') ? 'macro F1' : 'F1';
+}
+
+function jobFigures(job: Job): JobFigures {
+  const { metrics } = job.training_stats;
   const { accuracy, f1, topk } = metrics.validation;
   const { loss } = metrics.training;
   return {
@@ -312,7 +319,7 @@ function jobFigures({ training_stats: { metrics } }: Job): JobFigures {
     loss,
     metrics: [
       ...(accuracy ? [{ name: 'accuracy', values: accuracy }] : []),
-      ...(f1 ? [{ name: 'F1', values: f1 }] : []),
+      ...(f1 ? [{ name: f1Name(job), values: f1 }] : []),
       ...(topk ? shownRanks.map((rank) => ({ name: `top ${rank}`, values: topk.map((each) => each[rank]) })) : []),
     ],
   };

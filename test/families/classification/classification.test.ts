@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { classificationScores } from '../../../src/families/classification/evaluation.js';
 import { classificationResult, predictedLabels } from '../../../src/families/classification/probabilities.js';
 import { lossTargets } from '../../../src/families/classification/targets.js';
-import { augmentTexts, slip } from '../../../src/families/classification/training.js';
+import { augmentTexts, papayaTraining, slip } from '../../../src/families/classification/training.js';
+import type { CheckpointHead } from '../../../src/families/family.js';
 import { Random } from '../../../src/system/numbers.js';
 
 describe('classificationScores, by hand', () => {
@@ -27,6 +28,46 @@ describe('classificationScores, by hand', () => {
     const predicted = [[2, 0], [], [1, 2]];
     expect(classificationScores(predicted, actual, [0, 1, 2]).accuracy).toBeCloseTo(2 / 3, 12);
   });
+});
+
+describe('the F1 of a model that chooses between two labels', () => {
+  const rows = [1, 1, 1, 0, 0, 0, 0].map((id) => ({ text: 'a text', labelIds: [id] }));
+  const dataset = { kind: 'binary', labels: ['normal', 'danger'], train: rows, dev: rows, warnings: [] } as const;
+  // Of danger: TP 1, FP 1, FN 2. Of normal: TP 3, FP 2, FN 1.
+  const [danger, normal] = [2 / 5, 2 / 3];
+  const logits = [1, -1, -1, 1, -1, -1, -1];
+  const none = Int32Array.of();
+  const encoding = { ids: none, typeIds: none, sequenceIds: none, offsets: null, truncated: 0 };
+  const scoresOf = (outputs: (logit: number) => number[], ...given: [CheckpointHead?, string?]) => {
+    const task = papayaTraining.task(dataset, ...given);
+    return {
+      task,
+      scores: task.evaluate(logits.map((logit) => [{ encoding, outputs: Float32Array.from(outputs(logit)) }])),
+    };
+  };
+
+  it.each([
+    [undefined, 'danger', danger],
+    ['danger', 'danger', danger],
+    ['normal', 'normal', normal],
+  ])('with %s as the positive label is that of %s', async (positive, label, f1) => {
+    const { task, scores } = scoresOf((logit) => [logit], undefined, positive);
+    expect(task.positive).toBe(label);
+    expect(await scores).toMatchObject({ accuracy: 4 / 7, f1: expect.closeTo(f1, 12) });
+  });
+
+  it.each([
+    [undefined, 'danger', danger],
+    ['normal', 'normal', normal],
+  ])(
+    'is of the same label where the head of a checkpoint goes on, whatever its order (%s)',
+    async (positive, label, f1) => {
+      const head = { per: 'text', labels: ['danger', 'normal'], problem: 'single_label_classification' } as const;
+      const { task, scores } = scoresOf((logit) => [logit, -logit], head, positive);
+      expect(task).toMatchObject({ continuesHead: true, positive: label });
+      expect(await scores).toMatchObject({ accuracy: 4 / 7, f1: expect.closeTo(f1, 12) });
+    },
+  );
 });
 
 describe('reading logits', () => {
