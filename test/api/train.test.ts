@@ -298,8 +298,11 @@ it('positive is refused where a model does not choose between two labels', async
     feelings.map((label) => ({ text: `${who} ${label}`, label })),
   );
   const several = three.map(({ text, label }) => ({ text, labels: [label] }));
-  const town = { text: 'to Rome', entities: [{ start: 3, end: 7, type: 'TOWN' }] };
-  const answered = { question: 'where?', passage: 'In Rome.' };
+  const towns = ['Rome', 'Oslo'].map((name) => ({
+    text: `to ${name}`,
+    entities: [{ start: 3, end: 7, type: 'TOWN' }],
+  }));
+  const answered = ['where', 'when'].map((word) => ({ question: `${word}?`, passage: `The answer to ${word}.` }));
   const advice = 'leave it out; classes has the F1 of each';
   const cases = [
     [train({ rows: three, positive: 'angry' }), `not for multiclass-text-classification with 3 labels; ${advice}`],
@@ -309,8 +312,8 @@ it('positive is refused where a model does not choose between two labels', async
     ],
     [crossValidate({ rows: three, folds: 2, positive: 'angry' }), `with 3 labels; ${advice}`],
     [train({ rows: several, positive: 'angry' }), `not for multilabel-text-classification; ${advice}`],
-    [train({ rows: [town, town], positive: 'TOWN' }), `not for named-entity-recognition; ${advice}`],
-    [train({ rows: [answered], positive: 'In Rome.' }), 'not for question-answering; leave it out'],
+    [train({ rows: towns, positive: 'TOWN' }), `not for named-entity-recognition; ${advice}`],
+    [train({ rows: answered, positive: 'where' }), 'not for question-answering; leave it out'],
     [model.evaluate(rows, { positive: 'pos' }), '"pos" is not a label; the labels are "negative", "positive"'],
   ] as const;
   for (const [result, message] of cases) expect((await result)._unsafeUnwrapErr().message).toContain(message);
