@@ -19,6 +19,8 @@ export {
   type HandlerOptions,
   hashedKeys,
   type InstalledModel,
+  type LabellingLimits,
+  type LabellingSets,
   type MedleyService,
   newApiKey,
   type OperatorAccess,

@@ -53,4 +53,5 @@ export { type ExportOptions, exportModel, type LoadModelOptions, loadModel } fro
 export { type NumberRange, type SearchSpace, spaceSchema, type TrialSettings } from './search-space.js';
 export { centralTexts, type SuggestedText, type SuggestOptions, suggestTexts } from './suggest-texts.js';
 export { type TrainOptions, train } from './train.js';
+export { readUnlabelled } from './training/read-apart.js';
 export { type Trial, type TrialRun, type TrialStatus, type TuneOptions, type TuningSummary, tune } from './tune.js';

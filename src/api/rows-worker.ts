@@ -12,6 +12,7 @@ function work(task: ArchiveTask | DatasetTask | TableTask | FoldTask): Promise<u
     case 'table':
     case 'typed-table':
     case 'column':
+    case 'texts':
       return packTable(task);
     case 'fold':
       return writeFold(task);

@@ -48,6 +48,7 @@ export {
   readRowFile,
   readRows,
 } from './read-rows.js';
+export { readTexts, type TextLimits } from './read-texts.js';
 export {
   type CheckedRows,
   type EntityRange,

@@ -244,9 +244,11 @@ function squadRows(records: Records['records']): FoundRows {
   return { ...ofRows('SQuAD', 'passage', rows), columns: { passage: 'context' }, notes };
 }
 
+export const TEXT_NAMES = ['text', 'sentence', 'content', 'review', 'utterance'] as const;
+
 /** The names that columns go by; of several, the first in this order is read. */
 const NAMES = {
-  text: ['text', 'sentence', 'content', 'review', 'utterance'],
+  text: TEXT_NAMES,
   label: ['label', 'category', 'class', 'intent', 'sentiment'],
   labels: ['labels', 'tags', 'categories', 'topics'],
   question: ['question', 'query'],

@@ -1,5 +1,6 @@
 import type { Route } from './route.js';
 import { inferenceRoutes } from './routes/inference.js';
+import { labellingRoutes } from './routes/labelling.js';
 import { operatorRoutes } from './routes/operator.js';
 import { pageRoutes } from './routes/page.js';
 import { trainerRoutes } from './routes/trainer.js';
@@ -18,5 +19,8 @@ export function optionalRoutes(
   operator: OperatorServices | undefined,
   maxUploadBytes: number | undefined,
 ): readonly Route[] {
-  return [...(page ? pageRoutes(page, maxUploadBytes) : []), ...(operator ? operatorRoutes(operator) : [])];
+  return [
+    ...(page ? [...pageRoutes(page, maxUploadBytes), ...labellingRoutes(page.labelling)] : []),
+    ...(operator ? operatorRoutes(operator) : []),
+  ];
 }

@@ -126,6 +126,46 @@ export const pageModelsSchema = z.strictObject({
   answer_views: z.record(z.string(), z.enum(answerViews)),
 });
 
+const agreementSchema = z.strictObject({ asked: z.int(), agreed: z.int() });
+
+/** A set of texts that an account labels at the page. */
+export const labellingSetSchema = z.strictObject({
+  data: z.strictObject({
+    id: z.string(),
+    name: z.string(),
+    created: z.string(),
+    labels: z.array(z.string()),
+    texts: z.int(),
+    /** Texts of each label. */
+    counts: z.array(z.int()),
+    skipped: z.int(),
+    /** The text to label next; null if none is left. */
+    next: z.strictObject({ text: z.int(), content: z.string() }).nullable(),
+    /** The text that was labelled or skipped last. */
+    last: z.int().nullable(),
+    model: z.string().nullable(),
+    training: z.string().nullable(),
+    /** How often the model has been asked after a choice, and agreed. */
+    agreement: agreementSchema,
+    order: z.enum(['chance', 'spread', 'model']),
+    is_order_due: z.boolean(),
+  }),
+});
+export type LabellingSetAnswer = z.infer<typeof labellingSetSchema>;
+
+export const labellingListSchema = z.strictObject({
+  data: z.array(
+    labellingSetSchema.shape.data.pick({ id: true, name: true, labels: true, texts: true, created: true }).extend({
+      /** Texts that were labelled or skipped. */
+      done: z.int(),
+    }),
+  ),
+});
+
+export const opinionSchema = z.strictObject({
+  data: z.strictObject({ label: z.string(), score: z.number(), agreement: agreementSchema }).nullable(),
+});
+
 export interface JobProgress {
   /** download, read, prepare, train, evaluate or export. */
   readonly phase: string;

@@ -21,7 +21,8 @@ import {
 } from '../jobs/index.js';
 import { CONFIG_FILE, catalogueModels, type ModelLoader, modelFolderConfig, readFolderFile } from '../models/index.js';
 import type { Storage } from '../storage/index.js';
-import { DatasetUploads, type UploadLimits, uploadReadingHost } from './uploads.js';
+import { type LabellingLimits, LabellingSets } from './labelling.js';
+import { DatasetUploads, MAX_ROWS_THREADS, Turns, type UploadLimits, uploadReadingHost } from './uploads.js';
 
 export type TrainerService = Pick<
   Trainer,
@@ -54,6 +55,8 @@ export interface PageServices {
   /** The pretrained models of docs/service.md that are installed. */
   installedModels(): Promise<readonly InstalledModel[]>;
   readonly uploads: DatasetUploads;
+  /** The sets of texts that accounts label. */
+  readonly labelling: LabellingSets;
   /**
    * An answer of a model, and which words influenced it.
    * @param model `pre-trained/<name>` or `model/<id>`. @throws OrchardError
@@ -95,6 +98,8 @@ export interface AccountServicesOptions {
   readonly modelLoader?: ModelLoader;
   /** Disk space for the datasets uploaded by the page at /, per account and in total. */
   readonly uploadLimits?: UploadLimits;
+  /** Number and size of the sets of texts that an account labels at the page. */
+  readonly labellingLimits?: LabellingLimits;
   /** How the models of all accounts run, in one shared service. Default: 2 worker threads. */
   readonly inference?: ServiceOptions;
   /** Removes counts of an account outside the storage when it is erased. Default: there are none. */
@@ -120,6 +125,7 @@ export function accountServices({
   modelLoader = catalogueModels(),
   inference: inferenceOptions,
   uploadLimits,
+  labellingLimits,
   forget,
 }: AccountServicesOptions): AccountServices {
   const strict = { allowFileUrls: false, allowPrivateAddresses: false };
@@ -130,7 +136,20 @@ export function accountServices({
   const trainers = perAccount((account) => new Trainer({ ...training, account }));
   const predictors = perAccount((account) => new Predictor({ ...models, storage, account }));
   const medleys = perAccount((account) => new Medley({ ...models, account }));
-  const uploads = new DatasetUploads(storage, trainers.of, uploadLimits);
+  const reading = new Turns(MAX_ROWS_THREADS);
+  const uploads = new DatasetUploads(storage, trainers.of, uploadLimits, reading);
+  const modelFolder = async ({ app_id }: Account, id: string) => {
+    const ready = new ReadyModels(storage, app_id, { gone: () => undefined });
+    try {
+      return await ready.directoryOf(id);
+    } finally {
+      ready.close();
+    }
+  };
+  const labelling = new LabellingSets({
+    ...{ storage, trainer: trainers.of, predictor: predictors.of, modelFolder, reading, ordering: new Turns(1) },
+    limits: labellingLimits,
+  });
   return {
     trainer: trainers.of,
     predictor: predictors.of,
@@ -138,6 +157,7 @@ export function accountServices({
     page: {
       installedModels: () => installedModels(modelLoader),
       uploads,
+      labelling,
       explain(account, model, query, options) {
         const predictor = predictors.of(account);
         const [, kind, name = model] = /^(pre-trained|model)\/(.+)$/.exec(model) ?? [];
@@ -148,17 +168,11 @@ export function accountServices({
         );
       },
       report: (account, id) => unwrap(trainers.of(account).report(id)),
-      async modelFolder({ app_id }, id) {
-        const ready = new ReadyModels(storage, app_id, { gone: () => undefined });
-        try {
-          return await ready.directoryOf(id);
-        } finally {
-          ready.close();
-        }
-      },
+      modelFolder,
     },
     operator: operatorServices({ storage, trainerOf: trainers.madeFor, queue: trainerOptions.queue, forget }),
     async close() {
+      labelling.close();
       await Promise.all([trainers.close(), predictors.close(), medleys.close()]);
       await Promise.all([inference.close(), uploads.close(), host.close()]);
     },

@@ -47,6 +47,8 @@ const ABANDONED_AFTER_MS = 60 * 60_000;
 /** An upload is removed after this time if the process died while it created the job. */
 const ORPHANED_AFTER_MS = 24 * 60 * 60_000;
 const SWEEP_MS = 60_000;
+/** As long as Node's server gives a request. */
+export const UPLOAD_TIMEOUT_MS = 5 * 60_000;
 
 /**
  * Uploaded datasets, as zips in the storage: any process can create the job, and any machine can train on them. Each is for
@@ -59,14 +61,21 @@ export class DatasetUploads {
   readonly #trainer: (account: Account) => TrainerService;
   readonly #limits: UploadLimits;
   readonly #timer: NodeJS.Timeout;
-  readonly #rows = new RowsTurns();
+  readonly #rows: Turns;
   #sweeping: Promise<void> | undefined;
 
-  constructor(storage: Storage, trainer: (account: Account) => TrainerService, limits: UploadLimits = {}) {
+  /** @param rows when files of rows are read */
+  constructor(
+    storage: Storage,
+    trainer: (account: Account) => TrainerService,
+    limits: UploadLimits = {},
+    rows = new Turns(MAX_ROWS_THREADS),
+  ) {
     this.#storage = storage;
     this.#records = new UploadRecords(storage);
     this.#trainer = trainer;
     this.#limits = limits;
+    this.#rows = rows;
     this.#timer = setInterval(() => void this.sweep().catch(() => undefined), SWEEP_MS).unref();
   }
 
@@ -216,7 +225,7 @@ const ROWS_MEMORY_BYTES = 1.5 * 2 ** 30;
 /** How long reading and checking it may take. */
 const ROWS_TIMEOUT_MS = 120_000;
 /** Threads that read files of rows at a time. */
-const MAX_ROWS_THREADS = 2;
+export const MAX_ROWS_THREADS = 2;
 /** UTF-16 code units of a file name. */
 const MAX_NAME = 200;
 
@@ -254,16 +263,21 @@ async function saveRows(request: Request, path: string, limits: BodyLimits, inTu
 /** Runs some work when it is an account's turn. */
 type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-/** Files of rows are made into zips a few at a time, and one at a time for each account; others wait. */
-class RowsTurns {
+/** Does long work for accounts a few at a time, and one at a time for each account; others wait. */
+export class Turns {
+  readonly #most: number;
   readonly #ofAccounts = new KeyedQueue();
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
+  constructor(most: number) {
+    this.#most = most;
+  }
+
   run<Result>(app_id: string, work: () => Promise<Result>): Promise<Result> {
     return this.#ofAccounts.run(app_id, async () => {
       // Each account waits here once, so that first come, first served is fair.
-      if (this.#running >= MAX_ROWS_THREADS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      if (this.#running >= this.#most) await new Promise<void>((resolve) => this.#waiting.push(resolve));
       else this.#running += 1;
       try {
         return await work();
@@ -302,7 +316,7 @@ function taskFor(type: string, extension: string): (options: ArchiveOptions, out
 }
 
 /** The client's name of the file, as a valid name here. @throws Refusal */
-function fileNameOf({ headers }: Request): string {
+export function fileNameOf({ headers }: Request): string {
   let name = headers.get(FILE_NAME_HEADER) ?? '';
   try {
     name = decodeURIComponent(name);
@@ -315,7 +329,7 @@ function fileNameOf({ headers }: Request): string {
   throw invalid([{ loc: ['header', FILE_NAME_HEADER], msg, type: 'missing' }]);
 }
 
-function refusalOfRows(error: DatasetError): Refusal {
+export function refusalOfRows(error: DatasetError): Refusal {
   const listed = error.problems.map((problem) => `in ${describeDatasetProblem(problem)}`);
   const unlisted = error.total - listed.length;
   const all = unlisted > 0 ? [...listed, `and ${unlisted.toLocaleString('en-US')} more`] : listed;

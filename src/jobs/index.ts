@@ -1,5 +1,5 @@
 export type { ErasedAccount } from './account-erasure.js';
-export { JOBS, QUOTA } from './account-records.js';
+export { accountKey, JOBS, LABELLING, QUOTA, recordPages } from './account-records.js';
 export type { StateEvent, TrainingEvent } from './job-events.js';
 export {
   type AnyJobHandler,

@@ -7,6 +7,8 @@ import {
   type RowsOrPath,
   type RowTable,
   readRows,
+  readTexts,
+  type TextLimits,
 } from '../../datasets/index.js';
 import {
   type Dataset,
@@ -15,6 +17,7 @@ import {
   isSmallFile,
   packRows,
   type RowSets,
+  type RowsThreadLimits,
   unpackedRows,
   writeDataset,
 } from '../../families/index.js';
@@ -52,7 +55,13 @@ interface TypedTable {
 export type TableTask =
   | { readonly kind: 'table'; readonly options: TableOptions }
   | { readonly kind: 'typed-table'; readonly options: TypedOptions }
-  | { readonly kind: 'column'; readonly options: ColumnOptions };
+  | { readonly kind: 'column'; readonly options: ColumnOptions }
+  | { readonly kind: 'texts'; readonly options: TextsOptions };
+
+interface TextsOptions extends TextLimits {
+  /** The path of a file. */
+  readonly rows: string;
+}
 
 interface ColumnOptions extends ReadingTask {
   readonly rows: string;
@@ -119,6 +128,18 @@ export async function readColumn(options: ColumnOptions): Promise<readonly strin
   return allOf<string>(packed, options.signal);
 }
 
+/**
+ * The texts of a file without labels, as `readTexts` of the room of datasets reads them.
+ * @throws DatasetError, also if a limit of the thread is exceeded; AbortedError as soon as the signal fires
+ */
+export async function readUnlabelled(options: TextsOptions, limits: RowsThreadLimits): Promise<readonly string[]> {
+  if (await isSmallFile(options.rows)) return readTexts(options.rows, options);
+  const origin = basename(options.rows);
+  const thread = { ...limits, doing: `reading ${origin}`, origin };
+  const packed = await inRowsThread<TableTask, readonly Uint8Array[]>({ kind: 'texts', options }, thread);
+  return allOf<string>(packed, limits.signal);
+}
+
 function readInThread<Result>(task: TableTask, { rows, signal }: ReadingTask): Promise<Result> {
   const origin = typeof rows === 'string' ? basename(rows) : 'rows';
   return inRowsThread<TableTask, Result>(task, { doing: `reading ${origin}`, origin, signal });
@@ -149,6 +170,7 @@ export async function packTable(task: TableTask): Promise<PackedTable | PackedTy
     const { rows, column, reading } = task.options;
     return packRows(await columnOf(rows, column, reading));
   }
+  if (task.kind === 'texts') return packRows(await readTexts(task.options.rows, task.options));
   if (task.kind === 'table') return packedTable(await readRows(task.options.rows, task.options));
   const { table, ...typed } = await typedTable(task.options);
   return { ...typed, packed: packedTable(table) };

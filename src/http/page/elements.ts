@@ -48,6 +48,14 @@ export function announce(message: string): void {
   byId('announcements', HTMLElement).textContent = message;
 }
 
+/** Offers a file as a download. */
+export function saveFile(content: Blob, name: string): void {
+  const url = URL.createObjectURL(content);
+  element('a', { href: url, download: name }).click();
+  // By then the browser has saved it.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
 export function shownTime(iso: string): string {
   return new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 }

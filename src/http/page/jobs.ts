@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 import type { TrainingJobStatus } from '../../contract/index.js';
 import type { JobProgress, JobStreamEvent } from '../schemas.js';
-import { announce, byId, element, shownProblem, shownTime, table, whileBusy } from './elements.js';
+import { announce, byId, element, saveFile, shownProblem, shownTime, table, whileBusy } from './elements.js';
 import { hasEnded, type Job, type Service, watchJob } from './service.js';
 
 interface JobPanelOptions {
@@ -115,7 +115,7 @@ function stateLine({ status, training_stats: stats }: Job): string {
 }
 
 /** Keeps the case of the file name at the start of a message about a dataset. */
-function failureLine({ message, problems = [] }: NonNullable<Job['error']>): string {
+export function failureLine({ message, problems = [] }: NonNullable<Job['error']>): string {
   return shownProblem(problems.length > 0 ? `in the dataset, ${message}` : message);
 }
 
@@ -128,7 +128,7 @@ const phases: Readonly<Record<string, string>> = {
   export: 'Writing the model',
 };
 
-function stepLine({ status }: Job, progress: JobProgress | undefined): string {
+export function stepLine({ status }: Pick<Job, 'status'>, progress: JobProgress | undefined): string {
   if (progress === undefined) return status === 'RUNNING' ? 'Running.' : 'Waiting.';
   const { phase, epoch, epochs, remaining_ms } = progress;
   const where = epochs > 0 ? `, epoch ${Math.min(epoch + 1, epochs)} of ${epochs}` : '';
@@ -241,10 +241,7 @@ function startModelFiles(service: Service, current: () => Job | undefined, onDel
   };
   for (const [id, file, ending] of FILES) {
     onClick(id, async ({ model }) => {
-      const url = URL.createObjectURL(await service.modelFile(model.id, file));
-      element('a', { href: url, download: model.name + ending }).click();
-      // By then the browser has saved it.
-      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+      saveFile(await service.modelFile(model.id, file), model.name + ending);
     });
   }
   onClick('delete-model', async ({ model }) => {

@@ -1,6 +1,7 @@
 import { ModelChoice, startAskForm } from './ask-form.js';
 import { byId, shownProblem, whileBusy } from './elements.js';
 import { JobPanel, jobList } from './jobs.js';
+import { LabelView } from './label-view.js';
 import { hasEnded, Service } from './service.js';
 import { startTrainForm } from './train-form.js';
 
@@ -41,7 +42,6 @@ async function enter(key: string): Promise<void> {
   }
   sessionStorage.setItem(KEY, key);
   byId('key-section', HTMLElement).hidden = true;
-  byId('work', HTMLElement).hidden = false;
   byId('forget-key', HTMLElement).hidden = false;
   await startWork(service, models);
 }
@@ -70,7 +70,30 @@ async function startWork(service: Service, models: ModelChoice): Promise<void> {
     await refreshList();
     watch(id, name);
   });
-  byId('model', HTMLElement).focus();
+  startViews(
+    new LabelView(service, () => {
+      void refreshList();
+      void models.refresh();
+    }),
+  );
   const unfinished = (await refreshList()).find((job) => !hasEnded(job));
   if (unfinished) void panel.watch(unfinished.model.id, unfinished.model.name);
+}
+
+/** Shows the view that the address names: `#label`, `#label/<id of a set>`, or the models. */
+function startViews(labelling: LabelView): void {
+  const show = () => {
+    const [name = '', set] = location.hash.slice(1).split('/');
+    if (!['', 'models', 'label'].includes(name)) return; // a place in the current view
+    const isLabel = name === 'label';
+    byId('work', HTMLElement).hidden = isLabel;
+    byId('label', HTMLElement).hidden = !isLabel;
+    byId('view-models', HTMLElement).ariaCurrent = isLabel ? null : 'page';
+    byId('view-label', HTMLElement).ariaCurrent = isLabel ? 'page' : null;
+    if (!isLabel) byId('model', HTMLElement).focus();
+    void (isLabel ? labelling.show(set) : labelling.leave());
+  };
+  byId('views', HTMLElement).hidden = false;
+  addEventListener('hashchange', show);
+  show();
 }

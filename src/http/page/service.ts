@@ -8,9 +8,19 @@ import type {
   Page,
   TrainingConfig,
 } from '../../contract/index.js';
-import type { explanationSchema, JobStreamEvent, pageModelsSchema } from '../schemas.js';
+import type {
+  explanationSchema,
+  JobStreamEvent,
+  LabellingSetAnswer,
+  labellingListSchema,
+  opinionSchema,
+  pageModelsSchema,
+} from '../schemas.js';
 
 export type Job = Extract<JobStreamEvent, { event: 'job' }>['data'];
+export type LabellingSet = LabellingSetAnswer['data'];
+export type ListedSet = z.infer<typeof labellingListSchema>['data'][number];
+export type Opinion = NonNullable<z.infer<typeof opinionSchema>['data']>;
 export type Explanation = z.infer<typeof explanationSchema>['data'];
 /** A job as typed; the service checks it. */
 export interface NewJob {
@@ -95,6 +105,57 @@ export class Service {
     return this.#json('/trainer/language/training-jobs', { method: 'POST', json: { dataset_url, ...job } });
   }
 
+  async sets(): Promise<readonly ListedSet[]> {
+    const { data } = await this.#json<{ readonly data: readonly ListedSet[] }>(SETS);
+    return data;
+  }
+
+  /** @param texts a file with one text per line, or of a table or JSON with a column of them */
+  createSet(name: string, labels: readonly string[], texts: File): Promise<LabellingSet> {
+    const headers = {
+      ...{ 'content-type': 'text/plain', 'x-file-name': encodeURIComponent(texts.name), 'x-set-name': name },
+      'x-labels': encodeURIComponent(JSON.stringify(labels)),
+    };
+    return this.#set('', { method: 'POST', headers, body: texts });
+  }
+
+  set(id: string): Promise<LabellingSet> {
+    return this.#set(`/${id}`);
+  }
+
+  /** @param label null skips the text */
+  choose(id: string, text: number, label: string | null): Promise<LabellingSet> {
+    return this.#set(`/${id}/choices`, { method: 'POST', json: { text, label } });
+  }
+
+  undo(id: string, text: number): Promise<LabellingSet> {
+    return this.#set(`/${id}/undo`, { method: 'POST', json: { text } });
+  }
+
+  /** What the model says of a text that was labelled; null if it says nothing. */
+  async opinion(id: string, text: number): Promise<Opinion | null> {
+    const sent = { method: 'POST', json: { text } };
+    const { data } = await this.#json<{ readonly data: Opinion | null }>(`${SETS}/${id}/opinions`, sent);
+    return data;
+  }
+
+  noteTraining(id: string, model_id: string): Promise<LabellingSet> {
+    return this.#set(`/${id}/training`, { method: 'POST', json: { model_id } });
+  }
+
+  orderTexts(id: string): Promise<LabellingSet> {
+    return this.#set(`/${id}/order`, { method: 'POST' });
+  }
+
+  async labelledRows(id: string): Promise<Blob> {
+    const response = await this.#ask(`${SETS}/${id}/rows`);
+    return response.blob();
+  }
+
+  async deleteSet(id: string): Promise<void> {
+    await this.#ask(`${SETS}/${id}`, { method: 'DELETE' });
+  }
+
   async cancel(id: string): Promise<void> {
     await this.#ask(`/trainer/language/training-jobs/${id}`, { method: 'DELETE' });
   }
@@ -111,6 +172,11 @@ export class Service {
     }
   }
 
+  async #set(path: string, init: Sent = {}): Promise<LabellingSet> {
+    const { data } = await this.#json<LabellingSetAnswer>(SETS + path, init);
+    return data;
+  }
+
   async #allPages<Item>(path: string): Promise<Item[]> {
     const items: Item[] = [];
     for (let cursor = ''; ; ) {
@@ -121,10 +187,7 @@ export class Service {
     }
   }
 
-  async #json<Answer>(
-    path: string,
-    { json, ...init }: RequestInit & { readonly json?: unknown } = {},
-  ): Promise<Answer> {
+  async #json<Answer>(path: string, { json, ...init }: Sent = {}): Promise<Answer> {
     const sent = json === undefined ? {} : { body: JSON.stringify(json), headers: JSON_TYPE };
     const response = await this.#ask(path, { ...init, ...sent });
     return response.json();
@@ -143,6 +206,9 @@ export class Service {
   }
 }
 
+type Sent = RequestInit & { readonly json?: unknown };
+
+const SETS = '/page/labelling-sets';
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 const FIRST_WAIT_MS = 1000;

@@ -27,7 +27,7 @@ import {
   pageModelsSchema,
 } from '../schemas.js';
 import type { PageServices } from '../services.js';
-import { hasRows } from '../uploads.js';
+import { hasRows, UPLOAD_TIMEOUT_MS } from '../uploads.js';
 
 const oneModel = z.object({ path: modelPathSchema, query: noQuery });
 
@@ -36,8 +36,6 @@ const EXPLANATION_CALLS = 10;
 
 const ZIP_TYPE = 'application/zip';
 const DEFAULT_MAX_UPLOAD_BYTES = 128 * 2 ** 20;
-/** As long as Node's server gives a request. */
-const UPLOAD_TIMEOUT_MS = 5 * 60_000;
 
 export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD_BYTES): readonly Route[] {
   const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs: UPLOAD_TIMEOUT_MS };
