@@ -5,14 +5,7 @@ import { validate as isUuid, parse as uuidBytes } from 'uuid';
 import * as z from 'zod';
 import { type Account, isOrchardError, unwrap } from '../contract/index.js';
 import { accountKey, hasEnded, LABELLING, recordPages } from '../jobs/index.js';
-import {
-  isVersionConflict,
-  type JsonValue,
-  KeyedQueue,
-  type Storage,
-  type Version,
-  withStorageErrors,
-} from '../storage/index.js';
+import { isVersionConflict, KeyedQueue, type Storage, type Version, withStorageErrors } from '../storage/index.js';
 import { mapWithPauses, pause, Random, temporaryRoot, withPauses } from '../system/index.js';
 import { type BodyLimits, saveBody } from './body.js';
 import { invalid, Refusal } from './refusal.js';
@@ -48,7 +41,7 @@ const WRITTEN_TOGETHER = 8;
 /** Texts that are compared to order the next ones. Of more, as many are drawn at random. */
 const MAX_COMPARED = 2000;
 /** Texts that are ordered at a time. */
-const ORDERED = 100;
+const ORDERED = 25;
 
 const storedSchema = z.lazy(() =>
   z.strictObject({
@@ -95,10 +88,16 @@ interface FoundSet {
   readonly version: Version;
 }
 
-interface Log {
+interface LogPage {
   readonly choices: readonly Choice[];
-  /** Of each page. */
-  readonly versions: readonly Version[];
+  /** Undefined for a page that is not written yet. */
+  readonly version: Version | undefined;
+}
+
+/** The choices in their order. Pages but the last are full, unless choices at their end were undone. */
+interface Log {
+  readonly pages: readonly LogPage[];
+  readonly choices: readonly Choice[];
 }
 
 /** What a model says of a text after its label was chosen. */
@@ -148,10 +147,8 @@ export class LabellingSets {
     found.sort((a, b) => b.set.created - a.set.created);
     return Promise.all(
       found.map(async ({ id, key, set: { name, labels, texts, created } }) => {
-        const last = (await this.#storage.list(LABELLING.choices, { prefix: `${key}/`, reverse: true, limit: 1 }))[0];
-        const page = Number(last?.key.slice(key.length + 1) ?? 0);
-        const done = CHOICES_PER_PAGE * page + choicesSchema.parse(last?.value ?? []).length;
-        return { id, name, labels, texts, done, created: new Date(created).toISOString() };
+        const { choices } = await this.#log(key);
+        return { id, name, labels, texts, done: choices.length, created: new Date(created).toISOString() };
       }),
     );
   }
@@ -179,7 +176,7 @@ export class LabellingSets {
         this.#storage.write(LABELLING.texts, pageKey(key, page), some, undefined),
       );
       const made = await this.#write(arriving, { texts: texts.length });
-      return await this.#answer(made, { choices: [], versions: [] });
+      return await this.#answer(made, logOf([]));
     } catch (thrown) {
       await this.#erase(key).catch(() => undefined); // otherwise the next set does
       throw isVersionConflict(thrown) ? noSet(id) : thrown; // the account was erased meanwhile
@@ -204,8 +201,10 @@ export class LabellingSets {
       if (log.choices.some((each) => each.text === text)) {
         throw conflict(`text ${text} was labelled or skipped before; undo that first`, 'labelled');
       }
-      const choices = [...log.choices, { text, label, said: null }];
-      return this.#answer(found, await this.#writePage(found, { ...log, choices }, log.choices.length));
+      const choice = { text, label, said: null };
+      const isFull = (log.pages[lastPage(log)]?.choices.length ?? 0) >= CHOICES_PER_PAGE;
+      const page = lastPage(log) + (isFull ? 1 : 0);
+      return this.#answer(found, await this.#writePage(found, log, page, (choices) => [...choices, choice]));
     });
   }
 
@@ -227,7 +226,7 @@ export class LabellingSets {
               seen: isSeen ? [...seen, text] : seen,
             })
           : found;
-      const written = await this.#writePage(changed, { ...log, choices: log.choices.slice(0, left) }, left);
+      const written = await this.#writePage(changed, log, lastPage(log), (choices) => choices.slice(0, -1));
       return this.#answer(changed, written, text);
     });
   }
@@ -254,14 +253,15 @@ export class LabellingSets {
       const { data } = asked.value;
       said = { label: labels.indexOf(data.labels[0] ?? ''), score: data.scores[0] ?? 0 };
     }
-    const kept = said;
+    const answer = said;
     return this.#change(account, id, async (current, now) => {
-      const isSame = now.choices[at]?.text === text && current.set.model === model;
-      if (!isSame) return undefined; // undone, or the model was replaced
-      const choices = now.choices.map((each, place) => (place === at ? { ...each, said: kept } : each));
-      const log = await this.#writePage(current, { ...now, choices }, at);
+      const page = now.pages.findIndex(({ choices }) => choices.some((each) => each.text === text));
+      if (page < 0 || current.set.model !== model) return undefined; // undone, or the model was replaced
+      const log = await this.#writePage(current, now, page, (choices) =>
+        choices.map((each) => (each.text === text ? { ...each, said: answer } : each)),
+      );
       const agreement = agreementOf(current.set, log);
-      return { label: labels[kept.label] ?? '', score: kept.score, agreement };
+      return { label: labels[answer.label] ?? '', score: answer.score, agreement };
     });
   }
 
@@ -303,7 +303,7 @@ export class LabellingSets {
   /** The labelled rows as JSON Lines, in the order in which they were labelled. */
   async rows({ app_id }: Account, id: string): Promise<AsyncGenerator<string, void, undefined>> {
     const found = await this.#find(app_id, id);
-    const { choices } = await this.#log(found);
+    const { choices } = await this.#log(found.key);
     const storage = this.#storage;
     async function* lines() {
       const pages = new Map<number, readonly string[]>();
@@ -352,16 +352,15 @@ export class LabellingSets {
     });
   }
 
-  async #log({ key }: Pick<FoundSet, 'key'>): Promise<Log> {
-    const choices: Choice[] = [];
-    const versions: Version[] = [];
+  async #log(key: string): Promise<Log> {
+    const pages: LogPage[] = [];
     for await (const records of recordPages(this.#storage, LABELLING.choices, `${key}/`)) {
       for (const { value, version } of records) {
-        choices.push(...choicesSchema.parse(value));
-        versions.push(version);
+        pages.push({ choices: choicesSchema.parse(value), version });
+        await pause();
       }
     }
-    return { choices, versions };
+    return logOf(pages);
   }
 
   /** The texts at some places. */
@@ -377,7 +376,7 @@ export class LabellingSets {
     return this.#changes.run(keyOf(account.app_id, id), () =>
       this.#retried(async () => {
         const found = await this.#find(account.app_id, id);
-        const log = await this.#log(found);
+        const log = await this.#log(found.key);
         return work(await this.#settled(account, found, log), log);
       }),
     );
@@ -415,16 +414,20 @@ export class LabellingSets {
     return { ...found, set, version };
   }
 
-  /** Writes the page of a choice that was added, removed or changed. @throws VersionConflict */
-  async #writePage(found: FoundSet, log: Log, choice: number): Promise<Log> {
-    const page = Math.floor(choice / CHOICES_PER_PAGE);
+  /** Changes a page of the log, or begins one. @throws VersionConflict */
+  async #writePage(
+    found: FoundSet,
+    { pages }: Log,
+    page: number,
+    change: (choices: readonly Choice[]) => readonly Choice[],
+  ): Promise<Log> {
     const key = pageKey(found.key, page);
-    const choices: JsonValue = log.choices.slice(page * CHOICES_PER_PAGE, (page + 1) * CHOICES_PER_PAGE);
-    const before = log.versions[page];
-    const version = await this.#storage.write(LABELLING.choices, key, choices, before);
-    const written = { ...log, versions: Object.assign([...log.versions], { [page]: version }) };
+    const { choices: before, version: expected } = pages[page] ?? { choices: [], version: undefined };
+    const choices = change(before);
+    const version = await this.#storage.write(LABELLING.choices, key, choices, expected);
+    const written = logOf([...pages.slice(0, page), { choices, version }, ...pages.slice(page + 1)]);
     // A set that was removed meanwhile leaves nothing behind.
-    if (before !== undefined || (await this.#storage.read(LABELLING.sets, found.key)) !== undefined) return written;
+    if (expected !== undefined || (await this.#storage.read(LABELLING.sets, found.key)) !== undefined) return written;
     await this.#storage.remove(LABELLING.choices, key);
     throw noSet(found.id);
   }
@@ -524,6 +527,19 @@ export class LabellingSets {
 }
 
 const MOST_TRIES = 5;
+
+function logOf(pages: readonly LogPage[]): Log {
+  return { pages, choices: pages.flatMap(({ choices }) => choices) };
+}
+
+/** The page of the last choice; the first page if there is none. */
+function lastPage({ pages }: Log): number {
+  return Math.max(
+    0,
+    pages.findLastIndex(({ choices }) => choices.length > 0),
+  );
+}
+
 /** The backbone whose vectors say which texts are similar before there is a model. */
 const SPREAD_BY = 'english-mini';
 

@@ -87,7 +87,7 @@ export class LabelView {
   }
 
   #press(event: KeyboardEvent): void {
-    if (this.#set === undefined || byId('label', HTMLElement).hidden || byId('set', HTMLElement).hidden) return;
+    if (this.#set === undefined || byId('labelling', HTMLElement).hidden || byId('set', HTMLElement).hidden) return;
     if (!byId('shortcuts', HTMLInputElement).checked || event.altKey || event.metaKey || event.repeat) return;
     const key = event.key.toLowerCase();
     const isUndo = event.ctrlKey ? key === 'z' : key === 'u' || key === 'backspace';

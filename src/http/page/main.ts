@@ -87,7 +87,7 @@ function startViews(labelling: LabelView): void {
     if (!['', 'models', 'label'].includes(name)) return; // a place in the current view
     const isLabel = name === 'label';
     byId('work', HTMLElement).hidden = isLabel;
-    byId('label', HTMLElement).hidden = !isLabel;
+    byId('labelling', HTMLElement).hidden = !isLabel;
     byId('view-models', HTMLElement).ariaCurrent = isLabel ? null : 'page';
     byId('view-label', HTMLElement).ariaCurrent = isLabel ? 'page' : null;
     if (!isLabel) byId('model', HTMLElement).focus();
