@@ -125,7 +125,7 @@ async function mostCentral(
   random: Random,
   signal: AbortSignal | undefined,
 ): Promise<readonly SuggestedText[]> {
-  const encoder = await SentenceEncoder.ofModel({ name, directory }, { service: {}, signal });
+  const encoder = await SentenceEncoder.ofModel({ name, directory }, { service: { isolation: 'worker' }, signal });
   try {
     const vectors = await encoder.vectors(
       texts.map(({ text }) => text),

@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { validate as isUuid, parse as uuidBytes } from 'uuid';
 import * as z from 'zod';
-import { type Account, isOrchardError, unwrap } from '../contract/index.js';
+import { type Account, isOrchardError, type OrchardError, unwrap } from '../contract/index.js';
 import { accountKey, hasEnded, LABELLING, recordPages } from '../jobs/index.js';
 import { isVersionConflict, KeyedQueue, type Storage, type Version, withStorageErrors } from '../storage/index.js';
-import { mapWithPauses, pause, Random, temporaryRoot, withPauses } from '../system/index.js';
+import { pause, Random, temporaryRoot, withPauses } from '../system/index.js';
 import { type BodyLimits, saveBody } from './body.js';
 import { invalid, Refusal } from './refusal.js';
 import type { LabellingSetAnswer } from './schemas.js';
@@ -39,7 +39,7 @@ const CHOICES_PER_PAGE = 500;
 const WRITTEN_TOGETHER = 8;
 
 /** Texts that are compared to order the next ones. Of more, as many are drawn at random. */
-const MAX_COMPARED = 2000;
+const MAX_COMPARED = 1000;
 /** Texts that are ordered at a time. */
 const ORDERED = 25;
 
@@ -545,15 +545,30 @@ const SPREAD_BY = 'english-mini';
 
 /** Positions of texts that are typical of groups of similar ones; none if no vectors can tell which are similar. */
 async function spread(texts: readonly string[], signal: AbortSignal): Promise<readonly number[]> {
-  const [{ embed }, { centralTexts }] = await Promise.all([import('../search/index.js'), import('../api/index.js')]);
-  const embedded = await embed(texts, { model: SPREAD_BY, signal });
-  if (embedded.isErr()) {
-    if (signal.aborted) throw embedded.error;
-    return []; // it isn't installed, or knows no word of the texts
+  const [{ findEncoder, requireDifferent, SentenceEncoder }, { centralTexts }] = await Promise.all([
+    import('../search/index.js'),
+    import('../api/index.js'),
+  ]);
+  try {
+    const found = await findEncoder(SPREAD_BY, { modelLoader: undefined, signal });
+    const encoder = await SentenceEncoder.ofModel(found, { service: { isolation: 'worker', workers: 1 }, signal });
+    try {
+      const vectors = await encoder.vectors(texts, { signal });
+      requireDifferent(texts, vectors, SPREAD_BY);
+      const alike = texts.map(() => 1);
+      return await withPauses(centralTexts(vectors, alike, ORDERED, Random.fromSeed(0)), signal);
+    } finally {
+      await encoder.close();
+    }
+  } catch (thrown) {
+    // It isn't installed, or knows no word of the texts.
+    if (isOrchardError(thrown) && (isGone(thrown) || NO_VECTORS.includes(thrown.code))) return [];
+    throw thrown;
   }
-  const alike = await mapWithPauses(texts, () => 1);
-  return withPauses(centralTexts(embedded.value, alike, ORDERED, Random.fromSeed(0)), signal);
 }
+
+/** How a backbone fails that isn't installed, or doesn't know the texts. */
+const NO_VECTORS: readonly OrchardError['code'][] = ['validation', 'model_download', 'model_folder', 'installation'];
 
 async function textsOfPage(storage: Storage, { key }: FoundSet, page: number): Promise<readonly string[]> {
   const record = await storage.read(LABELLING.texts, pageKey(key, page));

@@ -1,4 +1,4 @@
-export { type EmbedOptions, embed, type Prompt, SentenceEncoder } from './embed.js';
+export { type EmbedOptions, embed, findEncoder, type Prompt, requireDifferent, SentenceEncoder } from './embed.js';
 export { PassageCollection } from './passage-collection.js';
 export {
   contentWords,
