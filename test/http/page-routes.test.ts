@@ -120,6 +120,12 @@ describe('every route of the page that asks the service', () => {
     ['POST', '/page/uploads'],
     ['POST', '/page/training-jobs'],
     ['GET', `/page/training-jobs/${UNKNOWN_ID}/events`],
+    ['GET', '/page/labelling-sets'],
+    ['GET', `/page/labelling-sets/${UNKNOWN_ID}`],
+    ['DELETE', `/page/labelling-sets/${UNKNOWN_ID}`],
+    ['GET', `/page/labelling-sets/${UNKNOWN_ID}/rows`],
+    ['POST', `/page/labelling-sets/${UNKNOWN_ID}/choices`],
+    ['POST', `/page/labelling-sets/${UNKNOWN_ID}/order`],
   ] as const;
 
   it.each(routes)('needs an API key: %s %s', async (method, path) => {
