@@ -107,6 +107,7 @@ export interface Opinion {
   readonly agreement: Agreement;
 }
 
+/** How often a model was asked after a choice, and agreed with it. */
 interface Agreement {
   readonly asked: number;
   readonly agreed: number;
@@ -156,7 +157,7 @@ export class LabellingSets {
   /** Makes a set of the texts in the body of a request. */
   async create(
     account: Account,
-    { name, labels }: Pick<StoredSet, 'name' | 'labels'>,
+    { name, labels }: { readonly name: string; readonly labels: readonly string[] },
     request: Request,
     bodyTimeoutMs: number,
   ): Promise<LabellingSetAnswer> {
@@ -164,7 +165,7 @@ export class LabellingSets {
     const id = randomUUID();
     const key = keyOf(app_id, id);
     const none = { model: null, training: null, since: 0, trained: 0, seen: [], order: null };
-    const set: StoredSet = { name, labels, created: Date.now(), texts: 0, ...none };
+    const set: StoredSet = { name, labels: [...labels], created: Date.now(), texts: 0, ...none };
     const version = await this.#storage.write(LABELLING.sets, key, set, undefined);
     const arriving = { id, key, set, version };
     try {
@@ -183,6 +184,7 @@ export class LabellingSets {
     }
   }
 
+  /** A set, and the text to label next. */
   get(account: Account, id: string): Promise<LabellingSetAnswer> {
     return this.#change(account, id, (found, log) => this.#answer(found, log));
   }
@@ -320,6 +322,7 @@ export class LabellingSets {
     return lines();
   }
 
+  /** Removes a set with its texts and choices; its models stay. */
   async remove({ app_id }: Account, id: string): Promise<void> {
     const { key } = await this.#find(app_id, id);
     await this.#changes.run(key, async () => {
