@@ -49,15 +49,18 @@ export {
   readRows,
 } from './read-rows.js';
 export {
+  arePairs,
   type CheckedRows,
   type EntityRange,
   type EntityRow,
   fieldsOf,
+  hasShares,
   invalid,
   type LabelledRow,
   type MultilabelRow,
   placeOfField,
   placeOfRow,
+  probableLabels,
   type QuestionPassageRow,
   type QuestionPassagesRow,
   type RowPlaces,
@@ -67,6 +70,7 @@ export {
   type RowTable,
   rowShapes,
   rowsAt,
+  type SoftLabelRow,
   type TaggedRow,
   type TrainingRow,
 } from './rows.js';

@@ -138,6 +138,7 @@ export interface ModelFile {
 
 export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   readonly warnings: readonly DatasetWarning[];
+  /** Pairs of texts are joined, if `describe` says so. */
   readonly train: readonly string[];
   readonly dev: readonly string[];
   /** The numbers of examples, where not every text is one: in retrieval, texts are questions and passages. */
@@ -252,6 +253,8 @@ export interface LabelNoise {
 
 export interface DoubtfulLabels {
   readonly text: string;
+  /** Of a pair. */
+  readonly text2?: string | undefined;
   /** Where it was read, counted from 1, if it is known. */
   readonly line?: number | undefined;
   readonly given: readonly string[];
@@ -365,4 +368,4 @@ export interface TransformersClass {
 }
 
 export type TaskDescription = Pick<ModelFolderConfig, 'id2label' | 'label2id' | 'problem_type'> &
-  Pick<ModelFolderConfig['orchard'], 'labels' | 'pooling' | 'words'>;
+  Pick<ModelFolderConfig['orchard'], 'labels' | 'pooling' | 'words' | 'parts'>;

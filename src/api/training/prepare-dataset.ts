@@ -30,6 +30,7 @@ import {
   readLines,
   readRows,
   rowShapes,
+  type SoftLabelRow,
   someOf,
   splitFilesSchema,
   type TrainingRow,
@@ -44,6 +45,7 @@ import {
   isSmallFile,
   packRows,
   type RowSets,
+  SUM_TOLERANCE,
   unpackedRows,
   writeDataset,
 } from '../../families/index.js';
@@ -65,6 +67,7 @@ export interface FoundType {
 const fitting: Readonly<Record<RowTable['checked']['shape'], readonly ModelType[]>> = {
   label: ['binary-text-classification', 'multiclass-text-classification', 'multilabel-text-classification'],
   labels: ['multilabel-text-classification'],
+  soft: ['binary-text-classification', 'multiclass-text-classification', 'multilabel-text-classification'],
   tags: ['named-entity-recognition', 'sequence-labeling'],
   entities: ['named-entity-recognition', 'sequence-labeling'],
   passage: ['question-answering'],
@@ -99,6 +102,8 @@ function inferred({ checked, origin }: RowTable): FoundType {
       );
     case 'labels':
       return found('multilabel-text-classification', 'inferred', 'rows have any number of labels');
+    case 'soft':
+      return typeOfShares(checked.rows, origin);
     case 'tags':
       return found('named-entity-recognition', 'inferred', 'rows have words and a tag for each');
     case 'entities':
@@ -123,6 +128,24 @@ function typeOfLabels(labels: readonly string[], origin: string): FoundType {
   if (distinct.size === 2) return found('binary-text-classification', 'inferred', different);
   const only = quoted([...distinct][0] ?? '');
   throw invalid(['rows'], `all rows of ${origin} have the label ${only}; a classifier needs two labels or more`);
+}
+
+/** @throws ValidationError where probabilities may be those of one label or of several, or there is but one label. */
+function typeOfShares(rows: readonly SoftLabelRow[], origin: string): FoundType {
+  const labels = new Set(rows.flatMap((row) => Object.keys(row.labels)));
+  const sums = rows.map((row) => Object.values(row.labels).reduce((sum, share) => sum + share, 0));
+  const at = sums.findIndex((sum) => Math.abs(sum - 1) > SUM_TOLERANCE);
+  if (at >= 0) {
+    const sum = Number((sums[at] ?? 0).toFixed(4));
+    throw invalid(
+      ['type'],
+      `the probabilities of row ${at + 1} of ${origin} add up to ${sum}; pass type: 'multilabel-text-classification' if each label holds or not whatever the others do, else give probabilities that add up to 1`,
+    );
+  }
+  const reason = `${counted(labels.size, 'label')} whose probabilities add up to 1 in each row`;
+  if (labels.size > 2) return found('multiclass-text-classification', 'inferred', reason);
+  if (labels.size === 2) return found('binary-text-classification', 'inferred', reason);
+  throw invalid(['rows'], `all rows of ${origin} have one label; a classifier needs two labels or more`);
 }
 
 function isListOf(label: string, known: ReadonlySet<string>): boolean {
