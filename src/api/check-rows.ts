@@ -131,7 +131,7 @@ async function sameTexts(
   examples: readonly Example[],
   signal: AbortSignal | undefined,
 ): Promise<SameTexts> {
-  const found = new Map<string, SameText & { readonly byAnswer: Map<string, AnsweredPlace[]> }>();
+  const found = new Map<string, Omit<SameText, 'byAnswer'> & { readonly byAnswer: Map<string, AnsweredPlace[]> }>();
   for (const [row, example] of examples.entries()) {
     if (isPauseDue()) await pause(signal);
     const key = foldedTexts(example);

@@ -64,10 +64,10 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const { source } = settings.training;
   const given = source.kind === 'rows' ? source.rows : source.kind === 'path' ? source.path : undefined;
   if (given === undefined) throw invalid(['rows'], 'give rows, or the path of a file of rows');
-  const { labels, passages, type: asked } = settings.training;
+  const { labels, passages, type: asked, effort } = settings.training;
   // All rows are checked as one dataset: problems of any row are reported before the first training.
   const reading = readingOf(given, settings.training);
-  const read = await readTypedTable({ rows: given, reading, labels, passages, type: asked, signal });
+  const read = await readTypedTable({ rows: given, reading, labels, passages, type: asked, effort, signal });
   const { table, type } = read;
   const rows = await examplesOf(table.checked, signal, type.type === 'multilabel-text-classification');
   const groups = await readGroups(settings, table.checked);

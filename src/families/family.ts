@@ -183,6 +183,8 @@ export interface ExpertOptions {
 
 /** A task that a linear layer learns from the states of a frozen encoder. No dev rows are needed. */
 export interface FewRowsTask {
+  /** Whether its texts are pairs, of which a frozen encoder says too little: then it only checks labels. Default false. */
+  readonly readsPairs?: boolean;
   /** What the head's last layer reads of a text, from what it reads of the text's windows: [width], or [words, width]. */
   readonly statesOf: (text: number, windows: TextOutputs) => Float32Array;
   /** The rows to train on, among them dev rows that were drawn; then the dev rows that were given; then names of classes. */

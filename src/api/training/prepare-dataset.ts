@@ -5,6 +5,7 @@ import { DatasetError, type FamilyName, familyNameOf, type ModelType } from '../
 import {
   type ArchiveFolder,
   archiveFile,
+  arePairs,
   type CheckedRows,
   CONFIG_FILE,
   counted,
@@ -254,7 +255,17 @@ export interface PreparedDataset {
 type RowsOptions = ReadingOptions &
   Pick<
     TrainSettings,
-    'type' | 'labels' | 'positive' | 'passages' | 'dev' | 'devFraction' | 'seed' | 'signal' | 'path' | 'test'
+    | 'type'
+    | 'labels'
+    | 'positive'
+    | 'passages'
+    | 'dev'
+    | 'devFraction'
+    | 'seed'
+    | 'signal'
+    | 'path'
+    | 'test'
+    | 'effort'
   > & {
     readonly rows?: RowsOrPath | undefined;
   };
@@ -333,10 +344,10 @@ async function prepareHere({ options, archive, work, isReadOften }: DatasetTask)
 }
 
 function rowsOptions(rows: RowsOrPath | undefined, settings: TrainSettings): RowsOptions {
-  const { type, labels, positive, passages, dev, devFraction, seed, path, test } = settings;
+  const { type, labels, positive, passages, dev, devFraction, seed, path, test, effort } = settings;
   const { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid } = settings;
   return {
-    ...{ rows, type, labels, positive, passages, dev, devFraction, seed, path },
+    ...{ rows, type, labels, positive, passages, dev, devFraction, seed, path, effort },
     ...{ columns, format, encoding, delimiter, offsets, tagNames, skipInvalid },
     ...(typeof test === 'string' && { test }), // rows to test on are read later
   };
@@ -385,14 +396,19 @@ function missingFile(path: string): DatasetError {
 /** Reads and checks the rows to train on, and finds their type. @throws as {@link prepareDataset} */
 export async function readTypedRows(
   rows: RowsOrPath,
-  settings: Pick<TrainSettings, 'labels' | 'passages' | 'signal' | 'type'> & { readonly reading: ReadingOptions },
+  settings: Pick<TrainSettings, 'labels' | 'passages' | 'signal' | 'type' | 'effort'> & {
+    readonly reading: ReadingOptions;
+  },
 ) {
-  const { reading, passages, signal, labels, type: given } = settings;
+  const { reading, passages, signal, labels, type: given, effort } = settings;
   const isMultilabel = given === undefined ? undefined : given === 'multilabel-text-classification';
   const option = typeof rows === 'string' ? 'path' : 'rows';
   const table = await readRows(rows, { option, reading, isMultilabel, signal });
   const known = labels !== undefined && table.checked.shape === 'label' ? labelNames(labels).names : undefined;
   const type = known ? typeOfRows(table, typeOfNames(known, given).type) : typeOfRows(table, given);
+  if (effort !== undefined && arePairs(table.checked)) {
+    throw invalid(['effort'], 'effort is for single texts: the encoder always learns from pairs; leave it out');
+  }
   if (labels !== undefined && type.family !== 'Papaya') {
     throw invalid(['labels'], `labels are for classifiers, not for ${type.type}`);
   }
