@@ -64,7 +64,8 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const { source } = settings.training;
   const given = source.kind === 'rows' ? source.rows : source.kind === 'path' ? source.path : undefined;
   if (given === undefined) throw invalid(['rows'], 'give rows, or the path of a file of rows');
-  const { labels, passages, type: asked, effort } = settings.training;
+  const { labels, passages, type: asked, tuning } = settings.training;
+  const effort = settings.training.effort ?? tuning?.effort;
   // All rows are checked as one dataset: problems of any row are reported before the first training.
   const reading = readingOf(given, settings.training);
   const read = await readTypedTable({ rows: given, reading, labels, passages, type: asked, effort, signal });
@@ -298,7 +299,9 @@ export function* unitsOf(rows: readonly Example[], groups: readonly string[] | u
     }
   };
   const folded = (text = '') => text.toLowerCase().replace(/\s+/g, ' ').trim();
-  yield* joinEqual((row) => keyOfTexts({ text: folded(rows[row]?.text), text2: rows[row]?.text2 && folded(rows[row].text2) }));
+  yield* joinEqual((row) =>
+    keyOfTexts({ text: folded(rows[row]?.text), text2: rows[row]?.text2 && folded(rows[row].text2) }),
+  );
   if (groups !== undefined) yield* joinEqual((row) => groups[row] ?? '');
   const units = new Map<number, { rows: number[]; labels: string[] }>();
   for (const [row, { labels, entities }] of rows.entries()) {

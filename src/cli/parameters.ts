@@ -183,7 +183,10 @@ export const columnOptions = {
 export const readingOptions = {
   ...columnOptions,
   text2Column: option('--text2-column <name>', 'column of the second text: classification of pairs (default: text2)'),
-  weightColumn: option('--weight-column <name>', 'column of how much each row counts: classification (default: weight)'),
+  weightColumn: option(
+    '--weight-column <name>',
+    'column of how much each row counts: classification (default: weight)',
+  ),
   format: choice('--format <format>', 'format of the rows (default: as the text says)', ROW_FORMATS),
   encoding: choice('--encoding <encoding>', 'encoding of the rows (default: utf-8, or utf-16 by its bytes)', ENCODINGS),
   delimiter: option('--delimiter <character>', 'what separates the cells (default: comma, semicolon, tab or |)'),

@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
+import type { Model, ModelText } from '../api/index.js';
 import { MAX_QUERY_CHARACTERS, messageOf, StorageError } from '../contract/index.js';
 import { type BrokenLine, DIALECTS, linesOf, recordsOf } from '../datasets/index.js';
 import { UsageError } from './command.js';
 import { grouped } from './format.js';
-import type { Model, ModelText } from '../api/index.js';
 import type { InputFormat } from './parameters.js';
 import type { Output, Progress, Terminal } from './terminal.js';
 
@@ -85,7 +85,8 @@ export class GivenTexts {
   readFor({ readsPairs, name }: Pick<Model, 'readsPairs' | 'name'>): void {
     const { reading } = this.#source;
     if (readsPairs) reading.column2 ??= 'text2';
-    else if (reading.column2 !== undefined) throw new UsageError(`${name} reads single texts; leave --text2-column out`);
+    else if (reading.column2 !== undefined)
+      throw new UsageError(`${name} reads single texts; leave --text2-column out`);
   }
 
   /** Reads the texts; take each when its result is known. Ends when the reader of the results has gone. */
@@ -192,8 +193,8 @@ async function* withinLimits(texts: InputTexts): InputTexts {
 }
 
 /** @throws UsageError for half a pair */
-async function* typed(texts: readonly string[], { column2 }: Reading): InputTexts {
-  const size = column2 === undefined ? 1 : 2;
+async function* typed(texts: readonly string[], reading: Reading): InputTexts {
+  const size = reading.column2 === undefined ? 1 : 2;
   if (texts.length % size > 0) throw new UsageError('the model reads pairs of texts; give two texts for each');
   for (let at = 0; at < texts.length; at += size) {
     const [text = '', text2] = texts.slice(at, at + size);

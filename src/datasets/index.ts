@@ -54,7 +54,6 @@ export {
   type EntityRange,
   type EntityRow,
   fieldsOf,
-  hasShares,
   invalid,
   type LabelledRow,
   type MultilabelRow,

@@ -139,7 +139,11 @@ async function fileRows(
   const { format = formatOf(path, lines), fitting = rowShapes, columns, tagNames } = options;
   const extra = (['text2', 'weight'] as const).find((name) => columns?.[name] !== undefined);
   if (extra !== undefined && (format === 'conll' || format === 'fasttext' || format === 'markdown')) {
-    throw singleProblem({ file, found: `found ${format}`, expected: `a table or JSON, which have columns for ${extra}` });
+    throw singleProblem({
+      file,
+      found: `found ${format}`,
+      expected: `a table or JSON, which have columns for ${extra}`,
+    });
   }
   switch (format) {
     case 'conll': {
@@ -296,7 +300,10 @@ function settledEntities({ rows, origin, places }: FoundTable, offsets: Offsets 
   }
   const bySettled = new Map(at.map((row, place) => [row, settled[place]]));
   return {
-    rows: rows.map((row, place) => bySettled.get(place) ?? row),
+    rows: rows.map((row, place) => {
+      const entities = bySettled.get(place)?.entities;
+      return entities === undefined || !isObject(row) ? row : { ...row, entities };
+    }),
     notes: found && offsets === undefined ? [`places of entities count ${offsetsName(found)}`] : [],
     warnings,
   };

@@ -88,9 +88,16 @@ const weight = z
   .refine((value) => value !== 0, 'give a number above 0, or leave the row out')
   .refine((value) => value >= 0, 'give a number above 0')
   .optional();
-const single = { text, text2: z.undefined("the first row has no text2; give all rows one, or none").optional(), weight };
+const single = {
+  text,
+  text2: z.undefined('the first row has no text2; give all rows one, or none').optional(),
+  weight,
+};
 const pair = { text2: text };
-const share = z.number('give a probability, 0 to 1').min(0, 'give a probability, 0 to 1').max(1, 'give a probability, 0 to 1');
+const share = z
+  .number('give a probability, 0 to 1')
+  .min(0, 'give a probability, 0 to 1')
+  .max(1, 'give a probability, 0 to 1');
 const shares = z
   .record(z.string(), share, 'give an object with the probability of each label')
   .refine((given) => Object.keys(given).length > 0, 'give at least one label');
@@ -294,7 +301,10 @@ export function checkRows(
     case 'label':
       return { checked: { shape, rows: parse<LabelledRow>(isPair ? labelSchema.extend(pair) : labelSchema) }, issues };
     case 'labels':
-      return { checked: { shape, rows: parse<MultilabelRow>(isPair ? labelsSchema.extend(pair) : labelsSchema) }, issues };
+      return {
+        checked: { shape, rows: parse<MultilabelRow>(isPair ? labelsSchema.extend(pair) : labelsSchema) },
+        issues,
+      };
     case 'soft':
       return { checked: { shape, rows: parse<SoftLabelRow>(isPair ? softSchema.extend(pair) : softSchema) }, issues };
     case 'tags':

@@ -318,7 +318,7 @@ export function columnRows(found: Records, file: string, options: ShapeOptions, 
         ? {
             text: own(value, text),
             labels: hot.filter((column) => isOn(own(value, column))),
-            ...Object.fromEntries(named.map(([field, column]) => [field, valueOf(field, own(value, column))])),
+            ...Object.fromEntries(named.map(([field, column]) => [field, fieldValue(field, own(value, column))])),
           }
         : value,
     }));
@@ -368,7 +368,7 @@ function noteOf(extras: readonly (readonly [field: Field, column: string])[]): r
 }
 
 /** Weights of a table are numbers in words. */
-function valueOf(field: string, value: unknown): unknown {
+function fieldValue(field: string, value: unknown): unknown {
   if (field !== 'weight' || typeof value !== 'string') return value;
   const number = Number(value);
   return value.trim() === '' || !Number.isFinite(number) ? value : number;
@@ -381,10 +381,10 @@ function fieldRows(found: Records, shape: Shape, read: Readonly<Record<string, s
   // The last of columns with the same name, as of an object.
   const places = Object.entries(read).map(([field, column]) => ({ field, column, at: columns.lastIndexOf(column) }));
   const rows = cells
-    ? cells.map((row) => Object.fromEntries(places.map(({ field, at }) => [field, valueOf(field, row.cells[at])])))
+    ? cells.map((row) => Object.fromEntries(places.map(({ field, at }) => [field, fieldValue(field, row.cells[at])])))
     : found.records.map(({ value }) =>
         isObject(value)
-          ? Object.fromEntries(places.map(({ field, column }) => [field, valueOf(field, own(value, column))]))
+          ? Object.fromEntries(places.map(({ field, column }) => [field, fieldValue(field, own(value, column))]))
           : value,
       );
   return { name, shape, rows, lines, columns: {} };

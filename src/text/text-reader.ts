@@ -35,7 +35,8 @@ export function joinParts(first: string, second: string): string {
 export function partsOf(text: string): readonly [first: string, second: string] {
   const [before, length] = JOINED_LENGTH.exec(text) ?? [];
   if (before === undefined) {
-    const msg = 'the model reads pairs of texts, and this is a single one; give { text, text2 } to predict of loadModel';
+    const msg =
+      'the model reads pairs of texts, and this is a single one; give { text, text2 } to predict of loadModel';
     throw new ValidationError([{ loc: ['query'], msg, type: 'single_text' }]);
   }
   const end = before.length + Number(length);

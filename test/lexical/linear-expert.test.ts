@@ -83,13 +83,18 @@ describe('the linear expert', () => {
     const expert = await trainOn(rows, ({ praise }) => (praise ? [0] : []), 1);
     const long = Array.from({ length: 9000 }, (_, at) => `word${at}`).join(' ');
     expect(expert.read(long).margins).toHaveLength(1);
-    const memory = await trainLinearExpert([long, 'short'], [{ active: [0] }, { active: [] }], { ...options, outputs: 1 });
+    const memory = await trainLinearExpert([long, 'short'], [{ active: [0] }, { active: [] }], {
+      ...options,
+      outputs: 1,
+    });
     expect(memory.read(long).margins[0]).toBeGreaterThan(0);
   });
 
   it('stops soon after the signal', async () => {
     const signal = AbortSignal.abort();
-    await failureOf('aborted', () => trainLinearExpert(['a', 'b'], [{ active: [0] }, { active: [] }], { ...options, outputs: 1, signal }));
+    await failureOf('aborted', () =>
+      trainLinearExpert(['a', 'b'], [{ active: [0] }, { active: [] }], { ...options, outputs: 1, signal }),
+    );
   });
 });
 

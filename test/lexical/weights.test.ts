@@ -77,7 +77,10 @@ describe('the lexical expert', () => {
 
   it('says a probability where nothing else is known: 2p − 1 is the best margin of a squared hinge', () => {
     const same = Array.from({ length: 400 }, () => 'the same words');
-    const { weights, stride, tfIdf } = trainedOn({ texts: same, targets: same.map(() => ({ active: [0], shares: [0.7, 0.5] })) });
+    const { weights, stride, tfIdf } = trainedOn({
+      texts: same,
+      targets: same.map(() => ({ active: [0], shares: [0.7, 0.5] })),
+    });
     const { ids, values } = tfIdf.vector('the same words');
     const margin = ids.reduce(
       (sum, id, at) => sum + (values[at] ?? 0) * (weights[id * stride] ?? 0),

@@ -53,7 +53,11 @@ describe('a pair of texts', () => {
   });
 
   it('keeps both texts as they are, whatever is in them', () => {
-    for (const [first, second] of [['', ''], ['3 a', 'b\u001f9 '], ['\n', '🎉']] as const) {
+    for (const [first, second] of [
+      ['', ''],
+      ['3 a', 'b\u001f9 '],
+      ['\n', '🎉'],
+    ] as const) {
       expect(partsOf(joinParts(first, second))).toEqual([first, second]);
     }
   });

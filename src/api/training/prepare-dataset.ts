@@ -255,17 +255,7 @@ export interface PreparedDataset {
 type RowsOptions = ReadingOptions &
   Pick<
     TrainSettings,
-    | 'type'
-    | 'labels'
-    | 'positive'
-    | 'passages'
-    | 'dev'
-    | 'devFraction'
-    | 'seed'
-    | 'signal'
-    | 'path'
-    | 'test'
-    | 'effort'
+    'type' | 'labels' | 'positive' | 'passages' | 'dev' | 'devFraction' | 'seed' | 'signal' | 'path' | 'test' | 'effort'
   > & {
     readonly rows?: RowsOrPath | undefined;
   };
@@ -344,7 +334,8 @@ async function prepareHere({ options, archive, work, isReadOften }: DatasetTask)
 }
 
 function rowsOptions(rows: RowsOrPath | undefined, settings: TrainSettings): RowsOptions {
-  const { type, labels, positive, passages, dev, devFraction, seed, path, test, effort } = settings;
+  const { type, labels, positive, passages, dev, devFraction, seed, path, test } = settings;
+  const effort = settings.effort ?? settings.tuning?.effort;
   const { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid } = settings;
   return {
     ...{ rows, type, labels, positive, passages, dev, devFraction, seed, path, effort },

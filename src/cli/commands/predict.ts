@@ -31,7 +31,10 @@ pairs takes two texts for each answer: in two columns or, without a table, separ
     model: modelParameters.model,
     texts: list('[texts...]', 'texts to run the model on'),
     ...textOptions,
-    text2Column: option('--text2-column <name>', 'models of pairs: column or field with the second text (default: text2)'),
+    text2Column: option(
+      '--text2-column <name>',
+      'models of pairs: column or field with the second text (default: text2)',
+    ),
     format: choice(
       '-f, --format <format>',
       'output format: label, score and text separated by tabs (text), JSON Lines (jsonl), or CSV (csv)',

@@ -9,9 +9,9 @@ import { calibratedLoss } from './calibration.js';
 import {
   type ClassificationDataset,
   type ClassificationKind,
+  joinedText,
   type LabelledText,
   linkOf,
-  joinedText,
 } from './classification-dataset.js';
 import { balancedWeights, lossTargets, sigmoidLoss, targetOf, truthOf } from './targets.js';
 

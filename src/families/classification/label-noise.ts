@@ -78,7 +78,11 @@ export function* labelNoiseOf({ kind, labels }: LabelSet, judged: JudgedRows): S
   };
 }
 
-function doubtfulLabel({ text, text2, line, labelIds }: LabelledText, shares: ArrayLike<number>, labels: readonly string[]) {
+function doubtfulLabel(
+  { text, text2, line, labelIds }: LabelledText,
+  shares: ArrayLike<number>,
+  labels: readonly string[],
+) {
   const [id = 0] = labelIds;
   const probability = shares[id] ?? 0;
   const alternative = Math.max(...Array.from(shares));
@@ -89,7 +93,11 @@ function doubtfulLabel({ text, text2, line, labelIds }: LabelledText, shares: Ar
 }
 
 /** The probability of a set of labels is that of its least probable decision. */
-function doubtfulSet({ text, text2, line, labelIds }: LabelledText, shares: ArrayLike<number>, labels: readonly string[]) {
+function doubtfulSet(
+  { text, text2, line, labelIds }: LabelledText,
+  shares: ArrayLike<number>,
+  labels: readonly string[],
+) {
   const own = Array.from(shares, (share, id) => (labelIds.includes(id) ? share : 1 - share));
   const probability = Math.min(...own);
   if (probability >= 0.5) return undefined;

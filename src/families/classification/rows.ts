@@ -398,11 +398,16 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
 function requireAlike({ train, dev }: RowSets, descriptions: RowSets['descriptions']): void {
   const [ofTrain, ofDev] = [arePairs(train.checked), dev && arePairs(dev.checked)];
   if (ofDev !== undefined && ofTrain !== ofDev) {
-    const found = ofTrain ? 'its rows have no text2, but the rows to train on have one' : 'its rows have a text2, but the rows to train on have none';
+    const found = ofTrain
+      ? 'its rows have no text2, but the rows to train on have one'
+      : 'its rows have a text2, but the rows to train on have none';
     throw invalid(['dev'], `${found}; give pairs of texts in both, or in neither`);
   }
   if (ofTrain && Object.keys(descriptions ?? {}).length > 0) {
-    throw invalid(['labels'], 'what a label means is no evidence for a pair of texts; give the names alone, as an array');
+    throw invalid(
+      ['labels'],
+      'what a label means is no evidence for a pair of texts; give the names alone, as an array',
+    );
   }
 }
 
@@ -564,7 +569,8 @@ function archiveFiles({ kind, labels, train, dev }: ClassificationDataset, name:
   const extra = (['text2', 'weight', 'shares'] as const).find((field) => [...train, ...dev].some((row) => row[field]));
   if (extra !== undefined) {
     const found = { text2: 'a text2', weight: 'a weight', shares: 'probabilities of labels' }[extra];
-    const expected = 'rows with one text and labels, which is all that an archive holds; pass them to train as they are';
+    const expected =
+      'rows with one text and labels, which is all that an archive holds; pass them to train as they are';
     throw singleProblem({ file: 'rows', found: `found rows with ${found}`, expected });
   }
   const config = {

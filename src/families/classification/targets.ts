@@ -43,8 +43,7 @@ export function truthOf(
   for (const [row, { active }] of all.entries()) for (const output of active) targets[row * outputs + output] = 1;
   const shares = all.some((row) => row.shares) && Float32Array.from(targets);
   if (shares) for (const [row, own] of all.entries()) if (own.shares) shares.set(own.shares, row * outputs);
-  const weights =
-    all.some(({ weight }) => weight !== undefined) && Float64Array.from(all, ({ weight = 1 }) => weight);
+  const weights = all.some(({ weight }) => weight !== undefined) && Float64Array.from(all, ({ weight = 1 }) => weight);
   return { targets, ...(shares && { shares }), ...(weights && { weights }) };
 }
 

@@ -99,7 +99,10 @@ describe('reading logits', () => {
 
 describe('lossTargets', () => {
   it('shares a softmax batch among its rows, so that the loss is their mean', () => {
-    const { feeds, weight } = lossTargets([{ active: [1] }, { active: [0] }], 2, { link: 'softmax', labelSmoothing: 0 });
+    const { feeds, weight } = lossTargets([{ active: [1] }, { active: [0] }], 2, {
+      link: 'softmax',
+      labelSmoothing: 0,
+    });
     expect(feeds.targets?.data).toEqual(Float32Array.of(0, 0.5, 0.5, 0));
     expect(weight).toBe(2);
   });
@@ -125,10 +128,18 @@ describe('lossTargets', () => {
       { active: 1, inactive: 1 },
       { active: 3, inactive: 1 },
     ];
-    const softmax = lossTargets([{ active: [0] }, { active: [1] }], 2, { link: 'softmax', labelSmoothing: 0, classWeights });
+    const softmax = lossTargets([{ active: [0] }, { active: [1] }], 2, {
+      link: 'softmax',
+      labelSmoothing: 0,
+      classWeights,
+    });
     expect(softmax.feeds.targets?.data).toEqual(Float32Array.of(0.25, 0, 0, 0.75));
     expect(softmax.weight).toBe(4);
-    const sigmoid = lossTargets([{ active: [0] }, { active: [1] }], 2, { link: 'sigmoid', labelSmoothing: 0, classWeights });
+    const sigmoid = lossTargets([{ active: [0] }, { active: [1] }], 2, {
+      link: 'sigmoid',
+      labelSmoothing: 0,
+      classWeights,
+    });
     expect(sigmoid.feeds.target_weights?.data).toEqual(Float32Array.of(0.25, 0.25, 0.25, 0.75));
   });
 });

@@ -95,7 +95,8 @@ describe.each(kinds)('a weight of a %s row', (kind) => {
     const each = [...logits, logits[0]];
     const whole = await lossOf({ kind, rows: all }, joined(...each));
     let sum = 0;
-    for (const [at, row] of all.entries()) sum += (await lossOf({ kind, rows: [row], all }, each[at] ?? logits[0])).loss;
+    for (const [at, row] of all.entries())
+      sum += (await lossOf({ kind, rows: [row], all }, each[at] ?? logits[0])).loss;
     expect(Math.abs(sum / all.length - whole.loss)).toBeLessThan(1e-6);
   });
 });
@@ -139,7 +140,10 @@ describe.each(kinds)('probabilities of the labels of a %s row', (kind) => {
     });
     const mean = losses.reduce((sum, each) => sum + each, 0) / losses.length;
     expect(Math.abs(loss - mean)).toBeLessThan(1e-6);
-    const truth = truthOf({ kind, outputs }, soft.map((row) => ({ text: '', ...row })));
+    const truth = truthOf(
+      { kind, outputs },
+      soft.map((row) => ({ text: '', ...row })),
+    );
     const measured = runToEnd(rowLosses(linkOf(kind), { outputs, ...truth }, logits));
     const perOutput = kind === 'multiclass' ? 1 : outputs;
     for (const [row, each] of measured.entries()) expect(each / perOutput).toBeCloseTo(losses[row] ?? 0, 6);
@@ -151,7 +155,8 @@ describe.each(kinds)('probabilities of the labels of a %s row', (kind) => {
     const error = await gradientError({
       parameters: new Map([['logits', { dims, values: logits }]]),
       feeds: targetsOf({ kind, rows: weighted, ...options }).feeds,
-      loss: (graph) => (linkOf(kind) === 'softmax' ? crossEntropy : sigmoidLoss)(graph, graph.parameter('logits', dims)),
+      loss: (graph) =>
+        (linkOf(kind) === 'softmax' ? crossEntropy : sigmoidLoss)(graph, graph.parameter('logits', dims)),
     });
     expect(error).toBeLessThan(1e-3);
   });
