@@ -23,6 +23,8 @@ describe('the n-grams of a pair', () => {
     expect(apart.size).toBe(4);
     // On each side, as one that both have, and eight steps of overlap.
     expect(alike.size).toBe(3 + 8);
+    // "red" on the first side; that both have it is another n-gram than that one has it.
+    expect([...apart].filter((hash) => alike.has(hash))).toHaveLength(1);
     const half = hashesOf('red', 'red house');
     // Of red, house and the pair of both words, a third is shared: two of eight steps.
     expect([...half].filter((hash) => alike.has(hash)).length).toBe(3 + 2);
