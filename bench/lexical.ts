@@ -35,7 +35,7 @@ async function measure(dataset: LabelledTexts) {
   const startedAt = performance.now();
   const trained = await trainLinearExpert(
     dataset.train.map(({ text }) => text),
-    dataset.train.map((row) => activeOutputs(dataset, row)),
+    dataset.train.map((row) => ({ active: activeOutputs(dataset, row) })),
     { outputs, lowercase: true, seed: 1 },
   );
   const seconds = (performance.now() - startedAt) / 1000;

@@ -123,7 +123,7 @@ export async function measures(): Promise<readonly Measure[]> {
         processorSeconds(() =>
           trainLinearExpert(
             rows.map(([text]) => text),
-            labels,
+            labels.map((active) => ({ active })),
             lexical,
           ),
         ),

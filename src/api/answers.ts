@@ -5,6 +5,7 @@ import type {
   MultilabelRow,
   QuestionPassageRow,
   QuestionPassagesRow,
+  SoftLabelRow,
   TaggedRow,
   TrainingRow,
 } from '../datasets/index.js';
@@ -85,7 +86,7 @@ export interface AnswerExplanation<Given extends Answer = Answer> {
 }
 
 /** The type of answer of a model trained on such rows. */
-export type AnswerTo<Row extends TrainingRow> = Row extends LabelledRow | MultilabelRow
+export type AnswerTo<Row extends TrainingRow> = Row extends LabelledRow | MultilabelRow | SoftLabelRow
   ? LabelAnswer
   : Row extends TaggedRow | EntityRow
     ? EntityAnswer

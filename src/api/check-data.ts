@@ -44,18 +44,24 @@ export interface RowPlace {
 /** Rows with the same text, case and spacing aside, and the same labels, entities or passages. */
 export interface DuplicateRows {
   readonly text: string;
+  /** Of a pair. */
+  readonly text2?: string | undefined;
   readonly rows: readonly RowPlace[];
 }
 
 /** Rows with the same text, case and spacing aside, but other labels or entities. */
 export interface ConflictingRows {
   readonly text: string;
+  /** Of a pair. */
+  readonly text2?: string | undefined;
   readonly rows: readonly (RowPlace & { readonly given: readonly string[] })[];
 }
 
 /** A text of the rows that is in dev or test too, case and spacing aside. */
 export interface LeakedText {
   readonly text: string;
+  /** Of a pair. */
+  readonly text2?: string | undefined;
   readonly set: 'dev' | 'test';
   /** Where it is in the rows. */
   readonly rows: readonly RowPlace[];
@@ -109,7 +115,7 @@ export interface DataCheck {
   readonly duplicates: readonly DuplicateRows[];
   readonly conflicts: readonly ConflictingRows[];
   readonly leaks: readonly LeakedText[];
-  /** Classifiers only. */
+  /** Classifiers only, and not of rows with probabilities, which say themselves how sure they are. */
   readonly labelErrors?: LabelErrors;
   /** Rows for which other labels are more probable, those whose labels are the least probable first. Classifiers only. */
   readonly doubtful: readonly DoubtfulRow[];

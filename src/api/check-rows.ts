@@ -2,11 +2,20 @@ import { availableParallelism } from 'node:os';
 import leven from 'leven';
 import * as z from 'zod';
 import { AbortedError, unwrap, validate } from '../contract/index.js';
-import { invalid, placeOfRow, type RowsOrPath, type RowTable, readingShape, rowsAt } from '../datasets/index.js';
+import {
+  arePairs,
+  invalid,
+  placeOfRow,
+  type RowsOrPath,
+  type RowTable,
+  readingShape,
+  rowsAt,
+} from '../datasets/index.js';
 import { type DoubtfulLabels, families, foldText } from '../families/index.js';
 import { cpuExecutor } from '../graph/index.js';
 import { embed } from '../search/index.js';
-import { isPauseDue, pause, Random, type Steps, withPauses } from '../system/index.js';
+import { isPauseDue, mapWithPauses, pause, Random, type Steps, withPauses } from '../system/index.js';
+import { singleTexts } from '../text/index.js';
 import type {
   CheckDataOptions,
   ConflictingRows,
@@ -58,7 +67,8 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
     const from = settings[set];
     if (from !== undefined) others.push({ set, table: await readOther(from, set, found, settings) });
   }
-  const examples = await examplesOf(table.checked, signal);
+  const isMultilabel = found.type === 'multilabel-text-classification';
+  const examples = await examplesOf(table.checked, signal, isMultilabel);
   const isRetrieval = families[found.family].answerView === 'passages';
   const texts = await sameTexts(table, examples, signal);
   const labels = await withPauses(labelCounts(examples), signal);
@@ -106,6 +116,7 @@ async function readOther(
 /** Rows with one text, by what they say of it. */
 interface SameText {
   readonly text: string;
+  readonly text2?: string;
   readonly byAnswer: ReadonlyMap<string, readonly AnsweredPlace[]>;
 }
 
@@ -120,11 +131,11 @@ async function sameTexts(
   examples: readonly Example[],
   signal: AbortSignal | undefined,
 ): Promise<SameTexts> {
-  const found = new Map<string, { text: string; byAnswer: Map<string, AnsweredPlace[]> }>();
+  const found = new Map<string, Omit<SameText, 'byAnswer'> & { readonly byAnswer: Map<string, AnsweredPlace[]> }>();
   for (const [row, example] of examples.entries()) {
     if (isPauseDue()) await pause(signal);
-    const key = foldText(example.text);
-    const same = found.get(key) ?? { text: example.text, byAnswer: new Map<string, AnsweredPlace[]>() };
+    const key = foldedTexts(example);
+    const same = found.get(key) ?? { ...textsIn(example), byAnswer: new Map<string, AnsweredPlace[]>() };
     found.set(key, same);
     const answer = answerOf(example);
     const places = same.byAnswer.get(answer);
@@ -133,6 +144,14 @@ async function sameTexts(
     else same.byAnswer.set(answer, [place]);
   }
   return found;
+}
+
+function foldedTexts({ text, text2 }: Example): string {
+  return text2 === undefined ? foldText(text) : `${foldText(text)}\n${foldText(text2)}`;
+}
+
+function textsIn({ text, text2 }: Pick<Example, 'text' | 'text2'>) {
+  return { text, ...(text2 !== undefined && { text2 }) };
 }
 
 function rowPlace(table: RowTable, row: number): RowPlace {
@@ -155,19 +174,19 @@ function placeOnly({ row, line }: RowPlace): RowPlace {
 
 function* duplicatesIn(texts: SameTexts): Steps<DuplicateRows[]> {
   const found: DuplicateRows[] = [];
-  for (const { text, byAnswer } of texts.values()) {
+  for (const { byAnswer, ...same } of texts.values()) {
     yield;
-    for (const rows of byAnswer.values()) if (rows.length > 1) found.push({ text, rows: rows.map(placeOnly) });
+    for (const rows of byAnswer.values()) if (rows.length > 1) found.push({ ...same, rows: rows.map(placeOnly) });
   }
   return found;
 }
 
 function* conflictsIn(texts: SameTexts): Steps<ConflictingRows[]> {
   const found: ConflictingRows[] = [];
-  for (const { text, byAnswer } of texts.values()) {
+  for (const { byAnswer, ...same } of texts.values()) {
     yield;
     if (byAnswer.size < 2) continue;
-    found.push({ text, rows: [...byAnswer.values()].flat().sort((a, b) => a.row - b.row) });
+    found.push({ ...same, rows: [...byAnswer.values()].flat().sort((a, b) => a.row - b.row) });
   }
   return found;
 }
@@ -178,17 +197,17 @@ async function leaksTo(
   signal: AbortSignal | undefined,
 ): Promise<LeakedText[]> {
   const shared = new Map<SameText, RowPlace[]>();
-  for (const [row, { text }] of (await examplesOf(table.checked, signal)).entries()) {
+  for (const [row, example] of (await examplesOf(table.checked, signal)).entries()) {
     if (isPauseDue()) await pause(signal);
-    const same = texts.get(foldText(text));
+    const same = texts.get(foldedTexts(example));
     if (same === undefined) continue;
     const places = shared.get(same);
     if (places) places.push(rowPlace(table, row));
     else shared.set(same, [rowPlace(table, row)]);
   }
-  return [...shared].map(([{ text, byAnswer }, others]) => {
+  return [...shared].map(([{ byAnswer, ...same }, others]) => {
     const rows = [...byAnswer.values()].flat().map(placeOnly);
-    return { text, set, rows: rows.sort((a, b) => a.row - b.row), others };
+    return { ...same, set, rows: rows.sort((a, b) => a.row - b.row), others };
   });
 }
 
@@ -258,8 +277,10 @@ async function judgeLabels(
   const { dataset } = await checkedRows({ train: { checked, origin: table.origin, places } }, found, signal);
   const { fewRows } = (await families[found.family].training()).task(dataset);
   if (fewRows?.checkLabels === undefined) return { doubtful: [], confusions: [] };
-  const texts = fewRows.texts.map((text) => text.slice(0, MOST_READ));
-  const states = await unwrap(embed(texts, { model, modelLoader, signal }));
+  const isPair = arePairs(checked);
+  const texts = singleTexts(fewRows.texts, isPair ? 'pair' : undefined).map((text) => text.slice(0, MOST_READ));
+  const vectors = await unwrap(embed(texts, { model, modelLoader, signal }));
+  const states = isPair ? await mapWithPauses(fewRows.texts, (_, at) => pairState(vectors, at), signal) : vectors;
   const { noise } = await fewRows.checkLabels(states, {
     ...{ executor: cpuExecutor(threads), seed, signal: signal ?? new AbortController().signal },
     ...{ lowercase: true, language: 'english', balanced: true },
@@ -267,9 +288,9 @@ async function judgeLabels(
   });
   const rowOf = new Map(lines.map((line, at) => [line, sample[at] ?? 0]));
   const doubtful = noise.doubtful.map((each): DoubtfulRow => {
-    const { text, line = 0, given, suggested, probability, alternative } = each;
+    const { line = 0, given, suggested, probability, alternative } = each;
     const row = rowPlace(table, rowOf.get(line) ?? 0);
-    return { ...row, text, given, suggested, probability, score: alternative - probability };
+    return { ...row, ...textsIn(each), given, suggested, probability, score: alternative - probability };
   });
   return {
     labelErrors: { judged: noise.judged, expected: Math.round(noise.wrong), isEvident: noise.isEvident },
@@ -278,12 +299,20 @@ async function judgeLabels(
   };
 }
 
+/** |u − v| and u ∘ v of the vectors of both texts, as a classifier of pairs reads them (Conneau et al. 2017, InferSent), after u and v. */
+function pairState(vectors: readonly Float32Array[], at: number): Float32Array {
+  const [one = new Float32Array(), other = new Float32Array()] = vectors.slice(2 * at, 2 * at + 2);
+  const differences = one.map((value, i) => Math.abs(value - (other[i] ?? 0)));
+  const products = one.map((value, i) => value * (other[i] ?? 0));
+  return Float32Array.of(...one, ...other, ...differences, ...products);
+}
+
 /** The first row of each text and label, or a sample of them. @returns positions in their order */
 function* differentRows(examples: readonly Example[], most: number, seed: number): Steps<readonly number[]> {
   const first = new Map<string, number>();
   for (const [row, example] of examples.entries()) {
     yield;
-    const key = `${foldText(example.text)}\n${answerOf(example)}`;
+    const key = `${foldedTexts(example)}\n${answerOf(example)}`;
     if (!first.has(key)) first.set(key, row);
   }
   const all = [...first.values()];

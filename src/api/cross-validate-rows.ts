@@ -14,6 +14,7 @@ import type {
 } from './cross-validate.js';
 import {
   answersTo,
+  askedOf,
   type BootstrapOptions,
   type Evaluation,
   type Example,
@@ -21,9 +22,11 @@ import {
   examplesOf,
   type JudgedModel,
   judge,
+  keyOfTexts,
 } from './evaluate.js';
 import { evaluationFigures } from './evaluation-report.js';
 import { doubtfulRows } from './label-errors.js';
+import type { ModelText } from './model.js';
 import { OpenModel } from './open-model.js';
 import { type FoundType, nameOf, readingOf, requirePositive } from './training/prepare-dataset.js';
 import { datasetOfFold, readColumn, readTypedTable } from './training/read-apart.js';
@@ -61,12 +64,13 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const { source } = settings.training;
   const given = source.kind === 'rows' ? source.rows : source.kind === 'path' ? source.path : undefined;
   if (given === undefined) throw invalid(['rows'], 'give rows, or the path of a file of rows');
-  const { labels, passages, type: asked } = settings.training;
+  const { labels, passages, type: asked, tuning } = settings.training;
+  const effort = settings.training.effort ?? tuning?.effort;
   // All rows are checked as one dataset: problems of any row are reported before the first training.
   const reading = readingOf(given, settings.training);
-  const read = await readTypedTable({ rows: given, reading, labels, passages, type: asked, signal });
+  const read = await readTypedTable({ rows: given, reading, labels, passages, type: asked, effort, signal });
   const { table, type } = read;
-  const rows = await examplesOf(table.checked, signal);
+  const rows = await examplesOf(table.checked, signal, type.type === 'multilabel-text-classification');
   const groups = await readGroups(settings, table.checked);
   const units = await withPauses(unitsOf(rows, groups), signal);
   await withPauses(requireDivisible(table, units, settings.folds), signal);
@@ -87,6 +91,8 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const seconds = (performance.now() - startedAt) / 1000;
   return { type: name, typeIs, reason, ...result, warnings, seconds };
 }
+
+const textsAt = (rows: readonly Example[], row: number): string => keyOfTexts(rows[row] ?? { text: '' });
 
 function* labelsOf(units: readonly FoldUnit[]): Steps<ReadonlySet<string>> {
   const found = new Set<string>();
@@ -159,10 +165,10 @@ async function runRepeats(validation: Validation) {
     const byText = new Map<string, OutOfFoldAnswer>();
     for await (const { summary, found } of repeatFolds(validation, repeat)) {
       folds.push(summary);
-      for (const each of found) byText.set(rows[each.row]?.text ?? '', each);
+      for (const each of found) byText.set(textsAt(rows, each.row), each);
     }
-    for (const [row, { text }] of rows.entries()) {
-      const answer = byText.get(text);
+    for (const [row, example] of rows.entries()) {
+      const answer = byText.get(keyOfTexts(example));
       if (answer === undefined) continue;
       answers.push({ ...answer, row });
       given[row]?.push(answer.answer);
@@ -193,11 +199,11 @@ async function* repeatFolds(validation: Validation, repeat: number) {
     const train = new Set(rows.flatMap((_, row) => (test.has(row) ? [] : [row])));
     await pause(signal);
     const held = [...test].sort((a, b) => a - b);
-    const texts = held.map((row) => rows[row]?.text ?? '');
+    const texts = held.flatMap((row) => rows.slice(row, row + 1)).map(askedOf);
     await pause(signal);
     const answers = await trainFold(validation, rowsAt(table.checked, train), texts);
     const found = answers.map((answer, at) => ({ row: held[at] ?? 0, repeat, fold, answer }));
-    const byText = new Map(found.map((each) => [rows[each.row]?.text ?? '', each]));
+    const byText = new Map(found.map((each) => [textsAt(rows, each.row), each]));
     await pause(signal);
     const testRows = rowsAt(table.checked, test);
     const evaluation = await evaluated(validation, testRows, byText, { resamples: 0, seed: 0 });
@@ -217,7 +223,7 @@ async function evaluated(
 ): Promise<Evaluation> {
   const { signal, positive } = settings.training;
   const examples = await examplesFor(judged, checked, table.origin, signal);
-  const answers = examples.map(({ text }) => byText.get(text)?.answer);
+  const answers = examples.map((example) => byText.get(keyOfTexts(example))?.answer);
   return withPauses(judge(judged, examples, answers, { ...bootstrap, positive }), signal);
 }
 
@@ -229,7 +235,7 @@ async function evaluated(
 async function trainFold(
   { settings, table, rows, type: found, base }: Validation,
   checked: CheckedRows,
-  texts: readonly string[],
+  texts: readonly ModelText[],
 ): Promise<readonly Answer[]> {
   const { training } = settings;
   const { devFraction, seed, signal, device } = training;
@@ -292,7 +298,10 @@ export function* unitsOf(rows: readonly Example[], groups: readonly string[] | u
       else sets.join(earlier, row);
     }
   };
-  yield* joinEqual((row) => (rows[row]?.text ?? '').toLowerCase().replace(/\s+/g, ' ').trim());
+  const folded = (text = '') => text.toLowerCase().replace(/\s+/g, ' ').trim();
+  yield* joinEqual((row) =>
+    keyOfTexts({ text: folded(rows[row]?.text), text2: rows[row]?.text2 && folded(rows[row].text2) }),
+  );
   if (groups !== undefined) yield* joinEqual((row) => groups[row] ?? '');
   const units = new Map<number, { rows: number[]; labels: string[] }>();
   for (const [row, { labels, entities }] of rows.entries()) {

@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import { AbortedError, signalSchema, validate } from '../contract/index.js';
 import {
+  arePairs,
   type CheckedRows,
   fieldsOf,
   invalid,
+  probableLabels,
   type ReadingOptions,
   type RowShape,
   type RowsOrPath,
@@ -22,7 +24,7 @@ import {
 import { type ClassFigures, type Confusion, listedMistakes, type Mistake } from '../models/index.js';
 import { mapSteps, mapWithPauses, Random, type Steps, withPauses } from '../system/index.js';
 import type { Answer, EntityAnswer, LabelAnswer, PassageAnswer } from './answers.js';
-import type { Model } from './model.js';
+import type { Model, ModelText } from './model.js';
 import { requirePositive } from './training/prepare-dataset.js';
 import { readTable } from './training/read-apart.js';
 
@@ -170,15 +172,33 @@ export async function evaluateModel(model: Model, rows: RowsOrPath, options: Eva
     refusesBlank: true,
   });
   const examples = await examplesFor(model, checked, origin, signal);
-  const texts = examples.map(({ text }) => text);
-  const answers = await answersTo(model, texts, signal);
+  requireReadable(model, checked, origin);
+  const answers = await answersTo(model, examples.map(askedOf), signal);
   return withPauses(judge(model, examples, answers, { resamples, seed, positive }), signal);
+}
+
+/** What a model is asked of a row. */
+export function askedOf({ text, text2 }: Pick<Example, 'text' | 'text2'>): ModelText {
+  return text2 === undefined ? text : { text, text2 };
+}
+
+/** Equal for rows with the same texts. */
+export function keyOfTexts({ text, text2 }: Pick<Example, 'text' | 'text2'>): string {
+  return text2 === undefined ? text : JSON.stringify([text, text2]);
+}
+
+/** @throws ValidationError for pairs where the model reads single texts, and the reverse */
+function requireReadable({ name, readsPairs }: Model, checked: CheckedRows, origin: string): void {
+  if (checked.rows.length === 0 || arePairs(checked) === readsPairs) return;
+  const [reads, has] = readsPairs ? ['pairs of texts', 'no text2'] : ['single texts', 'a text2'];
+  const remedy = readsPairs ? 'give each row a text and a text2' : 'leave text2 out';
+  throw invalid(['rows'], `${name} reads ${reads}, and the rows of ${origin} have ${has}; ${remedy}`);
 }
 
 /** A model's answers to texts, in their order. @throws AbortedError, and any error of `model.predict` */
 export async function answersTo(
   model: Model,
-  texts: readonly string[],
+  texts: readonly ModelText[],
   signal: AbortSignal | undefined,
 ): Promise<readonly Answer[]> {
   const answers = await model.predict(texts, { signal });
@@ -191,6 +211,10 @@ export type JudgedModel = Pick<Model, 'kind' | 'type' | 'name' | 'labels'>;
 
 export interface Example {
   readonly text: string;
+  /** Of a pair. */
+  readonly text2?: string | undefined;
+  /** Whether the row has probabilities; its labels are the probable ones. */
+  readonly isSoft?: boolean;
   readonly labels: readonly string[];
   readonly entities: readonly { readonly start: number; readonly end: number; readonly type: string }[];
   readonly passages: readonly string[];
@@ -207,8 +231,8 @@ export async function examplesFor(
   const isMultilabel = type === 'multilabel-text-classification';
   const fitting: Readonly<Record<typeof kind, { shapes: readonly RowShape[]; fields: string }>> = {
     labels: isMultilabel
-      ? { shapes: ['label', 'labels'], fields: 'text and labels' }
-      : { shapes: ['label'], fields: 'text and label' },
+      ? { shapes: ['label', 'labels', 'soft'], fields: 'text and labels' }
+      : { shapes: ['label', 'soft'], fields: 'text and label' },
     entities: { shapes: ['tags', 'entities'], fields: 'tokens and tags, or text and entities' },
     passages: { shapes: ['passage', 'passages'], fields: 'question and passage' },
   };
@@ -217,18 +241,23 @@ export async function examplesFor(
     const found = `${origin} has rows of ${fieldsOf(checked.shape)}`;
     throw invalid(['rows'], `${found}, but ${name} (${type}) is evaluated on rows of ${fields}`);
   }
-  const examples = await examplesOf(checked, signal);
+  const examples = await examplesOf(checked, signal, isMultilabel);
   return kind === 'passages' ? byQuestion(examples) : examples;
 }
 
-export function examplesOf(checked: CheckedRows, signal?: AbortSignal): Promise<Example[]> {
+/** @param isMultilabel whether a row with probabilities may count as several labels */
+export function examplesOf(checked: CheckedRows, signal?: AbortSignal, isMultilabel = false): Promise<Example[]> {
   const blank = { labels: [], entities: [], passages: [] };
   const each = <Row>(rows: readonly Row[], exampleOf: (row: Row) => Example) => mapWithPauses(rows, exampleOf, signal);
   switch (checked.shape) {
     case 'label':
-      return each(checked.rows, ({ text, label }) => ({ ...blank, text, labels: [label] }));
+      return each(checked.rows, ({ label, ...row }) => ({ ...blank, ...textsOf(row), labels: [label] }));
     case 'labels':
-      return each(checked.rows, (row) => ({ ...blank, ...row }));
+      return each(checked.rows, ({ labels, ...row }) => ({ ...blank, ...textsOf(row), labels }));
+    case 'soft':
+      return each(checked.rows, (row) => {
+        return { ...blank, ...textsOf(row), labels: probableLabels(row, isMultilabel), isSoft: true };
+      });
     case 'entities':
       return each(checked.rows, (row) => ({ ...blank, ...row }));
     case 'tags':
@@ -238,6 +267,10 @@ export function examplesOf(checked: CheckedRows, signal?: AbortSignal): Promise<
     case 'passages':
       return each(checked.rows, ({ question, passages }) => ({ ...blank, text: question, passages }));
   }
+}
+
+function textsOf({ text, text2 }: Pick<Example, 'text' | 'text2'>): Pick<Example, 'text' | 'text2'> {
+  return { text, ...(text2 !== undefined && { text2 }) };
 }
 
 /** A repeated question is asked once; all its passages answer it. */
@@ -353,7 +386,7 @@ function* labelEvaluation(
     mistakes: listedMistakes(
       yield* flatMapSteps(rows, ({ example, answer }) => {
         const scores = new Map(answer.scores.map(({ label, score }) => [label, score]));
-        const judged = { text: example.text, actual: example.labels, predicted: answer.labels };
+        const judged = { ...textsOf(example), actual: example.labels, predicted: answer.labels };
         return labelMistake(judged, (label) => scores.get(label) ?? 0);
       }),
     ),

@@ -48,7 +48,17 @@ export {
   evaluationReport,
 } from './evaluation-report.js';
 export type { DoubtfulRow } from './label-errors.js';
-export type { LearnOptions, Model, SummaryParts, TrainedModel, TrainingSummary, TunedModel } from './model.js';
+export type {
+  LearnOptions,
+  Model,
+  ModelText,
+  ModelTexts,
+  SummaryParts,
+  TextPair,
+  TrainedModel,
+  TrainingSummary,
+  TunedModel,
+} from './model.js';
 export { type ExportOptions, exportModel, type LoadModelOptions, loadModel } from './open-model.js';
 export { type NumberRange, type SearchSpace, spaceSchema, type TrialSettings } from './search-space.js';
 export { centralTexts, type SuggestedText, type SuggestOptions, suggestTexts } from './suggest-texts.js';

@@ -8,6 +8,8 @@ export interface DoubtfulRow {
   /** Its position, from 0. */
   readonly row: number;
   readonly text: string;
+  /** Of a pair. */
+  readonly text2?: string | undefined;
   /** Its labels; its entities as `text (type)`; or the passages that answer its question. */
   readonly given: readonly string[];
   /** What the models suggest instead. */
@@ -44,7 +46,7 @@ export function doubtfulRows(rows: readonly AnsweredRow[], isMultilabel: boolean
 
 interface Probable {
   readonly row: number;
-  readonly text: string;
+  readonly texts: Pick<DoubtfulRow, 'text' | 'text2'>;
   readonly given: readonly string[];
   /** The probability of each label, averaged over repeats. */
   readonly probability: ReadonlyMap<string, number>;
@@ -53,34 +55,37 @@ interface Probable {
 function probable(rows: readonly AnsweredRow[]): Probable[] {
   return rows.flatMap(({ row, example, answers }) => {
     const labelled = answers.filter((answer): answer is LabelAnswer => answer.kind === 'labels');
-    if (labelled.length === 0) return [];
+    // Doubtful is what is given as certain.
+    if (labelled.length === 0 || example.isSoft) return [];
     const probability = new Map<string, number>();
     for (const { scores } of labelled) {
       for (const { label, score } of scores)
         probability.set(label, (probability.get(label) ?? 0) + score / labelled.length);
     }
-    return [{ row, text: example.text, given: example.labels, probability }];
+    const { text, text2 } = example;
+    const texts = { text, ...(text2 !== undefined && { text2 }) };
+    return [{ row, texts, given: example.labels, probability }];
   });
 }
 
 /** A row is doubtful if its label isn't the most probable one. */
 function doubtfulLabels(rows: readonly AnsweredRow[]): DoubtfulRow[] {
-  return probable(rows).flatMap(({ row, text, given, probability }) => {
+  return probable(rows).flatMap(({ row, texts, given, probability }) => {
     const [[label, highest] = ['', 0]] = [...probability].sort(([, a], [, b]) => b - a);
     if (given.includes(label)) return [];
     const own = probability.get(given[0] ?? '') ?? 0;
-    return [{ row, text, given, suggested: [label], probability: own, score: highest - own }];
+    return [{ row, ...texts, given, suggested: [label], probability: own, score: highest - own }];
   });
 }
 
 /** Each label of a row that may have several is a separate yes or no; doubtful is one with a probability below one half. */
 function doubtfulSets(rows: readonly AnsweredRow[]): DoubtfulRow[] {
-  return probable(rows).flatMap(({ row, text, given, probability }) => {
+  return probable(rows).flatMap(({ row, texts, given, probability }) => {
     const own = [...probability].map(([label, value]) => (given.includes(label) ? value : 1 - value));
     const least = Math.min(1, ...own);
     if (least >= 0.5) return [];
     const suggested = [...probability].flatMap(([label, value]) => (value > 0.5 ? [label] : []));
-    return [{ row, text, given, suggested, probability: least, score: 1 - 2 * least }];
+    return [{ row, ...texts, given, suggested, probability: least, score: 1 - 2 * least }];
   });
 }
 

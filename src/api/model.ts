@@ -1,7 +1,7 @@
 import type { Result, ResultAsync } from 'neverthrow';
 import type { AnswerView, FamilyName, ModelType, OrchardError, Topk } from '../contract/index.js';
 import type { DatasetWarning, Rows, RowsOrPath } from '../datasets/index.js';
-import type { CallOptions, ExplainOptions, Queries, StreamOptions } from '../inference/index.js';
+import type { CallOptions, ExplainOptions, StreamOptions } from '../inference/index.js';
 import type { ClassFigures, RecordedPart } from '../models/index.js';
 import type { Answer, AnswerExplanation } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
@@ -64,6 +64,18 @@ export interface TrainingSummary {
   readonly test?: Evaluation;
 }
 
+/** The two texts that a model of pairs reads together. */
+export interface TextPair {
+  readonly text: string;
+  readonly text2: string;
+}
+
+/** What a model is asked: a text or, of a model that was trained on rows with `text2`, a pair of texts. */
+export type ModelText = string | TextPair;
+
+/** Models are asked about an array, a generator, lines of a file and so on. */
+export type ModelTexts = Iterable<ModelText> | AsyncIterable<ModelText>;
+
 /**
  * An open model. It runs in worker threads, but for short texts that are asked alone (option `isolation`), and stays in memory
  * until `close`. Concurrent calls are allowed. All calls fail with an OverloadedError while too many texts wait, a
@@ -79,22 +91,27 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
   readonly kind: AnswerView;
   /** The labels, or the entity types; empty for a model that ranks passages. */
   readonly labels: readonly string[];
+  /** Whether it reads pairs of texts, `{ text, text2 }`, and no single ones. */
+  readonly readsPairs: boolean;
   /** Its folder. If the model was trained without `output`, `close` removes the folder. */
   readonly directory: string;
-  /** Answers one text of at most 100,000 UTF-16 code units. */
-  predict(text: string, options?: CallOptions): ResultAsync<Given, OrchardError>;
+  /**
+   * Answers one text, or one pair, each text of at most 100,000 UTF-16 code units. Fails with a ValidationError for a single
+   * text if the model reads pairs, and for a pair if it doesn't.
+   */
+  predict(text: ModelText, options?: CallOptions): ResultAsync<Given, OrchardError>;
   /** Answers any number of texts, in their order. Fails if one of them fails. */
-  predict(texts: readonly string[], options?: StreamOptions): ResultAsync<readonly Given[], OrchardError>;
+  predict(texts: readonly ModelText[], options?: StreamOptions): ResultAsync<readonly Given[], OrchardError>;
   /**
    * Answers a stream of texts, in their order and in constant memory: texts are read only as fast as the answers. A text
    * that fails yields its error. An error that every text would have ends the stream.
    * @throws (from the loop) any error of the texts' iterator
    */
-  predict(texts: Queries, options?: StreamOptions): AsyncGenerator<Result<Given, OrchardError>, void, undefined>;
+  predict(texts: ModelTexts, options?: StreamOptions): AsyncGenerator<Result<Given, OrchardError>, void, undefined>;
   /**
    * Answers a text and tells which of its words led to the answer. The lexical expert's part is exact; the encoder's part is
    * measured by leaving words out, which takes as long as a few dozen answers. Fails with a ValidationError for an unknown
-   * `label`.
+   * `label`, and for a model that reads pairs.
    */
   explain(text: string, options?: ExplainOptions): ResultAsync<AnswerExplanation<Given>, OrchardError>;
   /**

@@ -29,7 +29,6 @@ import {
   type ModelHandle,
   type OpenOptions,
   openFolder,
-  type Queries,
   requestOptions,
   resultOf,
   type ServiceOptions,
@@ -54,10 +53,11 @@ import {
   writeFolder,
 } from '../models/index.js';
 import { mapWithPauses, requirePath, validateWithPauses } from '../system/index.js';
+import { joinParts } from '../text/index.js';
 import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
 import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
-import type { Model } from './model.js';
+import type { Model, ModelText, ModelTexts } from './model.js';
 import { asOfNow } from './paths.js';
 
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
@@ -72,6 +72,12 @@ interface OpenParts extends AskableModel {
 /** No model can say anything about a blank text. The service answers it all the same, as its interface asks for. */
 const textSchema = querySchema.refine((text) => text.trim() !== '', 'the text is blank; leave it out');
 const textsSchema = z.array(textSchema);
+const pairSchema = z.lazy(() =>
+  z.strictObject({ text: textSchema, text2: textSchema }, 'the model reads pairs of texts; give { text, text2 }'),
+);
+const pairsSchema = z.array(pairSchema);
+
+const isPair = (value: unknown): boolean => typeof value === 'object' && value !== null && 'text2' in value;
 
 export class OpenModel implements Model {
   readonly name: string;
@@ -80,6 +86,7 @@ export class OpenModel implements Model {
   readonly family: FamilyName;
   readonly kind: AnswerView;
   readonly labels: readonly string[];
+  readonly readsPairs: boolean;
   readonly #reading: AnswerReading;
   readonly #handle: ModelHandle;
   readonly #checkpoint: string | undefined;
@@ -93,6 +100,7 @@ export class OpenModel implements Model {
     this.family = family.name;
     this.kind = family.answerView;
     this.labels = family.classNames(config).names;
+    this.readsPairs = config.orchard.parts === 'pair';
     const isBinary = config.orchard.labels.length === 2 && Object.keys(config.id2label).length === 1;
     const isMultilabel = config.problem_type === 'multi_label_classification' && !isBinary;
     this.#reading = { view: family.answerView, isMultilabel };
@@ -109,23 +117,24 @@ export class OpenModel implements Model {
     return new OpenModel({ ...placed, version, handle, family });
   }
 
-  predict(text: string, options?: CallOptions): ResultAsync<Answer, OrchardError>;
-  predict(texts: readonly string[], options?: StreamOptions): ResultAsync<readonly Answer[], OrchardError>;
-  predict(texts: Queries, options?: StreamOptions): AsyncGenerator<Result<Answer, OrchardError>, void, undefined>;
+  predict(text: ModelText, options?: CallOptions): ResultAsync<Answer, OrchardError>;
+  predict(texts: readonly ModelText[], options?: StreamOptions): ResultAsync<readonly Answer[], OrchardError>;
+  predict(texts: ModelTexts, options?: StreamOptions): AsyncGenerator<Result<Answer, OrchardError>, void, undefined>;
   predict(
-    given: string | readonly string[] | Queries,
+    given: ModelText | readonly ModelText[] | ModelTexts,
     options: StreamOptions = {},
   ):
     | ResultAsync<Answer | readonly Answer[], OrchardError>
     | AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
     if (Array.isArray(given)) return this.#all(given, options);
     // Any other value, such as undefined from untyped code, fails the check of a single text.
-    return isQueries(given) ? this.#stream(given, options) : this.#one(given, options);
+    return isQueries<ModelText>(given) ? this.#stream(given, options) : this.#one(given, options);
   }
 
   explain(text: string, options: ExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {
     if (this.#handle.isClosed) return errAsync(new ClosedError('model'));
     return toResult(`explaining an answer of model ${this.name}`, options.signal, async () => {
+      if (this.readsPairs) throw unexplained(this.name);
       const queries = [validate(textSchema, text, ['query'])];
       const request = explainRequest(options);
       const { data, metadata } = explanationResponse(await this.#handle.predict(queries, request));
@@ -168,25 +177,45 @@ export class OpenModel implements Model {
     return this.close();
   }
 
-  #one(text: string, options: CallOptions): ResultAsync<Answer, OrchardError> {
+  #one(text: ModelText, options: CallOptions): ResultAsync<Answer, OrchardError> {
     if (this.#handle.isClosed) return errAsync(new ClosedError('model'));
     return toResult(`asking model ${this.name}`, options.signal, async () => {
-      const texts = [validate(textSchema, text, ['query'])];
+      const texts = [this.#asked(text)];
       const predictions = await this.#handle.predict(texts, requestOptions(options));
       return toAnswer(resultOf(predictions), this.#reading, predictions.truncated.length > 0);
     });
   }
 
-  #all(texts: readonly string[], options: StreamOptions): ResultAsync<readonly Answer[], OrchardError> {
+  /** The text as the model's tokenizer reads it. @throws ValidationError */
+  #asked(text: ModelText): string {
+    if (!this.readsPairs) {
+      if (isPair(text)) throw unwantedPair(this.name, ['query']);
+      return validate(textSchema, text, ['query']);
+    }
+    const pair = validate(pairSchema, text, ['query']);
+    return joinParts(pair.text, pair.text2);
+  }
+
+  async #allAsked(texts: readonly ModelText[]): Promise<readonly string[]> {
+    if (!this.readsPairs) {
+      const at = texts.findIndex(isPair);
+      if (at >= 0) throw unwantedPair(this.name, ['texts', at]);
+      return validateWithPauses(textsSchema, texts, ['texts']);
+    }
+    const pairs = await validateWithPauses(pairsSchema, texts, ['texts']);
+    return mapWithPauses(pairs, ({ text, text2 }) => joinParts(text, text2));
+  }
+
+  #all(texts: readonly ModelText[], options: StreamOptions): ResultAsync<readonly Answer[], OrchardError> {
     return this.#call(`asking model ${this.name}`, async () => {
-      const given = await validateWithPauses(textsSchema, texts, ['texts']);
+      const given = await this.#allAsked(texts);
       const { results, truncated } = await askAll(this.#handle, this.name, given, options);
       return mapWithPauses(results, (result, at) => toAnswer(result, this.#reading, truncated.has(at)));
     });
   }
 
   async *#stream(
-    texts: Queries,
+    texts: ModelTexts,
     options: StreamOptions,
   ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
     if (this.#handle.isClosed) return yield err(new ClosedError('model'));
@@ -210,6 +239,16 @@ export class OpenModel implements Model {
     if (this.#handle.isClosed) return errAsync(new ClosedError('model'));
     return callResult(work(), doing);
   }
+}
+
+function unwantedPair(name: string, loc: readonly (string | number)[]): ValidationError {
+  const msg = `${name} reads single texts, and this is a pair; give a string, or train a model on rows with text2`;
+  return new ValidationError([{ loc, msg, type: 'unsupported' }]);
+}
+
+function unexplained(name: string): ValidationError {
+  const msg = `${name} reads pairs of texts, whose answers can't be explained`;
+  return new ValidationError([{ loc: ['model'], msg, type: 'unsupported' }]);
 }
 
 /** Options of {@link loadModel}. */

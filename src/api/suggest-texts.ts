@@ -80,6 +80,10 @@ async function suggest(model: Model, texts: Queries, options: SuggestOptions): P
     const msg = 'give an array or an iterable of texts';
     throw new ValidationError([{ loc: ['texts'], msg, type: 'invalid_option' }]);
   }
+  if (model.readsPairs) {
+    const msg = `${model.name} reads pairs of texts, of which none can be suggested`;
+    throw new ValidationError([{ loc: ['model'], msg, type: 'unsupported' }]);
+  }
   const { Random } = await import('../system/index.js'); // loaded on first use
   const random = Random.fromSeed(seed);
   const most = Math.min(MAX_COMPARED, Math.max(MIN_COMPARED, COMPARED_EACH * count));

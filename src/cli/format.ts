@@ -11,6 +11,11 @@ export function onOneLine(text: string): string {
   return text.replace(/[\t\n\r\u2028\u2029]+/g, ' ');
 }
 
+/** Both texts of a pair on one line, or a single text. */
+export function shownTexts({ text, text2 }: { readonly text: string; readonly text2?: string | undefined }): string {
+  return text2 === undefined ? onOneLine(text) : `${onOneLine(text)} | ${onOneLine(text2)}`;
+}
+
 /** Rows of cells as lines with aligned columns. @param numbers 'right' aligns all columns but the first on the right */
 export function alignedLines(
   rows: readonly (readonly string[])[],

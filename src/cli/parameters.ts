@@ -182,6 +182,11 @@ export const columnOptions = {
 /** How files of rows are read, where what is recognised is wrong. */
 export const readingOptions = {
   ...columnOptions,
+  text2Column: option('--text2-column <name>', 'column of the second text: classification of pairs (default: text2)'),
+  weightColumn: option(
+    '--weight-column <name>',
+    'column of how much each row counts: classification (default: weight)',
+  ),
   format: choice('--format <format>', 'format of the rows (default: as the text says)', ROW_FORMATS),
   encoding: choice('--encoding <encoding>', 'encoding of the rows (default: utf-8, or utf-16 by its bytes)', ENCODINGS),
   delimiter: option('--delimiter <character>', 'what separates the cells (default: comma, semicolon, tab or |)'),
@@ -193,8 +198,9 @@ export const readingOptions = {
 /** Only what the user gives, since archives take none of it. */
 export function readingOf(settings: Settings<typeof readingOptions>): ReadingOptions {
   const { textColumn: text, labelColumn: label, questionColumn: question, passageColumn: passage } = settings;
+  const { text2Column: text2, weightColumn: weight } = settings;
   const { format, encoding, delimiter, offsets, tagNames, skipInvalid } = settings;
-  const columns = { text, label, question, passage };
+  const columns = { text, text2, label, weight, question, passage };
   return {
     ...(Object.values(columns).some((name) => name !== undefined) && { columns }),
     ...(format && { format }),

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
+import type { Model, ModelText } from '../api/index.js';
 import { MAX_QUERY_CHARACTERS, messageOf, StorageError } from '../contract/index.js';
 import { type BrokenLine, DIALECTS, linesOf, recordsOf } from '../datasets/index.js';
 import { UsageError } from './command.js';
@@ -12,6 +13,8 @@ import type { Output, Progress, Terminal } from './terminal.js';
 interface GivenText {
   readonly line: number;
   readonly text: string;
+  /** Of a pair. */
+  readonly text2?: string;
 }
 
 export type InputText =
@@ -29,6 +32,7 @@ export interface TextSettings {
   readonly input?: string | undefined;
   readonly inputFormat?: InputFormat | undefined;
   readonly textColumn?: string | undefined;
+  readonly text2Column?: string | undefined;
 }
 
 export interface TextOutput {
@@ -43,12 +47,21 @@ export interface TextOutput {
 
 interface TextSource {
   readonly entries: InputTexts;
+  /** Set before the texts are read. */
+  readonly reading: Reading;
   /** What the lines are of, for messages. */
   readonly name: string;
   /** Share of the bytes that were read, 0 to 1; undefined if their number is unknown. */
   readonly fraction?: () => number | undefined;
   /** Ends the reading. */
   readonly stop?: () => void;
+}
+
+/** Where texts are in their records. */
+interface Reading {
+  readonly column: string;
+  /** The column of second texts. Undefined: texts are single. */
+  column2?: string | undefined;
 }
 
 /**
@@ -68,12 +81,29 @@ export class GivenTexts {
     shown.output.closed.addEventListener('abort', () => this[Symbol.dispose]());
   }
 
+  /** @throws UsageError if the command line says otherwise */
+  readFor({ readsPairs, name }: Pick<Model, 'readsPairs' | 'name'>): void {
+    const { reading } = this.#source;
+    if (readsPairs) reading.column2 ??= 'text2';
+    else if (reading.column2 !== undefined)
+      throw new UsageError(`${name} reads single texts; leave --text2-column out`);
+  }
+
   /** Reads the texts; take each when its result is known. Ends when the reader of the results has gone. */
   async *read(): AsyncGenerator<string, void, undefined> {
+    for await (const { text } of this.#given()) yield text;
+  }
+
+  /** The same for a model that may read pairs. */
+  async *readAsked(): AsyncGenerator<ModelText, void, undefined> {
+    for await (const { text, text2 } of this.#given()) yield text2 === undefined ? text : { text, text2 };
+  }
+
+  async *#given(): AsyncGenerator<GivenText, void, undefined> {
     for await (const each of this.#source.entries) {
       this.#waiting.push(each);
       if (this.#shown.output.closed.aborted) return;
-      if ('text' in each) yield each.text;
+      if ('text' in each) yield each;
     }
   }
 
@@ -116,23 +146,25 @@ export class GivenTexts {
 
 /** @throws UsageError for texts and an input at once; StorageError if the file does not exist */
 export async function openTextSource(
-  { texts = [], input, inputFormat: format, textColumn: column = 'text' }: TextSettings,
+  { texts = [], input, inputFormat: format, textColumn: column = 'text', text2Column: column2 }: TextSettings,
   { stdin, stderr }: Terminal,
 ): Promise<TextSource> {
+  const reading: Reading = { column, column2 };
   if (texts.length > 0) {
     if (input !== undefined) throw new UsageError('give texts or --input, not both');
     for (const file of await filesAmong(texts))
       stderr.write(`${file} is a file, but its name is used as a text; to read it, give --input ${file}\n`);
-    return { entries: withinLimits(typed(texts)), name: 'text' };
+    return { entries: withinLimits(typed(texts, reading)), reading, name: 'text' };
   }
   if (input === undefined || input === '-') {
     if (stdin.isTTY) stderr.write('Type one text per line; press Ctrl+D to end.\n');
-    const entries = textsOf({ bytes: stdin, format: format ?? 'text', column });
-    return { entries: withinLimits(entries), name: 'standard input line', stop: () => void stdin.destroy() };
+    const entries = textsOf({ bytes: stdin, format: format ?? 'text', reading });
+    return { entries: withinLimits(entries), reading, name: 'standard input line', stop: () => void stdin.destroy() };
   }
   const { bytes, size } = await opened(input);
   return {
-    entries: withinLimits(textsOf({ bytes, format: format ?? formatOfFile(input), column })),
+    entries: withinLimits(textsOf({ bytes, format: format ?? formatOfFile(input), reading })),
+    reading,
     name: `${input} line`,
     fraction: () => (size === 0 ? undefined : Math.min(1, bytes.bytesRead / size)),
     stop: () => void bytes.destroy(),
@@ -151,16 +183,23 @@ async function filesAmong(texts: readonly string[]): Promise<readonly string[]> 
 async function* withinLimits(texts: InputTexts): InputTexts {
   const most = MAX_QUERY_CHARACTERS.toLocaleString('en-US');
   for await (const each of texts) {
-    const isLong = 'text' in each && each.text.length > MAX_QUERY_CHARACTERS;
-    const isBlank = 'text' in each && each.text.trim() === '';
+    const given = 'text' in each ? [each.text, ...(each.text2 === undefined ? [] : [each.text2])] : [];
+    const isLong = given.some(({ length }) => length > MAX_QUERY_CHARACTERS);
+    const isBlank = given.some((text) => text.trim() === '');
     if (isLong) yield { line: each.line, problem: `longer than ${most} UTF-16 code units` };
     else if (isBlank) yield { line: each.line, problem: 'a blank text, of which there is nothing to say' };
     else yield each;
   }
 }
 
-async function* typed(texts: readonly string[]): InputTexts {
-  for (const [index, text] of texts.entries()) yield { line: index + 1, text };
+/** @throws UsageError for half a pair */
+async function* typed(texts: readonly string[], reading: Reading): InputTexts {
+  const size = reading.column2 === undefined ? 1 : 2;
+  if (texts.length % size > 0) throw new UsageError('the model reads pairs of texts; give two texts for each');
+  for (let at = 0; at < texts.length; at += size) {
+    const [text = '', text2] = texts.slice(at, at + size);
+    yield { line: at / size + 1, text, ...(text2 !== undefined && { text2 }) };
+  }
 }
 
 async function opened(path: string) {
@@ -195,14 +234,15 @@ function formatOfFile(path: string): InputFormat {
 export async function* textsOf({
   bytes,
   format,
-  column,
+  reading,
 }: {
   bytes: AsyncIterable<Uint8Array>;
   format: InputFormat;
-  column: string;
+  reading: Reading;
 }): InputTexts {
   const lines = linesOf(bytes);
-  if (format === 'csv' || format === 'tsv') return yield* textsOfColumn(recordsOf(lines, DIALECTS[format]), column);
+  if (format === 'csv' || format === 'tsv') return yield* textsOfColumn(recordsOf(lines, DIALECTS[format]), reading);
+  const textIn = format === 'text' ? (text: string) => textOfLine(text, reading) : textOfJson;
   let blank: number[] = [];
   for await (const some of lines) {
     for (const line of some) {
@@ -213,12 +253,23 @@ export async function* textsOf({
       for (const number of blank) yield { line: number, isBlank: true };
       blank = [];
       if ('problem' in line) yield brokenLine(line);
-      else yield { line: line.number, ...(format === 'text' ? { text: line.text } : textIn(line.text, column)) };
+      else yield { line: line.number, ...textIn(line.text, reading) };
     }
   }
 }
 
-async function* textsOfColumn(records: ReturnType<typeof recordsOf>, column: string): InputTexts {
+type FoundText = Omit<GivenText, 'line'> | { readonly problem: string };
+
+/** A pair is separated by a tab. */
+function textOfLine(text: string, { column2 }: Reading): FoundText {
+  if (column2 === undefined) return { text };
+  const [first = '', second, ...more] = text.split('\t');
+  if (second !== undefined && more.length === 0) return { text: first, text2: second };
+  return { problem: 'the model reads pairs of texts; give two in each line, separated by a tab' };
+}
+
+async function* textsOfColumn(records: ReturnType<typeof recordsOf>, reading: Reading): InputTexts {
+  const { column, column2 } = reading;
   let header: readonly string[] | undefined;
   for await (const record of records) {
     if ('problem' in record) {
@@ -228,14 +279,20 @@ async function* textsOfColumn(records: ReturnType<typeof recordsOf>, column: str
     const { line, cells } = record;
     if (header === undefined) {
       header = cells;
-      if (cells.includes(column)) continue;
+      const lacked = [column, ...(column2 === undefined ? [] : [column2])].find((name) => !cells.includes(name));
+      if (lacked === undefined) continue;
       const names = cells.map((name) => JSON.stringify(name)).join(', ');
-      yield { line, problem: `no column ${JSON.stringify(column)}, but ${names}; give --text-column` };
+      const flag = lacked === column ? '--text-column' : '--text2-column';
+      yield { line, problem: `no column ${JSON.stringify(lacked)}, but ${names}; give ${flag}` };
       return;
     }
     const text = cells[header.indexOf(column)];
+    const text2 = column2 === undefined ? undefined : cells[header.indexOf(column2)];
     const isWhole = text !== undefined && cells.length === header.length;
-    yield isWhole ? { line, text } : { line, problem: `${cells.length} columns; the header has ${header.length}` };
+    const second = text2 !== undefined && { text2 };
+    yield isWhole
+      ? { line, text, ...second }
+      : { line, problem: `${cells.length} columns; the header has ${header.length}` };
   }
 }
 
@@ -243,16 +300,22 @@ function brokenLine({ number: line, problem: { found, expected } }: BrokenLine):
   return { line, problem: `${found}; expected ${expected}` };
 }
 
-function textIn(json: string, column: string): { readonly text: string } | { readonly problem: string } {
+function textOfJson(json: string, { column, column2 }: Reading): FoundText {
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch (thrown) {
     return { problem: `not JSON: ${messageOf(thrown)}` };
   }
-  if (typeof value === 'string') return { text: value };
-  const fields = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
-  const text: unknown = new Map(Object.entries(fields)).get(column);
-  if (typeof text === 'string') return { text };
-  return { problem: `no string ${JSON.stringify(column)}; give --text-column if it has another name` };
+  if (typeof value === 'string' && column2 === undefined) return { text: value };
+  const fields = new Map<string, unknown>(
+    Object.entries(typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}),
+  );
+  const [text, text2] = [fields.get(column), column2 === undefined ? undefined : fields.get(column2)];
+  if (typeof text !== 'string') {
+    return { problem: `no string ${JSON.stringify(column)}; give --text-column if it has another name` };
+  }
+  if (column2 === undefined) return { text };
+  if (typeof text2 === 'string') return { text, text2 };
+  return { problem: `no string ${JSON.stringify(column2)}; give --text2-column if it has another name` };
 }

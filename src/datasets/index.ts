@@ -50,6 +50,7 @@ export {
 } from './read-rows.js';
 export { readTexts, type TextLimits } from './read-texts.js';
 export {
+  arePairs,
   type CheckedRows,
   type EntityRange,
   type EntityRow,
@@ -59,6 +60,7 @@ export {
   type MultilabelRow,
   placeOfField,
   placeOfRow,
+  probableLabels,
   type QuestionPassageRow,
   type QuestionPassagesRow,
   type RowPlaces,
@@ -68,6 +70,7 @@ export {
   type RowTable,
   rowShapes,
   rowsAt,
+  type SoftLabelRow,
   type TaggedRow,
   type TrainingRow,
 } from './rows.js';

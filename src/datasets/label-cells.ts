@@ -19,20 +19,26 @@ export function settledLabels(
   problems: ProblemList,
 ): Pick<FoundRows, 'shape' | 'rows' | 'lines' | 'notes'> {
   const saidOf = (row: unknown): unknown => (isObject(row) ? (row.labels ?? row.label) : undefined);
+  if (rows.length > 0 && rows.every((row) => isObject(saidOf(row)) || sharesIn(saidOf(row)) !== undefined)) {
+    const soft = rows.map((row) => (isObject(row) ? { ...row, labels: sharesIn(saidOf(row)) ?? saidOf(row) } : row));
+    return { shape: 'soft', rows: soft, lines, notes: ['labels have probabilities'] };
+  }
   const cells: string[] = [];
   for (const row of rows) {
     const said = saidOf(row);
     if (typeof said === 'string') cells.push(said.trim());
   }
   const split = splitterOf(cells, isMultilabel ?? (shape === 'labels' && !mayBeSingle));
-  const read: { readonly line: number; readonly text: string; readonly labels: readonly string[] }[] = [];
+  const read: { readonly line: number; readonly labels: readonly string[]; readonly rest: object }[] = [];
   for (const [at, row] of rows.entries()) {
     const line = lines[at] ?? 1;
     const [text, said] = [isObject(row) ? row.text : undefined, saidOf(row)];
     const names =
       typeof said === 'string' ? split.labels(said.trim()) : labelCellSchema.safeParse(said).data?.map(String);
     if (typeof text === 'string' && names) {
-      read.push({ line, text, labels: names.map((name) => name.trim()) });
+      const { text2, weight } = isObject(row) ? row : {};
+      const rest = { text, ...(text2 !== undefined && { text2 }), ...(weight !== undefined && { weight }) };
+      read.push({ line, labels: names.map((name) => name.trim()), rest });
       continue;
     }
     const [column, value, expected] =
@@ -45,10 +51,21 @@ export function settledLabels(
   const isSingle = isOne && (isMultilabel === undefined ? shape === 'label' || mayBeSingle : !isMultilabel);
   return {
     shape: isSingle ? 'label' : 'labels',
-    rows: read.map(({ text, labels }) => (isSingle ? { text, label: labels[0] } : { text, labels })),
+    rows: read.map(({ labels, rest }) => (isSingle ? { ...rest, label: labels[0] } : { ...rest, labels })),
     lines: read.map(({ line }) => line),
     notes: split.note === undefined ? [] : [split.note],
   };
+}
+
+/** The probabilities of labels in a cell of a table, an object in JSON; undefined for anything else. */
+function sharesIn(said: unknown): unknown {
+  if (typeof said !== 'string' || !said.trim().startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(said);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 interface LabelSplit {

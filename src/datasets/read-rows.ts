@@ -41,6 +41,10 @@ import { bratRows, faqRows, fastTextRows, isBratFolder, looksLikeFastText } from
 export interface Columns {
   /** Default: `text`, else `sentence`, `content`, `review` or `utterance`. */
   readonly text?: string | undefined;
+  /** Classifiers of pairs: the second text. Default: `text2`; without such a column, texts are single. */
+  readonly text2?: string | undefined;
+  /** Classifiers: how many times each row counts in training. Default: `weight`; without such a column, once. */
+  readonly weight?: string | undefined;
   /** Default: `label`, else `category`, `class`, `intent` or `sentiment`. */
   readonly label?: string | undefined;
   /** Default: `question`, else `query`. */
@@ -53,6 +57,8 @@ const column = z.string().min(1, 'the name of the column is empty').optional();
 
 export const columnsSchema: z.ZodType<Columns> = z.strictObject({
   text: column,
+  text2: column,
+  weight: column,
   label: column,
   question: column,
   passage: column,
@@ -131,6 +137,14 @@ async function fileRows(
 ): Promise<WrittenRows> {
   const { lines, notes: written } = await readRowText(path, options.encoding);
   const { format = formatOf(path, lines), fitting = rowShapes, columns, tagNames } = options;
+  const extra = (['text2', 'weight'] as const).find((name) => columns?.[name] !== undefined);
+  if (extra !== undefined && (format === 'conll' || format === 'fasttext' || format === 'markdown')) {
+    throw singleProblem({
+      file,
+      found: `found ${format}`,
+      expected: `a table or JSON, which have columns for ${extra}`,
+    });
+  }
   switch (format) {
     case 'conll': {
       const sentences = conllSentences(lines, file, problems);
@@ -166,7 +180,7 @@ function formatOf(path: string, lines: readonly TextLine[]): NonNullable<Reading
 function rowTable(read: WrittenRows, origin: string, options: RowFileOptions, problems: ProblemList): RowTable {
   const { isMultilabel, skipInvalid = false } = options;
   const { columns, wordLines } = read;
-  const isLabelled = read.shape === 'label' || read.shape === 'labels';
+  const isLabelled = read.shape === 'label' || read.shape === 'labels' || read.shape === 'soft';
   const {
     shape,
     rows,
@@ -286,7 +300,10 @@ function settledEntities({ rows, origin, places }: FoundTable, offsets: Offsets 
   }
   const bySettled = new Map(at.map((row, place) => [row, settled[place]]));
   return {
-    rows: rows.map((row, place) => bySettled.get(place) ?? row),
+    rows: rows.map((row, place) => {
+      const entities = bySettled.get(place)?.entities;
+      return entities === undefined || !isObject(row) ? row : { ...row, entities };
+    }),
     notes: found && offsets === undefined ? [`places of entities count ${offsetsName(found)}`] : [],
     warnings,
   };
@@ -307,6 +324,13 @@ function contentOf(checked: CheckedRows): string {
         'label',
       );
       return `${counted(length, 'text')}, ${found}, any number of them per text`;
+    }
+    case 'soft': {
+      const found = kinds(
+        checked.rows.flatMap(({ labels }) => Object.keys(labels)),
+        'label',
+      );
+      return `${counted(length, 'text')}, ${found} with probabilities`;
     }
     case 'tags': {
       const types = checked.rows.flatMap(({ tags }) => tags.flatMap((tag) => (tag === 'O' ? [] : [tag.slice(2)])));

@@ -4,16 +4,31 @@ import { type DatasetWarning, quoted } from './problems.js';
 
 /** The rows that a model is trained and judged on. */
 
-/** A text with its one label. Two different labels in all make a binary classifier, more a multiclass one. */
-export interface LabelledRow {
+/** What rows of classifiers have. */
+interface ClassifiedRow {
   readonly text: string;
+  /** The second text of a pair, such as a question that may ask the same. All rows have one, or none has. */
+  readonly text2?: string | undefined;
+  /** How many times the row counts in training, above 0. Figures count each row once. Default 1. */
+  readonly weight?: number | undefined;
+}
+
+/** A text, or a pair of texts, with its one label. Two different labels in all make a binary classifier, more a multiclass one. */
+export interface LabelledRow extends ClassifiedRow {
   readonly label: string;
 }
 
-/** A text with any number of labels: a multilabel classifier. */
-export interface MultilabelRow {
-  readonly text: string;
+/** A text, or a pair of texts, with any number of labels: a multilabel classifier. */
+export interface MultilabelRow extends ClassifiedRow {
   readonly labels: readonly string[];
+}
+
+/**
+ * A text, or a pair of texts, with the probability of each label, 0 to 1; labels that it doesn't name have 0. They add up to 1
+ * within 0.001, unless `type` says that the model is multilabel.
+ */
+export interface SoftLabelRow extends ClassifiedRow {
+  readonly labels: Readonly<Record<string, number>>;
 }
 
 /** A sentence in words, with a BIO tag for each: `O`, `B-…` or `I-…`. */
@@ -53,6 +68,7 @@ export interface QuestionPassagesRow {
 export type TrainingRow =
   | LabelledRow
   | MultilabelRow
+  | SoftLabelRow
   | TaggedRow
   | EntityRow
   | QuestionPassageRow
@@ -67,10 +83,37 @@ export type RowsOrPath<Row extends TrainingRow = TrainingRow> = Rows<Row> | stri
 const text = z.string('give a string');
 const texts = z.array(z.string('give a string'), 'give an array of strings');
 
-const labelSchema = z.object({ text, label: text });
-const labelsSchema = z.object({ text, labels: texts });
+const weight = z
+  .number('give a number above 0')
+  .refine((value) => value !== 0, 'give a number above 0, or leave the row out')
+  .refine((value) => value >= 0, 'give a number above 0')
+  .optional();
+const single = {
+  text,
+  text2: z.undefined('the first row has no text2; give all rows one, or none').optional(),
+  weight,
+};
+const pair = { text2: text };
+const share = z
+  .number('give a probability, 0 to 1')
+  .min(0, 'give a probability, 0 to 1')
+  .max(1, 'give a probability, 0 to 1');
+const shares = z
+  .record(z.string(), share, 'give an object with the probability of each label')
+  .refine((given) => Object.keys(given).length > 0, 'give at least one label');
+
+const labelSchema = z.object({ ...single, label: text });
+const labelsSchema = z.object({ ...single, labels: texts });
+const softSchema = z.object({ ...single, labels: shares });
+
+/** Rows of other models have none of it. */
+const ofClassifiers = {
+  text2: z.undefined('text2 is for classifiers, which read pairs of texts; leave it out').optional(),
+  weight: z.undefined('weight is for classifiers; leave it out').optional(),
+};
+
 const taggedSchema = z
-  .object({ tokens: texts, tags: texts })
+  .object({ ...ofClassifiers, tokens: texts, tags: texts })
   .refine(({ tokens, tags }) => tokens.length === tags.length, 'give as many tags as tokens');
 const rangeSchema = z.object(
   {
@@ -81,7 +124,7 @@ const rangeSchema = z.object(
   'give { start, end, type }',
 );
 const entitySchema = z
-  .object({ text, entities: z.array(rangeSchema, 'give an array of entities') })
+  .object({ ...ofClassifiers, text, entities: z.array(rangeSchema, 'give an array of entities') })
   .superRefine((row, context) => {
     for (const [at, { start, end }] of row.entities.entries()) {
       const others = row.entities.slice(0, at);
@@ -94,19 +137,22 @@ const entitySchema = z
       }
     }
   });
-const passageSchema = z.object({ question: text, passage: text });
+const passageSchema = z.object({ ...ofClassifiers, question: text, passage: text });
 const passagesSchema = z.object({
+  ...ofClassifiers,
   question: text,
   passages: texts.min(1, 'give at least one passage that answers the question'),
 });
 
+/** The fields that make a shape. Labels with probabilities are an object. */
 const shapes = {
-  label: { fields: ['text', 'label'], schema: labelSchema },
-  labels: { fields: ['text', 'labels'], schema: labelsSchema },
-  tags: { fields: ['tokens', 'tags'], schema: taggedSchema },
-  entities: { fields: ['text', 'entities'], schema: entitySchema },
-  passage: { fields: ['question', 'passage'], schema: passageSchema },
-  passages: { fields: ['question', 'passages'], schema: passagesSchema },
+  label: ['text', 'label'],
+  labels: ['text', 'labels'],
+  soft: ['text', 'labels'],
+  tags: ['tokens', 'tags'],
+  entities: ['text', 'entities'],
+  passage: ['question', 'passage'],
+  passages: ['question', 'passages'],
 } as const;
 
 export type RowShape = keyof typeof shapes;
@@ -114,6 +160,7 @@ export type RowShape = keyof typeof shapes;
 export type CheckedRows =
   | { readonly shape: 'label'; readonly rows: readonly LabelledRow[] }
   | { readonly shape: 'labels'; readonly rows: readonly MultilabelRow[] }
+  | { readonly shape: 'soft'; readonly rows: readonly SoftLabelRow[] }
   | { readonly shape: 'tags'; readonly rows: readonly TaggedRow[] }
   | { readonly shape: 'entities'; readonly rows: readonly EntityRow[] }
   | { readonly shape: 'passage'; readonly rows: readonly QuestionPassageRow[] }
@@ -126,6 +173,8 @@ export function rowsAt(checked: CheckedRows, positions: ReadonlySet<number>): Ch
     case 'label':
       return { shape: checked.shape, rows: of(checked.rows) };
     case 'labels':
+      return { shape: checked.shape, rows: of(checked.rows) };
+    case 'soft':
       return { shape: checked.shape, rows: of(checked.rows) };
     case 'tags':
       return { shape: checked.shape, rows: of(checked.rows) };
@@ -149,15 +198,29 @@ export interface RowIssue {
 const MAX_ISSUES = 100;
 
 /** In the order in which they are tried: the first whose fields are all there is the shape of the rows. */
-export const rowShapes: readonly RowShape[] = ['tags', 'entities', 'labels', 'label', 'passages', 'passage'];
+export const rowShapes: readonly RowShape[] = ['tags', 'entities', 'soft', 'labels', 'label', 'passages', 'passage'];
 
-const KNOWN_SHAPES = Object.values(shapes)
-  .map(({ fields }) => `{ ${fields.join(', ')} }`)
-  .join(', ');
+const KNOWN_SHAPES = [...new Set(Object.values(shapes).map((fields) => `{ ${fields.join(', ')} }`))].join(', ');
 
 /** The fields that rows of a shape have, in words. */
 export function fieldsOf(shape: RowShape): string {
-  return shapes[shape].fields.join(' and ');
+  const fields = shapes[shape].join(' and ');
+  return shape === 'soft' ? `${fields} with probabilities` : fields;
+}
+
+/** Whether rows have two texts. */
+export function arePairs({ shape, rows: [first] }: CheckedRows): boolean {
+  const isClassified = shape === 'label' || shape === 'labels' || shape === 'soft';
+  return isClassified && first !== undefined && 'text2' in first && first.text2 !== undefined;
+}
+
+/** The label that a row counts as: the most probable one or, of a multilabel row, those that are at least as probable as not. */
+export function probableLabels({ labels }: Pick<SoftLabelRow, 'labels'>, isMultilabel: boolean): readonly string[] {
+  const all = Object.entries(labels);
+  if (isMultilabel) return all.flatMap(([label, share]) => (share >= 0.5 ? [label] : []));
+  const most = Math.max(...all.map(([, share]) => share));
+  const first = all.flatMap(([label, share]) => (share === most ? [label] : [])).sort();
+  return first.slice(0, 1);
 }
 
 export interface RowTable {
@@ -199,10 +262,17 @@ export function placeOfField(table: RowTable, row: number, field: string, item?:
 export function shapeOfFirst(first: unknown, option: string): RowShape {
   if (first === undefined) throw invalid([option], 'there are no rows');
   const fields = new Set(typeof first === 'object' && first !== null ? Object.keys(first) : []);
-  const shape = rowShapes.find((each) => shapes[each].fields.every((field) => fields.has(field)));
+  const shape = rowShapes.find((each) => shapes[each].every((field) => fields.has(field)));
+  if (shape === 'soft') return hasShares(first) ? shape : 'labels';
   if (shape !== undefined) return shape;
   const found = fields.size > 0 ? `the fields ${[...fields].join(', ')}` : quoted(first);
   throw invalid([option, 0], `found ${found}; give rows of one of ${KNOWN_SHAPES}`);
+}
+
+/** Whether the labels of a row are an object, with the probability of each. */
+export function hasShares(row: unknown): boolean {
+  const labels: unknown = typeof row === 'object' && row !== null && 'labels' in row ? row.labels : undefined;
+  return typeof labels === 'object' && labels !== null && !Array.isArray(labels);
 }
 
 export function invalid(loc: readonly (string | number)[], msg: string): ValidationError {
@@ -223,13 +293,20 @@ export function checkRows(
   checks: RowChecks = {},
 ): { checked: CheckedRows; issues: readonly RowIssue[] } {
   const issues: RowIssue[] = [];
-  const parse = <Row extends object>(schema: z.ZodType<Row>) =>
-    parsed(rows, schema, issues, { ...checks, fields: shapes[shape].fields });
+  const parse = <Row extends object>(schema: z.ZodType<Row>): Row[] =>
+    parsed(rows, schema, issues, { ...checks, fields: [...shapes[shape], 'text2'] });
+  const [first] = rows;
+  const isPair = typeof first === 'object' && first !== null && 'text2' in first && first.text2 !== undefined;
   switch (shape) {
     case 'label':
-      return { checked: { shape, rows: parse(labelSchema) }, issues };
+      return { checked: { shape, rows: parse<LabelledRow>(isPair ? labelSchema.extend(pair) : labelSchema) }, issues };
     case 'labels':
-      return { checked: { shape, rows: parse(labelsSchema) }, issues };
+      return {
+        checked: { shape, rows: parse<MultilabelRow>(isPair ? labelsSchema.extend(pair) : labelsSchema) },
+        issues,
+      };
+    case 'soft':
+      return { checked: { shape, rows: parse<SoftLabelRow>(isPair ? softSchema.extend(pair) : softSchema) }, issues };
     case 'tags':
       return { checked: { shape, rows: parse(taggedSchema) }, issues };
     case 'entities':

@@ -5,7 +5,7 @@ import { isObject, own, type Records } from './records.js';
 /** The shapes in which labelling tools and people write rows: what a record says, in the fields that rows have here. */
 
 /** The fields of rows, before they are checked. */
-export type Shape = 'label' | 'labels' | 'tags' | 'entities' | 'passage' | 'passages';
+export type Shape = 'label' | 'labels' | 'soft' | 'tags' | 'entities' | 'passage' | 'passages';
 
 export interface FoundRows {
   /** Its name in messages: `a Label Studio export`. */
@@ -249,6 +249,8 @@ export const TEXT_NAMES = ['text', 'sentence', 'content', 'review', 'utterance']
 /** The names that columns go by; of several, the first in this order is read. */
 const NAMES = {
   text: TEXT_NAMES,
+  text2: ['text2'],
+  weight: ['weight'],
   label: ['label', 'category', 'class', 'intent', 'sentiment'],
   labels: ['labels', 'tags', 'categories', 'topics'],
   question: ['question', 'query'],
@@ -263,11 +265,15 @@ type Field = keyof typeof NAMES;
 const FIELDS: Readonly<Record<Shape, readonly [Field, Field]>> = {
   label: ['text', 'label'],
   labels: ['text', 'labels'],
+  soft: ['text', 'labels'],
   tags: ['tokens', 'tags'],
   entities: ['text', 'entities'],
   passage: ['question', 'passage'],
   passages: ['question', 'passages'],
 };
+
+/** Columns that rows of classifiers may have in addition. */
+const EXTRAS: readonly Field[] = ['text2', 'weight'];
 
 /** Columns of numbers and names that say nothing of the text. */
 const INDEX = /^(?:|unnamed: \d+|id|idx|index|no|row|#|_\w+|\w+_id)$/u;
@@ -294,49 +300,94 @@ export function columnRows(found: Records, file: string, options: ShapeOptions, 
     }
     return { name: `${found.name} with one word per row`, shape: 'tags', columns: {}, ...sentences };
   }
-  const order = shapesFor(options);
+  // What their labels are, settledLabels finds out.
+  const order = shapesFor(options).filter((each) => each !== 'soft');
   const shape = order.find((each) => FIELDS[each].every((field) => find(field) !== undefined));
-  const hot = shape === undefined ? oneHotColumns(found, find('text')) : undefined;
   const text = find('text');
+  const named = EXTRAS.flatMap((field) => {
+    const column = find(field);
+    return column === undefined ? [] : [[field, column] as const];
+  });
+  const lacked = EXTRAS.some((field) => options.columns?.[field] !== undefined && find(field) === undefined);
+  if (lacked) throw unknownColumns(found, file, options);
+  const ofExtras = Object.fromEntries(named);
+  const extras = named.map(([, column]) => column);
+  const hot = shape === undefined ? oneHotColumns(found, [text, ...extras]) : undefined;
   if (hot && text !== undefined) {
     const rows = found.records.map(({ line, value }) => ({
       line,
       row: isObject(value)
-        ? { text: own(value, text), labels: hot.filter((column) => isOn(own(value, column))) }
+        ? {
+            text: own(value, text),
+            labels: hot.filter((column) => isOn(own(value, column))),
+            ...Object.fromEntries(named.map(([field, column]) => [field, fieldValue(field, own(value, column))])),
+          }
         : value,
     }));
     return {
       ...ofRows(`${found.name} with a column per label`, 'labels', rows),
       mayBeSingle: true,
-      columns: { text },
-      unread: unreadOf(columns, [text, ...hot]),
+      columns: { text, ...ofExtras },
+      unread: unreadOf(columns, [text, ...extras, ...hot]),
+      notes: noteOf(named),
     };
   }
   if (shape === undefined) throw unknownColumns(found, file, options);
+  const isClassified = shape === 'label' || shape === 'labels';
+  const [refused] = isClassified ? [] : EXTRAS.filter((field) => options.columns?.[field] !== undefined);
+  if (refused !== undefined) {
+    const column = options.columns?.[refused] ?? refused;
+    const what = `found rows of ${FIELDS[shape].join(' and ')}, and ${quoted(column)} as their ${refused}`;
+    const expected = `rows of a classifier, which alone have a ${refused}; leave it out`;
+    throw singleProblem({ file, line: found.header ?? 1, found: what, expected });
+  }
   const [first, second] = FIELDS[shape];
-  const read = { [first]: find(first) ?? first, [second]: find(second) ?? second };
-  const [left = '', right = ''] = Object.values(read);
-  if (twice !== undefined && [left, right].some((name) => name.toLowerCase() === twice.toLowerCase())) {
+  const read = {
+    [first]: find(first) ?? first,
+    [second]: find(second) ?? second,
+    ...(isClassified && ofExtras),
+  };
+  const used = Object.values(read);
+  if (twice !== undefined && used.some((name) => name.toLowerCase() === twice.toLowerCase())) {
     const expected = 'each column once; rename one of them';
     throw singleProblem({ file, line: found.header ?? 1, found: `found the column ${quoted(twice)} twice`, expected });
   }
   requireOneColumn(first, found, file, options, lower);
   requireOneColumn(second, found, file, options, lower);
-  const made = { ...fieldRows(found, shape, left, right), columns: read, unread: unreadOf(columns, [left, right]) };
+  const made = {
+    ...fieldRows(found, shape, read),
+    columns: read,
+    unread: unreadOf(columns, used),
+    ...(isClassified && { notes: noteOf(named) }),
+  };
   return shape === 'tags' ? withNamedTags(made, file, options, problems) : made;
 }
 
-/** Rows of two fields, from the columns that have them. */
-function fieldRows(found: Records, shape: Shape, left: string, right: string): FoundRows {
-  const [first, second] = FIELDS[shape];
+/** What is read in addition to text and label. */
+function noteOf(extras: readonly (readonly [field: Field, column: string])[]): readonly string[] {
+  const what: Partial<Record<Field, string>> = { text2: 'second texts', weight: 'weights' };
+  return extras.map(([field, column]) => `${what[field]} in ${quoted(column)}`);
+}
+
+/** Weights of a table are numbers in words. */
+function fieldValue(field: string, value: unknown): unknown {
+  if (field !== 'weight' || typeof value !== 'string') return value;
+  const number = Number(value);
+  return value.trim() === '' || !Number.isFinite(number) ? value : number;
+}
+
+/** Rows of some fields, from the columns that have them. */
+function fieldRows(found: Records, shape: Shape, read: Readonly<Record<string, string>>): FoundRows {
   const { name, cells, columns } = found;
   const lines = (cells ?? found.records).map(({ line }) => line);
   // The last of columns with the same name, as of an object.
-  const [at, other] = [columns.lastIndexOf(left), columns.lastIndexOf(right)];
+  const places = Object.entries(read).map(([field, column]) => ({ field, column, at: columns.lastIndexOf(column) }));
   const rows = cells
-    ? cells.map((row) => ({ [first]: row.cells[at], [second]: row.cells[other] }))
+    ? cells.map((row) => Object.fromEntries(places.map(({ field, at }) => [field, fieldValue(field, row.cells[at])])))
     : found.records.map(({ value }) =>
-        isObject(value) ? { [first]: own(value, left), [second]: own(value, right) } : value,
+        isObject(value)
+          ? Object.fromEntries(places.map(({ field, column }) => [field, fieldValue(field, own(value, column))]))
+          : value,
       );
   return { name, shape, rows, lines, columns: {} };
 }
@@ -376,10 +427,13 @@ const OFF = new Set(['0', 'false', 'no', '', '0.0']);
 const isOn = (value: unknown): boolean => ON.has(String(value).toLowerCase());
 
 /** Two columns or more that have nothing but 0 and 1. */
-function oneHotColumns({ columns, records }: Records, text: string | undefined): readonly string[] | undefined {
+function oneHotColumns(
+  { columns, records }: Records,
+  read: readonly (string | undefined)[],
+): readonly string[] | undefined {
   const values = records.map(({ value }) => value).filter(isObject);
   const hot = columns.filter((column) => {
-    if (column === text || INDEX.test(column.toLowerCase())) return false;
+    if (read.includes(column) || INDEX.test(column.toLowerCase())) return false;
     const cells = values.map((row) => String(own(row, column) ?? '').toLowerCase());
     return cells.some((cell) => ON.has(cell)) && cells.every((cell) => ON.has(cell) || OFF.has(cell));
   });

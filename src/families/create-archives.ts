@@ -119,10 +119,13 @@ async function writeClassificationArchive(
       const fitting = ['labels', 'label'] as const;
       return readRowFile(path, { columns: { text, label }, format, isMultilabel, fitting });
     }
-    const rows = mapRows(source, option, (row) => ({
-      text: row.text,
-      labels: 'labels' in row ? row.labels : [row.label],
-    }));
+    const rows = mapRows(source, option, (row) => {
+      const extra = ['text2', 'weight'].find((field) => Reflect.get(row, field) !== undefined);
+      if (extra !== undefined) throw noPlaceFor(extra, option);
+      const labels = 'labels' in row ? row.labels : [row.label];
+      if (typeof labels === 'object' && !Array.isArray(labels)) throw noPlaceFor('probability for each label', option);
+      return { text: row.text, labels };
+    });
     return given({ shape: 'labels', rows }, option, { labels: 'label' });
   };
   const { classificationRows, respaced } = await import('./classification/rows.js');
@@ -131,6 +134,11 @@ async function writeClassificationArchive(
   const respacedTexts = [...dataset.train, ...dataset.dev].filter(isRespaced).length;
   const summary = await writeArchive(classificationRows, { dataset, ...checked }, options, outputPath);
   return { ...summary, labels: dataset.labels, respacedTexts };
+}
+
+function noPlaceFor(field: string, option: string): ValidationError {
+  const msg = `rows have a ${field}, for which an archive has no place; pass them to train as they are`;
+  return new ValidationError([{ loc: [option], msg, type: 'invalid_option' }]);
 }
 
 /** Words and the BIO tag of each, `O`, `B-…` or `I-…`; an I- that continues nothing (IOB1) is taken as B-. */

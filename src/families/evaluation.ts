@@ -81,20 +81,23 @@ export function share(part: number, whole: number): number {
 
 export interface JudgedLabels {
   readonly text: string;
+  /** Of a pair. */
+  readonly text2?: string | undefined;
   readonly actual: readonly string[];
   readonly predicted: readonly string[];
 }
 
 /** Its score is the highest probability of a wrong label or, if labels are only missing, that one is absent. */
 export function labelMistake(
-  { text, actual, predicted }: JudgedLabels,
+  { text, text2, actual, predicted }: JudgedLabels,
   probabilityOf: (label: string) => number,
 ): Mistake[] {
   const wrong = predicted.filter((label) => !actual.includes(label));
   const missed = actual.filter((label) => !predicted.includes(label));
   if (wrong.length + missed.length === 0) return [];
   const scores = wrong.length > 0 ? wrong.map(probabilityOf) : missed.map((label) => 1 - probabilityOf(label));
-  return [{ text, expected: [...actual], predicted: [...predicted], score: Math.max(...scores) }];
+  const texts = { text, ...(text2 !== undefined && { text2 }) };
+  return [{ ...texts, expected: [...actual], predicted: [...predicted], score: Math.max(...scores) }];
 }
 
 /** How often which label was taken for which, where each text has one. Other labels than these are left out. */

@@ -196,7 +196,7 @@ export class ExplainedText {
 
   constructor(explainer: Explainer | undefined, text: string) {
     if (explainer === undefined) {
-      const msg = "models of this family can't be explained: their decoder has no explainer";
+      const msg = "the model's answers can't be explained: it reads pairs of texts, or its decoder has no explainer";
       throw new ValidationError([{ loc: ['model'], msg, type: 'unsupported' }]);
     }
     if (text.length > MAX_EXPLAINED_CHARACTERS) {

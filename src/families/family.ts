@@ -138,6 +138,7 @@ export interface ModelFile {
 
 export interface TrainingTask<Head extends TrainingHead = TrainingHead> {
   readonly warnings: readonly DatasetWarning[];
+  /** Pairs of texts are joined, if `describe` says so. */
   readonly train: readonly string[];
   readonly dev: readonly string[];
   /** The numbers of examples, where not every text is one: in retrieval, texts are questions and passages. */
@@ -182,6 +183,8 @@ export interface ExpertOptions {
 
 /** A task that a linear layer learns from the states of a frozen encoder. No dev rows are needed. */
 export interface FewRowsTask {
+  /** Whether its texts are pairs, of which a frozen encoder says too little: then it only checks labels. Default false. */
+  readonly readsPairs?: boolean;
   /** What the head's last layer reads of a text, from what it reads of the text's windows: [width], or [words, width]. */
   readonly statesOf: (text: number, windows: TextOutputs) => Float32Array;
   /** The rows to train on, among them dev rows that were drawn; then the dev rows that were given; then names of classes. */
@@ -252,6 +255,8 @@ export interface LabelNoise {
 
 export interface DoubtfulLabels {
   readonly text: string;
+  /** Of a pair. */
+  readonly text2?: string | undefined;
   /** Where it was read, counted from 1, if it is known. */
   readonly line?: number | undefined;
   readonly given: readonly string[];
@@ -365,4 +370,4 @@ export interface TransformersClass {
 }
 
 export type TaskDescription = Pick<ModelFolderConfig, 'id2label' | 'label2id' | 'problem_type'> &
-  Pick<ModelFolderConfig['orchard'], 'labels' | 'pooling' | 'words'>;
+  Pick<ModelFolderConfig['orchard'], 'labels' | 'pooling' | 'words' | 'parts'>;

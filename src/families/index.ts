@@ -1,4 +1,8 @@
-export { type ClassificationType, classificationTypes } from './classification/classification-dataset.js';
+export {
+  type ClassificationType,
+  classificationTypes,
+  SUM_TOLERANCE,
+} from './classification/classification-dataset.js';
 export { classificationScores } from './classification/evaluation.js';
 export { type Example, logitsOf, trainOnFewRows } from './classification/few-rows.js';
 export { classificationTask, withoutPunctuation, withSlips } from './classification/training.js';

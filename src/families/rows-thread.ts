@@ -155,7 +155,21 @@ async function hand(
 
 /** All that any kind of row may have. */
 const FIELDS = [
-  ...['text', 'label', 'labels', 'tokens', 'words', 'tags', 'entities', 'question', 'passage', 'passages', 'context'],
+  ...[
+    'text',
+    'text2',
+    'label',
+    'labels',
+    'weight',
+    'tokens',
+    'words',
+    'tags',
+    'entities',
+    'question',
+    'passage',
+    'passages',
+    'context',
+  ],
 ];
 
 /** A row without what nothing reads, which may be large or no plain data. Of the first row, messages name all fields. */

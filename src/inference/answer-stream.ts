@@ -9,7 +9,7 @@ import type { ModelHandle } from './shared-models.js';
 export type Queries = Iterable<string> | AsyncIterable<string>;
 
 /** Whether the value is a source of queries; a single text is not. */
-export function isQueries(given: unknown): given is Queries {
+export function isQueries<Query = string>(given: unknown): given is Iterable<Query> | AsyncIterable<Query> {
   return typeof given === 'object' && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given);
 }
 

@@ -3,4 +3,4 @@ export { CrfExpert } from './crf/crf-expert.js';
 export { LogMatrix, TagLattice, type TagTransitions, viterbi } from './crf/tag-lattice.js';
 export { type CrfTrainingOptions, crfExpertBytes, type TaggedWords, trainCrfExpert } from './crf/train-crf-expert.js';
 export { LinearExpert } from './linear-expert.js';
-export { type ClassWeights, linearExpertBytes, trainLinearExpert } from './train-linear-expert.js';
+export { type ClassWeights, type ExpertTarget, linearExpertBytes, trainLinearExpert } from './train-linear-expert.js';

@@ -20,7 +20,7 @@ const lengthShape = whole(1, LONGEST_N_GRAM);
 const charactersShape = fields({ shortest: lengthShape, longest: lengthShape }, {}, 'refused');
 const optionsShape = fields(
   { lowercase: flag, words: flag, characters: nullable(charactersShape) },
-  { triples: flag },
+  { triples: flag, pairs: flag },
   'refused',
 );
 

@@ -1,5 +1,6 @@
 import type { Kernels } from '../engine/index.js';
 import type { Steps } from '../system/index.js';
+import { partsOf } from '../text/index.js';
 import { ExpertMemory, type StoredFloats } from './expert-file.js';
 import {
   ascii,
@@ -19,6 +20,8 @@ export interface NGramOptions {
   readonly triples?: boolean | undefined;
   /** Inside a word and the spaces around it; null for none. */
   readonly characters: { readonly shortest: number; readonly longest: number } | null;
+  /** Whether texts are two that were joined. Default false. */
+  readonly pairs?: boolean | undefined;
 }
 
 /** 32-bit hashes, repeated ones as often as they occur. */
@@ -45,6 +48,12 @@ const WORD_SEED = 0x2f0b4c47;
 const PAIR_SEED = 0x6b43a9b5;
 const TRIPLE_SEED = 0x3c6ef372;
 const CHARACTER_SEED = 0x1b56c4e9;
+const SIDE_SEEDS = [0x51ed270b, 0x2545f491] as const;
+const SHARED_SEED = 0x7feb352d;
+const UNSHARED_SEED = 0x45d9f3b3;
+const OVERLAP_SEED = 0x119de1f3;
+/** Steps in which the overlap of two texts is told. */
+const OVERLAP_STEPS = 8;
 
 /** Reuses its buffers, so that a text costs no allocation. */
 export class NGramHasher {
@@ -58,8 +67,29 @@ export class NGramHasher {
 
   constructor(readonly options: NGramOptions) {}
 
-  /** Overwritten by the next call. */
+  /** Overwritten by the next call. Those of pairs have no places. */
   hash(text: string): NGramHashes {
+    return this.options.pairs ? this.#hashPair(text) : this.#hashText(text);
+  }
+
+  /**
+   * Each n-gram with the side that it is on and, once, whether both texts have it; then the share of n-grams that both have, as
+   * how many eighths it reaches.
+   */
+  #hashPair(text: string): NGramHashes {
+    const [first, second] = partsOf(text).map((part) => {
+      const { hashes, wordsEnd, end } = this.#hashText(part);
+      return { words: hashes.slice(0, wordsEnd), characters: hashes.slice(wordsEnd, end) };
+    });
+    if (first === undefined || second === undefined) throw new TypeError('a pair has two texts');
+    const words = pairHashes(first.words, second.words, WORD_SEED);
+    const characters = pairHashes(first.characters, second.characters, CHARACTER_SEED);
+    const hashes = Int32Array.of(...words, ...characters);
+    const starts = new Int32Array(hashes.length);
+    return { hashes, starts, ends: starts, wordsEnd: words.length, end: hashes.length };
+  }
+
+  #hashText(text: string): NGramHashes {
     const { lowercase, words, triples = false, characters } = this.options;
     const length = this.#read(lowercase ? text.toLowerCase() : text);
     const lengths = characters === null ? 0 : characters.longest - characters.shortest + 1;
@@ -180,6 +210,25 @@ export class NGramHasher {
   }
 }
 
+function pairHashes(first: Int32Array, second: Int32Array, kind: number): number[] {
+  if (first.length + second.length === 0) return [];
+  const sides = [first, second].map((hashes, side) => {
+    const seed = SIDE_SEEDS[side] ?? 0;
+    return Array.from(hashes, (hash) => combineHash(seed, hash));
+  });
+  const [one, other] = [new Set(first), new Set(second)];
+  const all = new Set([...one, ...other]);
+  let shared = 0;
+  const marked = Array.from(all, (hash) => {
+    const isShared = one.has(hash) && other.has(hash);
+    if (isShared) shared += 1;
+    return combineHash(isShared ? SHARED_SEED : UNSHARED_SEED, hash);
+  });
+  const steps = Math.floor((OVERLAP_STEPS * shared) / all.size);
+  const overlap = Array.from({ length: steps }, (_, step) => combineHash(combineHash(OVERLAP_SEED, kind), step));
+  return [...sides.flat(), ...marked, ...overlap];
+}
+
 export const CharacterKind = { space: 1, word: 2, symbol: 3, other: 4 } as const;
 const space = /\s/u;
 const word = /[\p{L}\p{N}\p{M}_]/u;
@@ -278,11 +327,17 @@ export class TfIdf {
     return [...hashTableCounts(features), features, HASHES_AT_ONCE, ids, ids, HASHES_AT_ONCE, features];
   }
 
-  /** The n-grams that are in the most texts, weighted by idf. */
-  static *fit(texts: readonly string[], options: NGramOptions, maxFeatures: number): Steps<TfIdf> {
-    const { hashes, frequencies } = yield* countTexts(texts, options);
+  /** The n-grams that are in the most texts, weighted by idf. @param weights how often each text counts. Default: once */
+  static *fit(
+    texts: readonly string[],
+    options: NGramOptions,
+    maxFeatures: number,
+    weights?: Float32Array,
+  ): Steps<TfIdf> {
+    const { hashes, frequencies } = yield* countTexts(texts, options, weights);
     const kept = largestIds(frequencies, maxFeatures);
-    const idf = (id: number) => Math.log((1 + texts.length) / (1 + (frequencies[id] ?? 0))) + 1;
+    const total = weights?.reduce((sum, each) => sum + each, 0) ?? texts.length;
+    const idf = (id: number) => Math.log((1 + total) / (1 + (frequencies[id] ?? 0))) + 1;
     return new TfIdf(
       options,
       kept.map((id) => hashes[id] ?? 0),
@@ -362,14 +417,18 @@ const roomForIds = (features: number): number => 2 * features + HASHES_AT_ONCE;
 
 interface TextFrequencies {
   readonly hashes: Int32Array;
-  /** The number of texts with each hash. */
-  readonly frequencies: Int32Array;
+  /** The number of texts with each hash, or the sum of their weights. */
+  readonly frequencies: Int32Array | Float32Array;
 }
 
-function* countTexts(texts: readonly string[], options: NGramOptions): Steps<TextFrequencies> {
+function* countTexts(
+  texts: readonly string[],
+  options: NGramOptions,
+  weights: Float32Array | undefined,
+): Steps<TextFrequencies> {
   const hasher = new NGramHasher(options);
   const table = new HashTable(1 << 16);
-  let frequencies = new Int32Array(1 << 16);
+  let frequencies: Int32Array | Float32Array = weights ? new Float32Array(1 << 16) : new Int32Array(1 << 16);
   /** The index of the last text with each hash, plus one. */
   let seenIn = new Int32Array(1 << 16);
   for (const [index, text] of texts.entries()) {
@@ -377,11 +436,11 @@ function* countTexts(texts: readonly string[], options: NGramOptions): Steps<Tex
     const { hashes, end } = hasher.hash(text);
     for (let at = 0; at < end; at += 1) {
       const id = table.add(hashes[at] ?? 0);
-      frequencies = withRoom(frequencies, id + 1);
+      if (frequencies.length <= id) frequencies = withRoom<Int32Array | Float32Array>(frequencies, id + 1);
       seenIn = withRoom(seenIn, id + 1);
       if (seenIn[id] === index + 1) continue;
       seenIn[id] = index + 1;
-      frequencies[id] = (frequencies[id] ?? 0) + 1;
+      frequencies[id] = (frequencies[id] ?? 0) + (weights?.[index] ?? 1);
     }
   }
   return { hashes: table.hashes(), frequencies: frequencies.subarray(0, table.size) };

@@ -11,7 +11,19 @@ interface LinearExpertOptions {
   readonly seed: number;
   /** For each output. Default: 1 for all rows. */
   readonly classWeights?: readonly ClassWeights[];
+  /** Whether each text is two that were joined. Default false. */
+  readonly pairs?: boolean;
   readonly signal?: AbortSignal;
+}
+
+/** What the outputs of a text should be. */
+export interface ExpertTarget {
+  /** The outputs that should be on. */
+  readonly active: readonly number[];
+  /** How probable it is that each output should be on, 0 to 1, where that isn't certain. Default: as `active` says. [outputs] */
+  readonly shares?: readonly number[] | undefined;
+  /** How many times the text counts, above 0. Default 1. */
+  readonly weight?: number | undefined;
 }
 
 /** UTF-16 code units; longer texts have enough words to do without characters (docs/lexical.md). */
@@ -24,17 +36,24 @@ const MAX_PASSES = 60;
 /** LIBLINEAR's default for this solver. */
 const TOLERANCE = 0.1;
 
-/** A one-vs-rest linear SVM. The same arguments give bit-identical weights. @param active the outputs of each text. */
+/**
+ * A one-vs-rest linear SVM. The same arguments give bit-identical weights. A text with a weight counts as so many of it; one
+ * with shares, in each output, as a text for which it is on and one for which it is off, with these weights: its squared hinge
+ * is the mean of both.
+ */
 export async function trainLinearExpert(
   texts: readonly string[],
-  active: readonly (readonly number[])[],
-  { outputs, lowercase, seed, classWeights = [], signal }: LinearExpertOptions,
+  targets: readonly ExpertTarget[],
+  { outputs, lowercase, seed, classWeights = [], pairs = false, signal }: LinearExpertOptions,
 ): Promise<LinearExpert> {
-  const nGrams = chooseNGrams(texts, lowercase);
-  const byFrequency = await withPauses(TfIdf.fit(texts, nGrams, featureLimit(outputs)), signal);
-  const weights = await withPauses(termWeights(byFrequency, texts, active, outputs), signal);
+  const nGrams = chooseNGrams(texts, lowercase, pairs);
+  const counts = targets.some(({ weight }) => weight !== undefined)
+    ? Float32Array.from(targets, ({ weight = 1 }) => weight)
+    : undefined;
+  const byFrequency = await withPauses(TfIdf.fit(texts, nGrams, featureLimit(outputs), counts), signal);
+  const weights = await withPauses(termWeights(byFrequency, texts, targets, outputs), signal);
   const tfIdf = byFrequency.withWeights(weights);
-  const rows = { texts, active, outputs, classWeights };
+  const rows = { ...svmTexts(texts, targets, outputs), outputs, classWeights };
   const { problem, order, kernels } = await withPauses(svmMemory(tfIdf, rows), signal);
   const random = Random.fromSeed(seed);
   for (let pass = 0; pass < MAX_PASSES; pass += 1) {
@@ -80,12 +99,13 @@ export function linearExpertBytes(rows: readonly { readonly text: string }[], ou
   return BYTES_A_WEIGHT * features * outputs + BYTES_AN_NGRAM * nGrams + ofRows;
 }
 
-function chooseNGrams(texts: readonly string[], lowercase: boolean): NGramOptions {
-  if (isUnspaced(texts)) return { lowercase, words: false, characters: { shortest: 1, longest: 4 } };
+function chooseNGrams(texts: readonly string[], lowercase: boolean, arePairs: boolean): NGramOptions {
+  const read = { lowercase, ...(arePairs && { pairs: true }) };
+  if (isUnspaced(texts)) return { ...read, words: false, characters: { shortest: 1, longest: 4 } };
   const length = texts.reduce((sum, text) => sum + text.length, 0) / Math.max(1, texts.length);
   return length > LONG_TEXT
-    ? { lowercase, words: true, triples: true, characters: null }
-    : { lowercase, words: true, characters: { shortest: 2, longest: 5 } };
+    ? { ...read, words: true, triples: true, characters: null }
+    : { ...read, words: true, characters: { shortest: 2, longest: 5 } };
 }
 
 /** Fewer if each has many weights, so that the file stays small. */
@@ -109,25 +129,37 @@ const SMOOTHING = 1;
 export function* termWeights(
   tfIdf: TfIdf,
   texts: readonly string[],
-  active: readonly (readonly number[])[],
+  targets: readonly ExpertTarget[],
   outputs: number,
 ): Steps<Float32Array> {
   const inAll = new Float64Array(tfIdf.size);
-  // Counts of rows are whole numbers far below 2²⁴, which float32 has exactly.
+  // Counts of rows are whole numbers far below 2²⁴, which float32 has exactly; those of weights are rounded.
   const inLabel = Array.from({ length: outputs }, () => new Float32Array(tfIdf.size));
+  const rows = new Float64Array(outputs);
+  let total = 0;
   for (const [row, text] of texts.entries()) {
     yield;
-    const counts = [inAll, ...(active[row] ?? []).flatMap((output) => inLabel[output] ?? [])];
-    for (const id of tfIdf.vector(text).ids) for (const count of counts) count[id] = (count[id] ?? 0) + 1;
+    const { ids } = tfIdf.vector(text);
+    const { active = [], shares, weight = 1 } = targets[row] ?? {};
+    total += weight;
+    for (const id of ids) inAll[id] = (inAll[id] ?? 0) + weight;
+    const on = shares ? [...shares.entries()] : active.map((output) => [output, 1] as const);
+    for (const [output, share] of on) {
+      const count = inLabel[output];
+      if (count === undefined || share === 0) continue;
+      rows[output] = (rows[output] ?? 0) + share * weight;
+      for (const id of ids) count[id] = (count[id] ?? 0) + share * weight;
+    }
   }
   const odds = new Float64Array(tfIdf.size);
   for (const [output, count] of inLabel.entries()) {
     yield;
-    const rows = active.filter((ids) => ids.includes(output)).length;
+    const own = rows[output] ?? 0;
     for (let id = 0; id < odds.length; id += 1) {
-      const within = ((count[id] ?? 0) + SMOOTHING) / (rows + 2 * SMOOTHING);
-      const elsewhere = (inAll[id] ?? 0) - (count[id] ?? 0) + SMOOTHING;
-      const outside = elsewhere / (texts.length - rows + 2 * SMOOTHING);
+      const within = ((count[id] ?? 0) + SMOOTHING) / (own + 2 * SMOOTHING);
+      // Rounding may make the difference smaller than 0.
+      const elsewhere = Math.max(0, (inAll[id] ?? 0) - (count[id] ?? 0)) + SMOOTHING;
+      const outside = elsewhere / (total - own + 2 * SMOOTHING);
       odds[id] = Math.max(odds[id] ?? 0, Math.abs(Math.log(within / outside)));
     }
   }
@@ -140,11 +172,37 @@ export interface ClassWeights {
   readonly inactive: number;
 }
 
-interface SvmRows {
+interface SvmTexts {
   readonly texts: readonly string[];
   readonly active: readonly (readonly number[])[];
+  /** How much each text counts in each output. Default: 1. */
+  readonly counts?: readonly (readonly number[])[] | undefined;
+}
+
+interface SvmRows extends SvmTexts {
   readonly outputs: number;
   readonly classWeights: readonly ClassWeights[];
+}
+
+/** Of a text with shares, one for which all outputs are on and one for which none is. */
+export function svmTexts(texts: readonly string[], targets: readonly ExpertTarget[], outputs: number): SvmTexts {
+  if (targets.every(({ weight, shares }) => weight === undefined && shares === undefined)) {
+    return { texts, active: targets.map(({ active }) => active) };
+  }
+  const all = [...Array(outputs).keys()];
+  const rows = targets.flatMap(({ active, shares, weight = 1 }, at) => {
+    const text = texts[at] ?? '';
+    if (shares === undefined) return [{ text, active, counts: all.map(() => weight) }];
+    return [
+      { text, active: all, counts: shares.map((share) => share * weight) },
+      { text, active: [], counts: shares.map((share) => (1 - share) * weight) },
+    ];
+  });
+  return {
+    texts: rows.map(({ text }) => text),
+    active: rows.map(({ active }) => active),
+    counts: rows.map(({ counts }) => counts),
+  };
 }
 
 export const SVM_C = 0.5;
@@ -161,6 +219,7 @@ export function* svmMemory(tfIdf: TfIdf, rows: SvmRows): Steps<SvmMemory> {
   const labels = rows.active.flat();
   const count = rows.texts.length;
   const outputs = paddedOutputs(rows.outputs);
+  const slacks = rows.counts ? rowSlacks(rows, rows.counts, outputs) : slacksOf(rows.classWeights, outputs);
   const features = tfIdf.size + 1;
   const sizes = {
     starts: count + 1,
@@ -169,7 +228,7 @@ export function* svmMemory(tfIdf: TfIdf, rows: SvmRows): Steps<SvmMemory> {
     squares: count,
     labelStarts: count + 1,
     labels: labels.length,
-    slacks: 2 * outputs,
+    slacks: rows.counts ? count * outputs : 2 * outputs,
     weights: features * outputs,
     alphas: count * outputs,
     scratch: 3 * outputs,
@@ -184,7 +243,8 @@ export function* svmMemory(tfIdf: TfIdf, rows: SvmRows): Steps<SvmMemory> {
     squares: filled(arena.float32(sizes.squares), vectors.squares),
     labelStarts: filled(arena.int32(sizes.labelStarts), runningTotals(rows.active.map((ids) => ids.length))),
     labels: filled(arena.int32(sizes.labels), labels),
-    slacks: filled(arena.float32(sizes.slacks), slacksOf(rows.classWeights, outputs)),
+    slacks: filled(arena.float32(sizes.slacks), slacks),
+    perRow: rows.counts !== undefined,
     weights: arena.float32(sizes.weights),
     alphas: arena.float32(sizes.alphas),
     scratch: arena.float32(sizes.scratch),
@@ -212,6 +272,26 @@ function slacksOf(classWeights: readonly ClassWeights[], outputs: number): Float
   for (const [output, { active, inactive }] of classWeights.entries()) {
     slacks[output] = 1 / (2 * SVM_C * inactive);
     slacks[outputs + output] = 1 / (2 * SVM_C * active);
+  }
+  return slacks;
+}
+
+/** 1 / (2C) of what doesn't count: its dual variable stays at 0, but for rounding. */
+const NO_COST = 1e30;
+
+/** [rows, outputs] */
+function rowSlacks(
+  { active, classWeights }: SvmRows,
+  counts: readonly (readonly number[])[],
+  outputs: number,
+): Float32Array {
+  const slacks = new Float32Array(active.length * outputs).fill(NO_COST);
+  for (const [row, own] of counts.entries()) {
+    for (const [output, count] of own.entries()) {
+      const weights = classWeights[output];
+      const weight = (active[row]?.includes(output) ? weights?.active : weights?.inactive) ?? 1;
+      slacks[row * outputs + output] = Math.min(NO_COST, 1 / (2 * SVM_C * weight * count));
+    }
   }
   return slacks;
 }

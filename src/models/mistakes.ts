@@ -11,8 +11,9 @@ export function listedMistakes(mistakes: readonly Mistake[]): Mistake[] {
   return [...mistakes]
     .sort((a, b) => b.score - a.score)
     .slice(0, MAX_MISTAKES)
-    .map(({ text, expected, predicted, score }) => ({
+    .map(({ text, text2, expected, predicted, score }) => ({
       text: cut(text),
+      ...(text2 !== undefined && { text2: cut(text2) }),
       expected: expected.map(cut),
       predicted: predicted.map(cut),
       score,

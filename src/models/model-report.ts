@@ -193,6 +193,8 @@ export type WeighedWord = z.infer<typeof weighedWordSchema>;
 export interface Mistake {
   /** At most 300 characters. */
   text: string;
+  /** The second text of a pair, of at most 300 characters. */
+  text2?: string;
   /** Labels, entities or passages, each of at most 300 characters. */
   expected: string[];
   predicted: string[];
@@ -204,6 +206,7 @@ export interface Mistake {
 const mistakeSchema: z.ZodType<Mistake> = z.lazy(() =>
   z.strictObject({
     text: z.string(),
+    text2: z.string().exactOptional(),
     expected: z.array(z.string()),
     predicted: z.array(z.string()),
     score: z.number(),

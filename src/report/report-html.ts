@@ -568,13 +568,16 @@ Support: how often it occurs in these rows.</p>
 function mistakes({ mistakes: listed }: Pick<ModelEvaluation | EvaluationPage, 'mistakes'>): Html {
   if (listed.length === 0) return html`<section><h2>Mistakes</h2><p>None on these rows.</p></section>`;
   const hasWords = listed.some(({ words }) => words !== undefined);
-  const rows = listed.map(({ text, expected, predicted, score, words }) => [
+  const arePairs = listed.some(({ text2 }) => text2 !== undefined);
+  const rows = listed.map(({ text, text2 = '', expected, predicted, score, words }) => [
     coloured(text, words),
+    ...(arePairs ? [text2] : []),
     expected.join(', ') || '–',
     predicted.join(', ') || '–',
     decimal(score),
   ]);
-  const columns = [{ text: 'Text' }, { text: 'Expected' }, { text: 'Predicted' }, 'Score'];
+  const second = arePairs ? [{ text: 'Second text' }] : [];
+  const columns = [{ text: 'Text' }, ...second, { text: 'Expected' }, { text: 'Predicted' }, 'Score'];
   return html`<section>
 <h2>The most confident mistakes</h2>
 ${table(columns, rows, { className: 'texts', hasRowHeadings: false })}

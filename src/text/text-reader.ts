@@ -1,4 +1,4 @@
-import { ModelFolderError } from '../contract/index.js';
+import { ModelFolderError, ValidationError } from '../contract/index.js';
 import { runToEnd, type Steps } from '../system/index.js';
 import { encodingWindows, markCapitals } from './encoding.js';
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
@@ -22,16 +22,30 @@ export interface ReadingFields {
   readonly parts?: 'pair' | 'prompt';
 }
 
+/** Unit separator, which begins joined texts, so that a single text is not taken for two. */
+const JOINED = '\u001f';
+const JOINED_LENGTH = new RegExp(`^${JOINED}(\\d+) `);
+
 /** Two texts as one, for models that read them apart. */
 export function joinParts(first: string, second: string): string {
-  return `${first.length} ${first}${second}`;
+  return `${JOINED}${first.length} ${first}${second}`;
 }
 
-/** The reverse of {@link joinParts}. */
-function partsOf(text: string): readonly [first: string, second: string] {
-  const start = text.indexOf(' ') + 1;
-  const end = start + Number(text.slice(0, start));
-  return [text.slice(start, end), text.slice(end)];
+/** The reverse of {@link joinParts}. @throws ValidationError for a single text */
+export function partsOf(text: string): readonly [first: string, second: string] {
+  const [before, length] = JOINED_LENGTH.exec(text) ?? [];
+  if (before === undefined) {
+    const msg =
+      'the model reads pairs of texts, and this is a single one; give { text, text2 } to predict of loadModel';
+    throw new ValidationError([{ loc: ['query'], msg, type: 'single_text' }]);
+  }
+  const end = before.length + Number(length);
+  return [text.slice(before.length, end), text.slice(end)];
+}
+
+/** The texts that joined ones consist of, or single ones as they are. */
+export function singleTexts(texts: readonly string[], parts: ReadingFields['parts']): readonly string[] {
+  return parts === 'pair' ? texts.flatMap(partsOf) : texts;
 }
 
 /** Short windows share a quarter. */

@@ -26,7 +26,14 @@ export async function labelWarnings(input: LabelCheck): Promise<readonly Dataset
   const { task, encoder, executor, backbone, reader, hyperparameters, seed, signal } = input;
   const { fewRows, head } = task;
   const end = head.kind === 'rows' ? head.linearEnd?.(encoder) : undefined;
-  if (fewRows?.checkLabels === undefined || backbone === undefined || head.kind !== 'rows' || end === undefined)
+  // Pairs take vectors of both texts: checkData checks them.
+  if (
+    fewRows?.checkLabels === undefined ||
+    fewRows.readsPairs ||
+    backbone === undefined ||
+    head.kind !== 'rows' ||
+    end === undefined
+  )
     return [];
   const rows = [...Array(fewRows.trainRows).keys()];
   const at = fewRows.examples(Random.fromSeed(seed, 2).shuffle(rows).slice(0, MOST_ROWS));

@@ -47,7 +47,8 @@ export function fewRowsTaskOf(
   spec: TrainingSpec,
   backbone: Backbone | undefined,
 ): FewRowsTask | undefined {
-  if (fewRows === undefined || backbone === undefined || (spec.device ?? 'cpu') !== 'cpu') return undefined;
+  if (fewRows === undefined || fewRows.readsPairs || backbone === undefined) return undefined;
+  if ((spec.device ?? 'cpu') !== 'cpu') return undefined;
   if (head.kind !== 'rows' || head.linearEnd?.(backbone.encoder) === undefined) return undefined;
   const { mostRows } = LIMITS[spec.tuning.effort ?? 'balanced'];
   return leavesMethodOpen(spec) && fewRows.trainRows <= mostRows ? fewRows : undefined;

@@ -37,6 +37,7 @@ import {
   englishTokenizer,
   loadTokenizer,
   type ReadingFields,
+  singleTexts,
   type TextOutputs,
   TextReader,
   type TextWindow,
@@ -121,7 +122,8 @@ export async function runTraining(
   const { lowercase, language, balanced } = hyperparameters;
   const task = hyperparameters.augment ? { ...plain.augmented({ seed: spec.seed, lowercase }), continuesHead } : plain;
   const rows = await tokenize(task, family, hyperparameters, backbone, signal);
-  const known = backbone && (await withPauses(knownTexts(task.train, backbone.tokenizer.tokenizer), signal));
+  const singles = singleTexts(task.train, rows.reading.parts);
+  const known = backbone && (await withPauses(knownTexts(singles, backbone.tokenizer.tokenizer), signal));
   const unfamiliar = known && unfamiliarTexts(known, backbone.source.name);
   const warnings = [
     ...task.warnings,
@@ -514,11 +516,14 @@ export async function tokenize(
   backbone?: ReadingBackbone,
   signal?: AbortSignal,
 ): Promise<TokenizedRows> {
-  const choosing = () => withPauses(chooseTokenizer(task.train, lowercase, language), signal);
+  const { pooling, parts } = task.describe();
+  const texts = singleTexts(task.train, parts);
+  const choosing = () => withPauses(chooseTokenizer(texts, lowercase, language), signal);
   const { json, config, tokenizer } = backbone?.tokenizer ?? (await choosing());
   const reading: ReadingFields = {
     max_tokens: maxTokens,
-    pooling: task.describe().pooling,
+    pooling,
+    ...(parts && { parts }),
     ...(family.longTexts === 'windows' && { window_overlap: defaultWindowOverlap(maxTokens) }),
     ...(marksCapitals(family, lowercase, backbone) && { token_types: 'capitals' }),
   };

@@ -123,7 +123,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'columns that nothing reads': {
     file: 'a.csv',
-    content: ['text,text2,label,weight', ...pairs.map(({ text, label }) => `${text},more,${label},1`)].join('\n'),
+    content: ['text,remark,label,score', ...pairs.map(({ text, label }) => `${text},more,${label},1`)].join('\n'),
     ...binary,
     warnings: ['unread_column'],
   },

@@ -18,7 +18,7 @@ async function read(content: string | Buffer, format: InputFormat, piece = 3, co
   const pieces = Array.from({ length: Math.ceil(whole.length / piece) }, (_, at) =>
     whole.subarray(at * piece, (at + 1) * piece),
   );
-  return all(textsOf({ bytes: Readable.from(pieces), format, column }));
+  return all(textsOf({ bytes: Readable.from(pieces), format, reading: { column } }));
 }
 
 describe.each([1, 3, 1000])('in pieces of %i bytes', (piece) => {

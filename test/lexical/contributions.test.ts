@@ -10,11 +10,15 @@ const texts = [
   'İstanbul was lovely 🎉 and 東京 too',
   'a terrible train',
 ];
-const expert = await trainLinearExpert(texts, [[0], [1], [0, 2], [1, 2]], {
-  outputs: 3,
-  lowercase: true,
-  seed: 1,
-});
+const expert = await trainLinearExpert(
+  texts,
+  [[0], [1], [0, 2], [1, 2]].map((active) => ({ active })),
+  {
+    outputs: 3,
+    lowercase: true,
+    seed: 1,
+  },
+);
 const bias = expert.read('').margins;
 const vocabulary = texts.join(' ').split(' ');
 

@@ -31,7 +31,7 @@ const options = { lowercase: true, seed: 1 };
 function trainOn(rows: ReturnType<typeof reviews>, active: (row: (typeof rows)[number]) => number[], outputs: number) {
   return trainLinearExpert(
     rows.map(({ text }) => text),
-    rows.map(active),
+    rows.map((row) => ({ active: active(row) })),
     { ...options, outputs },
   );
 }
@@ -67,9 +67,9 @@ describe('the linear expert', () => {
 
   it('lets the label with more weight win if rows contradict each other', async () => {
     const texts = ['same words', 'same words', 'same words', 'other things'];
-    const active = [[0], [], [], []];
-    const plain = await trainLinearExpert(texts, active, { ...options, outputs: 1 });
-    const weighed = await trainLinearExpert(texts, active, {
+    const targets = [{ active: [0] }, { active: [] }, { active: [] }, { active: [] }];
+    const plain = await trainLinearExpert(texts, targets, { ...options, outputs: 1 });
+    const weighed = await trainLinearExpert(texts, targets, {
       ...options,
       outputs: 1,
       classWeights: [{ active: 10, inactive: 1 }],
@@ -83,13 +83,18 @@ describe('the linear expert', () => {
     const expert = await trainOn(rows, ({ praise }) => (praise ? [0] : []), 1);
     const long = Array.from({ length: 9000 }, (_, at) => `word${at}`).join(' ');
     expect(expert.read(long).margins).toHaveLength(1);
-    const memory = await trainLinearExpert([long, 'short'], [[0], []], { ...options, outputs: 1 });
+    const memory = await trainLinearExpert([long, 'short'], [{ active: [0] }, { active: [] }], {
+      ...options,
+      outputs: 1,
+    });
     expect(memory.read(long).margins[0]).toBeGreaterThan(0);
   });
 
   it('stops soon after the signal', async () => {
     const signal = AbortSignal.abort();
-    await failureOf('aborted', () => trainLinearExpert(['a', 'b'], [[0], []], { ...options, outputs: 1, signal }));
+    await failureOf('aborted', () =>
+      trainLinearExpert(['a', 'b'], [{ active: [0] }, { active: [] }], { ...options, outputs: 1, signal }),
+    );
   });
 });
 

@@ -11,7 +11,12 @@ describe('termWeights, by hand', () => {
   const texts = ['good film', 'good', 'bad film', 'bad'];
   const words = { lowercase: true, words: true, characters: null } as const;
   const tfIdf = runToEnd(TfIdf.fit(texts, words, 100));
-  const weights = termWeights(tfIdf, texts, [[0], [0], [], []], 1);
+  const weights = termWeights(
+    tfIdf,
+    texts,
+    [[0], [0], [], []].map((active) => ({ active })),
+    1,
+  );
   const weightOf = (word: string) => weights[tfIdf.vector(word).ids[0] ?? -1];
 
   it('is the root of idf times the log ratio of the label', () => {
@@ -25,7 +30,12 @@ describe('termWeights, by hand', () => {
   });
 
   it('follows the label that the word says most about', () => {
-    const several = termWeights(tfIdf, texts, [[0], [0, 1], [1], []], 2);
+    const several = termWeights(
+      tfIdf,
+      texts,
+      [[0], [0, 1], [1], []].map((active) => ({ active })),
+      2,
+    );
     const id = tfIdf.vector('good').ids[0] ?? -1;
     expect(several[id]).toBeCloseTo(weights[id] ?? 0, 6);
   });

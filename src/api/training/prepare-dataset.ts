@@ -5,6 +5,7 @@ import { DatasetError, type FamilyName, familyNameOf, type ModelType } from '../
 import {
   type ArchiveFolder,
   archiveFile,
+  arePairs,
   type CheckedRows,
   CONFIG_FILE,
   counted,
@@ -30,6 +31,7 @@ import {
   readLines,
   readRows,
   rowShapes,
+  type SoftLabelRow,
   someOf,
   splitFilesSchema,
   type TrainingRow,
@@ -44,6 +46,7 @@ import {
   isSmallFile,
   packRows,
   type RowSets,
+  SUM_TOLERANCE,
   unpackedRows,
   writeDataset,
 } from '../../families/index.js';
@@ -65,6 +68,7 @@ export interface FoundType {
 const fitting: Readonly<Record<RowTable['checked']['shape'], readonly ModelType[]>> = {
   label: ['binary-text-classification', 'multiclass-text-classification', 'multilabel-text-classification'],
   labels: ['multilabel-text-classification'],
+  soft: ['binary-text-classification', 'multiclass-text-classification', 'multilabel-text-classification'],
   tags: ['named-entity-recognition', 'sequence-labeling'],
   entities: ['named-entity-recognition', 'sequence-labeling'],
   passage: ['question-answering'],
@@ -99,6 +103,8 @@ function inferred({ checked, origin }: RowTable): FoundType {
       );
     case 'labels':
       return found('multilabel-text-classification', 'inferred', 'rows have any number of labels');
+    case 'soft':
+      return typeOfShares(checked.rows, origin);
     case 'tags':
       return found('named-entity-recognition', 'inferred', 'rows have words and a tag for each');
     case 'entities':
@@ -123,6 +129,24 @@ function typeOfLabels(labels: readonly string[], origin: string): FoundType {
   if (distinct.size === 2) return found('binary-text-classification', 'inferred', different);
   const only = quoted([...distinct][0] ?? '');
   throw invalid(['rows'], `all rows of ${origin} have the label ${only}; a classifier needs two labels or more`);
+}
+
+/** @throws ValidationError where probabilities may be those of one label or of several, or there is but one label. */
+function typeOfShares(rows: readonly SoftLabelRow[], origin: string): FoundType {
+  const labels = new Set(rows.flatMap((row) => Object.keys(row.labels)));
+  const sums = rows.map((row) => Object.values(row.labels).reduce((sum, share) => sum + share, 0));
+  const at = sums.findIndex((sum) => Math.abs(sum - 1) > SUM_TOLERANCE);
+  if (at >= 0) {
+    const sum = Number((sums[at] ?? 0).toFixed(4));
+    throw invalid(
+      ['type'],
+      `the probabilities of row ${at + 1} of ${origin} add up to ${sum}; pass type: 'multilabel-text-classification' if each label holds or not whatever the others do, else give probabilities that add up to 1`,
+    );
+  }
+  const reason = `${counted(labels.size, 'label')} whose probabilities add up to 1 in each row`;
+  if (labels.size > 2) return found('multiclass-text-classification', 'inferred', reason);
+  if (labels.size === 2) return found('binary-text-classification', 'inferred', reason);
+  throw invalid(['rows'], `all rows of ${origin} have one label; a classifier needs two labels or more`);
 }
 
 function isListOf(label: string, known: ReadonlySet<string>): boolean {
@@ -231,7 +255,7 @@ export interface PreparedDataset {
 type RowsOptions = ReadingOptions &
   Pick<
     TrainSettings,
-    'type' | 'labels' | 'positive' | 'passages' | 'dev' | 'devFraction' | 'seed' | 'signal' | 'path' | 'test'
+    'type' | 'labels' | 'positive' | 'passages' | 'dev' | 'devFraction' | 'seed' | 'signal' | 'path' | 'test' | 'effort'
   > & {
     readonly rows?: RowsOrPath | undefined;
   };
@@ -311,9 +335,10 @@ async function prepareHere({ options, archive, work, isReadOften }: DatasetTask)
 
 function rowsOptions(rows: RowsOrPath | undefined, settings: TrainSettings): RowsOptions {
   const { type, labels, positive, passages, dev, devFraction, seed, path, test } = settings;
+  const effort = settings.effort ?? settings.tuning?.effort;
   const { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid } = settings;
   return {
-    ...{ rows, type, labels, positive, passages, dev, devFraction, seed, path },
+    ...{ rows, type, labels, positive, passages, dev, devFraction, seed, path, effort },
     ...{ columns, format, encoding, delimiter, offsets, tagNames, skipInvalid },
     ...(typeof test === 'string' && { test }), // rows to test on are read later
   };
@@ -362,14 +387,19 @@ function missingFile(path: string): DatasetError {
 /** Reads and checks the rows to train on, and finds their type. @throws as {@link prepareDataset} */
 export async function readTypedRows(
   rows: RowsOrPath,
-  settings: Pick<TrainSettings, 'labels' | 'passages' | 'signal' | 'type'> & { readonly reading: ReadingOptions },
+  settings: Pick<TrainSettings, 'labels' | 'passages' | 'signal' | 'type' | 'effort'> & {
+    readonly reading: ReadingOptions;
+  },
 ) {
-  const { reading, passages, signal, labels, type: given } = settings;
+  const { reading, passages, signal, labels, type: given, effort } = settings;
   const isMultilabel = given === undefined ? undefined : given === 'multilabel-text-classification';
   const option = typeof rows === 'string' ? 'path' : 'rows';
   const table = await readRows(rows, { option, reading, isMultilabel, signal });
   const known = labels !== undefined && table.checked.shape === 'label' ? labelNames(labels).names : undefined;
   const type = known ? typeOfRows(table, typeOfNames(known, given).type) : typeOfRows(table, given);
+  if (effort !== undefined && arePairs(table.checked)) {
+    throw invalid(['effort'], 'effort is for single texts: the encoder always learns from pairs; leave it out');
+  }
   if (labels !== undefined && type.family !== 'Papaya') {
     throw invalid(['labels'], `labels are for classifiers, not for ${type.type}`);
   }

@@ -42,7 +42,7 @@ interface TableOptions extends ReadingTask {
   readonly refusesBlank?: boolean | undefined;
 }
 
-type TypedOptions = ReadingTask & Pick<TrainSettings, 'labels' | 'passages' | 'type'>;
+type TypedOptions = ReadingTask & Pick<TrainSettings, 'labels' | 'passages' | 'type' | 'effort'>;
 
 /** Rows of which the type is known, and what is noticed when all of them are checked as one dataset. */
 interface TypedTable {

@@ -1,7 +1,7 @@
 import type { DataCheck, DoubtfulRow, RowPlace } from '../../api/index.js';
 import { modelTypes, unwrap } from '../../contract/index.js';
 import { command } from '../command.js';
-import { alignedLines, grouped, onOneLine, warningLine } from '../format.js';
+import { alignedLines, grouped, shownTexts, warningLine } from '../format.js';
 import {
   argument,
   choice,
@@ -86,18 +86,21 @@ function linesOf(check: DataCheck, most: number): readonly string[] {
     ),
     ...section(
       `repeated rows, ${grouped(repeated)} to remove`,
-      duplicates.map(({ text, rows }) => [placesOf(rows), onOneLine(text)]),
+      duplicates.map((same) => [placesOf(same.rows), shownTexts(same)]),
     ),
     ...section(
       'the same text with different labels',
-      conflicts.map(({ text, rows }) => [
-        rows.map((row) => `${placesOf([row])} ${row.given.join(', ') || '-'}`).join('; '),
-        onOneLine(text),
+      conflicts.map((same) => [
+        same.rows.map((row) => `${placesOf([row])} ${row.given.join(', ') || '-'}`).join('; '),
+        shownTexts(same),
       ]),
     ),
     ...section(
       'texts that are in other sets too',
-      leaks.map(({ text, set, rows, others }) => [`${placesOf(rows)}, ${set} ${placesOf(others)}`, onOneLine(text)]),
+      leaks.map(({ set, rows, others, ...same }) => [
+        `${placesOf(rows)}, ${set} ${placesOf(others)}`,
+        shownTexts(same),
+      ]),
     ),
     ...section(
       'labels that look alike',
@@ -128,9 +131,9 @@ function doubtfulLines({ labelErrors, doubtful }: DataCheck, section: Section): 
   return section(title, doubtful.slice(0, expected).map(cellsOf));
 }
 
-function cellsOf({ row, line, text, given, suggested, probability }: DoubtfulRow): readonly string[] {
+function cellsOf({ row, line, given, suggested, probability, ...texts }: DoubtfulRow): readonly string[] {
   const [labels, others] = [given, suggested].map((each) => each.join(', ') || '-');
-  return [placesOf([{ row, line }]), probability.toFixed(4), `${labels} → ${others}`, onOneLine(text)];
+  return [placesOf([{ row, line }]), probability.toFixed(4), `${labels} → ${others}`, shownTexts(texts)];
 }
 
 const MOST_PLACES = 6;

@@ -3,7 +3,7 @@ import type { CrossValidation, DoubtfulRow } from '../../api/index.js';
 import { unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command } from '../command.js';
-import { alignedLines, evaluationLines, grouped, onOneLine, warningLine } from '../format.js';
+import { alignedLines, evaluationLines, grouped, shownTexts, warningLine } from '../format.js';
 import { argument, integer, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 
@@ -68,7 +68,7 @@ async function linesOf(
   return [...lines, ...alignedLines(doubtful.slice(0, most).map(cellsOf))];
 }
 
-function cellsOf({ row, text, given, suggested, probability }: DoubtfulRow): readonly string[] {
+function cellsOf({ row, given, suggested, probability, ...texts }: DoubtfulRow): readonly string[] {
   const [labels, others] = [given, suggested].map((each) => each.join(', ') || '-');
-  return [`row ${row + 1}`, probability.toFixed(2), `${labels} → ${others}`, onOneLine(text)];
+  return [`row ${row + 1}`, probability.toFixed(2), `${labels} → ${others}`, shownTexts(texts)];
 }

@@ -1,4 +1,4 @@
-import type { Answer, EntityAnswer, LabelAnswer, PassageAnswer } from '../../api/index.js';
+import type { Answer, EntityAnswer, LabelAnswer, Model, PassageAnswer } from '../../api/index.js';
 import { command } from '../command.js';
 import { onOneLine } from '../format.js';
 import {
@@ -22,7 +22,8 @@ export const predictCommand = command({
   name: 'predict',
   summary: 'run a model on texts: labels, entities or passages',
   details: `Reads texts from the command line, from --input, or from standard input, and prints each answer as soon as it is ready. A
-text that can't be read or answered is reported with its line number; the rest continues, and the exit code is 1.
+text that can't be read or answered is reported with its line number; the rest continues, and the exit code is 1. A model of
+pairs takes two texts for each answer: in two columns or, without a table, separated by a tab.
 
   orchard predict sentiment-classification 'Works perfectly!'
   orchard predict ./reviews-model --input reviews.csv --text-column review --format csv > answers.csv`,
@@ -30,6 +31,10 @@ text that can't be read or answered is reported with its line number; the rest c
     model: modelParameters.model,
     texts: list('[texts...]', 'texts to run the model on'),
     ...textOptions,
+    text2Column: option(
+      '--text2-column <name>',
+      'models of pairs: column or field with the second text (default: text2)',
+    ),
     format: choice(
       '-f, --format <format>',
       'output format: label, score and text separated by tabs (text), JSON Lines (jsonl), or CSV (csv)',
@@ -53,9 +58,10 @@ text that can't be read or answered is reported with its line number; the rest c
       keepsLines: format === 'text',
     });
     await using model = await openModel(settings);
-    const writer = answerWriter(format, model.kind, top);
+    input.readFor(model);
+    const writer = answerWriter(format, model, top);
     if (writer.header !== undefined) await output.line(writer.header);
-    for await (const result of model.predict(input.read(), { noneOfThese })) {
+    for await (const result of model.predict(input.readAsked(), { noneOfThese })) {
       const text = await input.take();
       if (result.isErr()) await input.problem(text.line, result.error.message);
       else await output.line(writer.lines({ ...text, answer: result.value }));
@@ -68,22 +74,28 @@ text that can't be read or answered is reported with its line number; the rest c
 interface AnsweredText {
   readonly line: number;
   readonly text: string;
+  readonly text2?: string;
   readonly answer: Answer;
 }
 
 /** @param top maximum number of labels or passages per answer; default: what a reader needs first */
-function answerWriter(format: AnswerFormat, kind: Answer['kind'], top: number | undefined) {
+function answerWriter(
+  format: AnswerFormat,
+  { kind, readsPairs }: Pick<Model, 'kind' | 'readsPairs'>,
+  top: number | undefined,
+) {
   if (format === 'jsonl') {
     return {
       header: undefined,
-      lines: ({ line, text, answer }: AnsweredText) => JSON.stringify({ line, text, ...cut(answer, top) }),
+      lines: ({ answer, ...asked }: AnsweredText) => JSON.stringify({ ...asked, ...cut(answer, top) }),
     };
   }
   if (format === 'csv') {
     const lines = (answered: AnsweredText) => csvRows(answered, top).map(csvLine).join('\n');
-    return { header: csvLine(CSV_HEADERS[kind]), lines };
+    const [line = '', text = '', ...others] = CSV_HEADERS[kind];
+    return { header: csvLine([line, text, ...(readsPairs ? ['text2'] : []), ...others]), lines };
   }
-  return { header: undefined, lines: ({ text, answer }: AnsweredText) => plain(text, answer, top) };
+  return { header: undefined, lines: (answered: AnsweredText) => plain(answered, top) };
 }
 
 const SHOWN_PASSAGES = 3;
@@ -95,11 +107,11 @@ function cut(answer: Answer, top: number | undefined): Answer {
   return answer;
 }
 
-function plain(text: string, answer: Answer, top: number | undefined): string {
+function plain({ text, text2, answer }: AnsweredText, top: number | undefined): string {
   if (answer.kind === 'entities') return onOneLine(marked(text, answer));
   if (answer.kind === 'passages') return passageLines(answer, top ?? SHOWN_PASSAGES);
   const cells = chosen(answer, top).flatMap(({ label, score }) => [label, score.toFixed(4)]);
-  return [...cells, onOneLine(text)].join('\t');
+  return [...cells, onOneLine(text), ...(text2 === undefined ? [] : [onOneLine(text2)])].join('\t');
 }
 
 /** The labels that apply, or the best `top`. If none applies, {@link NO_LABEL} with the best score. */
@@ -137,8 +149,9 @@ const CSV_HEADERS: Readonly<Record<Answer['kind'], readonly string[]>> = {
   passages: ['line', 'text', 'rank', 'passage', 'score'],
 };
 
-function csvRows({ line, text, answer }: AnsweredText, top: number | undefined): (string | number)[][] {
-  if (answer.kind === 'labels') return chosen(answer, top).map(({ label, score }) => [line, text, label, score]);
+function csvRows({ line, text, text2, answer }: AnsweredText, top: number | undefined): (string | number)[][] {
+  const texts = text2 === undefined ? [text] : [text, text2];
+  if (answer.kind === 'labels') return chosen(answer, top).map(({ label, score }) => [line, ...texts, label, score]);
   if (answer.kind === 'passages') {
     const passages = answer.passages.slice(0, top ?? SHOWN_PASSAGES);
     return passages.map((passage, index) => [line, text, index + 1, passage.text, passage.score]);

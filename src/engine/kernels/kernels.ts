@@ -74,6 +74,8 @@ export interface SvmProblem {
   readonly labels: Int32Array;
   /** 1 / (2C) of each output: first for rows where it is inactive, then for rows where it is active. [2, outputs] */
   readonly slacks: Float32Array;
+  /** Whether `slacks` are those of each row instead, [rows, outputs]. Default false. */
+  readonly perRow?: boolean;
   /** [features, outputs] */
   readonly weights: Float32Array;
   /** Dual variables. [rows, outputs] */
@@ -223,14 +225,16 @@ export function loadKernels(arena: Arena) {
     /** A pass over rows (Hsieh et al. 2008); ids are not checked. @returns the largest violation of optimality. */
     svmPass(problem: SvmProblem, order: Int32Array): number {
       const { outputs, starts, ids, values, squares, labelStarts, labels } = problem;
-      const { slacks, weights, alphas, scratch } = problem;
+      const { slacks, perRow = false, weights, alphas, scratch } = problem;
       const rows = { starts, ids, values, squares, labelStarts, labels };
       requireInside(arena, { order, ...rows, slacks, weights, alphas, scratch });
       requireLength(squares.length + 1, { starts, labelStarts });
       requireLength(squares.length * outputs, { alphas });
-      requireLength(outputs, { slacks: slacks.subarray(outputs), scratch: scratch.subarray(2 * outputs) });
+      if (perRow) requireLength(squares.length * outputs, { slacks });
+      else requireLength(outputs, { slacks: slacks.subarray(outputs) });
+      requireLength(outputs, { scratch: scratch.subarray(2 * outputs) });
       const given = [starts, ids, values, squares, labelStarts, labels];
-      return svmPass(order, order.length, ...given, weights, outputs, slacks, alphas, scratch);
+      return svmPass(order, order.length, ...given, weights, outputs, slacks, Number(perRow), alphas, scratch);
     },
 
     /**

@@ -96,6 +96,10 @@ export interface BlendRows {
   readonly expert: Float32Array;
   /** 1 where an output should be on, else 0. */
   readonly targets: Uint8Array;
+  /** How probable it is that each output should be on, where rows say so. Default: `targets`. */
+  readonly shares?: Float32Array | undefined;
+  /** How many times each row counts. Default: once. [rows] */
+  readonly weights?: Float64Array | undefined;
 }
 
 type Coordinate = 'encoder' | 'expert' | 'bias';
@@ -156,23 +160,31 @@ export function* calibratedLoss(rows: Omit<BlendRows, 'expert'>): Steps<number> 
   return losses.reduce((sum, each) => sum + each, 0);
 }
 
-/** Log-loss of each row in nats; of sigmoids, summed over the outputs. @param logits, targets [rows, outputs] */
+/**
+ * Log-loss of each row in nats, its cross-entropy if it has shares; of sigmoids, summed over the outputs. Rows with weights
+ * have these times the loss, divided by their mean. @param logits, targets [rows, outputs]
+ */
 export function* rowLosses(
   link: Link,
-  { targets, outputs }: Pick<BlendRows, 'targets' | 'outputs'>,
+  rows: Omit<BlendRows, 'link' | 'encoder' | 'expert'>,
   logits: Float32Array,
 ): Steps<Float64Array> {
+  const { targets, weights, outputs } = rows;
+  const probable = rows.shares ?? targets;
   const losses = new Float64Array(logits.length / outputs);
+  const mean = weights ? weights.reduce((sum, weight) => sum + weight, 0) / weights.length : 1;
+  const costOf = (share: number) => -Math.log(Math.max(share, SMALLEST_SHARE));
   for (let row = 0; row < losses.length; row += 1) {
     yield;
     const mine = logits.subarray(row * outputs, (row + 1) * outputs);
     const shares = link === 'softmax' ? softmax(mine) : Float64Array.from(mine, sigmoid);
+    let loss = 0;
     for (const [output, share] of shares.entries()) {
-      const isOn = targets[row * outputs + output] === 1;
-      if (isOn || link === 'sigmoid') {
-        losses[row] = (losses[row] ?? 0) - Math.log(Math.max(isOn ? share : 1 - share, SMALLEST_SHARE));
-      }
+      const on = probable[row * outputs + output] ?? 0;
+      if (on > 0) loss += on * costOf(share);
+      if (on < 1 && link === 'sigmoid') loss += (1 - on) * costOf(1 - share);
     }
+    losses[row] = (loss * (weights?.[row] ?? 1)) / mean;
   }
   return losses;
 }
@@ -185,7 +197,7 @@ type Scalars = Record<Coordinate, number>;
 const OUTPUTS_A_STEP = 4096;
 
 function* sigmoidDerivatives(rows: BlendRows, weights: Scalars, coordinate: Coordinate): Steps<Derivatives> {
-  const { encoder, expert, targets } = rows;
+  const { encoder, expert, targets, shares = targets, outputs, weights: counts } = rows;
   let slope = 0;
   let curvature = 0;
   for (let at = 0; at < targets.length; at += 1) {
@@ -193,14 +205,15 @@ function* sigmoidDerivatives(rows: BlendRows, weights: Scalars, coordinate: Coor
     const feature = featureAt(rows, coordinate, at);
     const logit = weights.encoder * (encoder[at] ?? 0) + weights.expert * (expert[at] ?? 0) + weights.bias;
     const probability = 1 / (1 + Math.exp(-logit));
-    slope += (probability - (targets[at] ?? 0)) * feature;
-    curvature += probability * (1 - probability) * feature * feature;
+    const count = counts?.[Math.floor(at / outputs)] ?? 1;
+    slope += count * (probability - (shares[at] ?? 0)) * feature;
+    curvature += count * probability * (1 - probability) * feature * feature;
   }
   return { slope, curvature };
 }
 
 function* softmaxDerivatives(rows: BlendRows, weights: Scalars, coordinate: Coordinate): Steps<Derivatives> {
-  const { encoder, expert, targets, outputs } = rows;
+  const { encoder, expert, targets, shares = targets, outputs, weights: counts } = rows;
   const logits = new Float64Array(outputs);
   let slope = 0;
   let curvature = 0;
@@ -216,16 +229,18 @@ function* softmaxDerivatives(rows: BlendRows, weights: Scalars, coordinate: Coor
     let sum = 0;
     let mean = 0;
     let square = 0;
+    let wanted = 0;
     for (let output = 0; output < outputs; output += 1) {
       const share = Math.exp((logits[output] ?? 0) - highest);
       const feature = featureAt(rows, coordinate, start + output);
       sum += share;
       mean += share * feature;
       square += share * feature * feature;
-      slope -= (targets[start + output] ?? 0) * feature;
+      wanted += (shares[start + output] ?? 0) * feature;
     }
-    slope += mean / sum;
-    curvature += square / sum - (mean / sum) ** 2;
+    const count = counts?.[start / outputs] ?? 1;
+    slope += count * (mean / sum - wanted);
+    curvature += count * (square / sum - (mean / sum) ** 2);
   }
   return { slope, curvature };
 }

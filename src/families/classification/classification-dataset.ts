@@ -1,5 +1,6 @@
 import type { ModelType } from '../../contract/index.js';
 import type { DatasetLocation, DatasetWarning } from '../../datasets/index.js';
+import { joinParts } from '../../text/index.js';
 
 /** binary: one of two labels; multiclass: one of n ≥ 2; multilabel: zero or more of n ≥ 1. */
 export type ClassificationKind = 'binary' | 'multiclass' | 'multilabel';
@@ -25,9 +26,19 @@ export function classificationKind(type: ModelType): ClassificationKind {
   return kinds[known];
 }
 
+/** How far from 1 the sum of a row's probabilities may be. */
+export const SUM_TOLERANCE = 1e-3;
+
 export interface LabelledText {
   readonly text: string;
+  /** Of a pair. */
+  readonly text2?: string;
+  /** The most probable one, if the row has `shares`; of a multilabel row, those that are at least as probable as not. */
   readonly labelIds: readonly number[];
+  /** How probable each label is, where that isn't certain. They add up to 1 unless the model is multilabel. [labels] */
+  readonly shares?: readonly number[];
+  /** How many times the row counts in training, above 0. Default 1. */
+  readonly weight?: number;
   /** Of the file it was read from, or its position, counted from 1. */
   readonly line?: number;
 }
@@ -44,11 +55,18 @@ export interface ClassificationDataset {
   readonly descriptions?: Readonly<Record<string, string>>;
   readonly train: readonly LabelledText[];
   readonly dev: readonly LabelledText[];
+  /** Whether rows have two texts. Default false. */
+  readonly arePairs?: boolean;
   /** What the rows were read from, for warnings. */
   readonly files?: { readonly train: string; readonly dev: string };
   /** Whether they were drawn from the rows because none were given. */
   readonly isDevDrawn?: boolean;
   readonly warnings: readonly DatasetWarning[];
+}
+
+/** The text of a row as tokenizer and lexical expert read it. */
+export function joinedText({ text, text2 }: Pick<LabelledText, 'text' | 'text2'>): string {
+  return text2 === undefined ? text : joinParts(text, text2);
 }
 
 /** `sigmoid`: each logit is a yes or no of its own, in a multilabel model and in a binary one with its single logit. */

@@ -33,7 +33,8 @@ export function papayaDecoder({ orchard, problem_type }: ModelFolderConfig, file
     requireOutputs(graph, outputs[0]?.outputs.length ?? 0, labels.length);
     return classify(classifier, text, outputs).result;
   };
-  return Object.assign(decode, { explainer: classificationExplainer(classifier) });
+  // Words have places in one text.
+  return orchard.parts === 'pair' ? decode : Object.assign(decode, { explainer: classificationExplainer(classifier) });
 }
 
 /** The one logit of a binary model would pass for that of a single label. */

@@ -111,10 +111,11 @@ export function* classificationEvaluation(
   { logits, uncalibrated, ...rows }: ScoredRows,
 ): Steps<ModelEvaluation> {
   const reading = { link: rows.link, labels: labels.length };
-  const answers = yield* mapSteps(dev, ({ text, labelIds }, row): Answer => {
+  const answers = yield* mapSteps(dev, ({ text, text2, labelIds }, row): Answer => {
     const mine = logits.subarray(row * rows.outputs, (row + 1) * rows.outputs);
     const probabilities = labelProbabilities(mine, { ...reading, trust: rows.trust?.[row] });
-    return { text, actual: labelIds, predicted: predictedLabels(mine, reading), probabilities };
+    const second = text2 !== undefined && { text2 };
+    return { text, ...second, actual: labelIds, predicted: predictedLabels(mine, reading), probabilities };
   });
   const decisions = yield* decisionsOf(rows, logits);
   const judged = answers.map((answer) => named(labels, answer));
@@ -138,13 +139,14 @@ export function* classificationEvaluation(
 
 interface Answer {
   readonly text: string;
+  readonly text2?: string;
   readonly actual: readonly number[];
   readonly predicted: readonly number[];
   readonly probabilities: Float64Array;
 }
 
-const named = (labels: readonly string[], { text, actual, predicted }: Answer): JudgedLabels => ({
-  text,
+const named = (labels: readonly string[], { actual, predicted, ...texts }: Answer): JudgedLabels => ({
+  ...texts,
   actual: actual.map((id) => labels[id] ?? ''),
   predicted: predicted.map((id) => labels[id] ?? ''),
 });

@@ -9,10 +9,11 @@ import { calibratedLoss } from './calibration.js';
 import {
   type ClassificationDataset,
   type ClassificationKind,
+  joinedText,
   type LabelledText,
   linkOf,
 } from './classification-dataset.js';
-import { activeOutputs, balancedWeights, lossTargets, sigmoidLoss } from './targets.js';
+import { balancedWeights, lossTargets, sigmoidLoss, targetOf, truthOf } from './targets.js';
 
 /**
  * Classifiers from few rows: logistic regression on the states of an encoder that stays as it is, and the lexical expert.
@@ -201,8 +202,8 @@ class FewRowsTraining {
     let at = 0;
     for (const split of this.#data.splits) {
       const trained = await this.#trainExpert(split);
-      for (const { text } of split.judged) {
-        const { margins, coverage } = trained.read(text);
+      for (const row of split.judged) {
+        const { margins, coverage } = trained.read(joinedText(row));
         expert.set(margins, at * outputs);
         coverages[at] = coverage;
         at += 1;
@@ -214,17 +215,14 @@ class FewRowsTraining {
   /** The one under which the judged rows are most likely, once its logits are calibrated. */
   async #chooseLayer(): Promise<ChosenLayer> {
     const { kind, outputs } = this.#shape;
-    const targets = new Uint8Array(this.#judged.length * outputs);
-    for (const [row, { labelIds }] of this.#judged.entries()) {
-      for (const output of activeOutputs(kind, labelIds)) targets[row * outputs + output] = 1;
-    }
+    const truth = truthOf({ kind, outputs }, this.#judged);
     let best: (ChosenLayer & { readonly loss: number }) | undefined;
     let before = new Map<Split, LinearFit>();
     for (const choices of this.#candidates()) {
       const { encoder, layers } = await this.#judgedLogits(choices, before);
       before = layers;
       const loss = await withPauses(
-        calibratedLoss({ link: linkOf(kind), outputs, targets, encoder }),
+        calibratedLoss({ link: linkOf(kind), outputs, ...truth, encoder }),
         this.#options.signal,
       );
       if (best === undefined || loss < best.loss) {
@@ -275,10 +273,10 @@ class FewRowsTraining {
     const length = train.reduce((sum, { state }) => sum + lengthOf(state), 0) / Math.max(1, train.length) || 1;
     const vectors = new Float32Array(examples.length * width);
     for (const [row, { state }] of examples.entries()) vectors.set(unitVector(state), row * width);
-    const labels = examples.map(({ labelIds }) => activeOutputs(kind, labelIds));
+    const targets = examples.map((row) => targetOf(kind, row));
     const link = linkOf(kind);
-    const rules = { link, labelSmoothing: 0, ...(balanced && { classWeights: balancedWeights(labels, outputs) }) };
-    const { feeds, weight } = lossTargets(labels, outputs, rules);
+    const rules = { link, labelSmoothing: 0, ...(balanced && { classWeights: balancedWeights(targets, outputs) }) };
+    const { feeds, weight } = lossTargets(targets, outputs, rules);
     // The loss is a mean; scikit-learn's is a sum.
     const losses = weight * (link === 'softmax' ? 1 : outputs);
     const problem = { vectors, feeds, penalty: 1 / (choices.inverseRegularization * losses) };
@@ -289,12 +287,11 @@ class FewRowsTraining {
     const { kind, outputs } = this.#shape;
     const { lowercase, balanced, seed, signal } = this.#options;
     const examples = [...train, ...names];
-    const active = examples.map(({ labelIds }) => activeOutputs(kind, labelIds));
-    return trainLinearExpert(
-      examples.map(({ text }) => text),
-      active,
-      { outputs, lowercase, seed, signal, ...(balanced && { classWeights: balancedWeights(active, outputs) }) },
-    );
+    const targets = examples.map((row) => targetOf(kind, row));
+    const weighing = balanced && { classWeights: balancedWeights(targets, outputs) };
+    const pairs = examples.some(({ text2 }) => text2 !== undefined);
+    const options = { outputs, lowercase, seed, signal, pairs, ...weighing };
+    return trainLinearExpert(examples.map(joinedText), targets, options);
   }
 }
 

@@ -5,7 +5,7 @@ import { blendLogits, fewRowsPrior, fitBlendWeights } from './calibration.js';
 import { type ClassificationDataset, type LabelledText, linkOf } from './classification-dataset.js';
 import type { JudgedRows } from './few-rows.js';
 import { labelProbabilities } from './probabilities.js';
-import { activeOutputs } from './targets.js';
+import { truthOf } from './targets.js';
 
 /** Which labels are probably wrong, by what models say of rows that they were not trained on. */
 
@@ -26,10 +26,7 @@ export function* labelNoiseOf({ kind, labels }: LabelSet, judged: JudgedRows): S
   const { rows, encoder, expert } = judged;
   const outputs = kind === 'binary' ? 1 : labels.length;
   const link = linkOf(kind);
-  const targets = new Uint8Array(rows.length * outputs);
-  for (const [row, { labelIds }] of rows.entries()) {
-    for (const output of activeOutputs(kind, labelIds)) targets[row * outputs + output] = 1;
-  }
+  const { targets } = truthOf({ kind, outputs }, rows); // each row counts once, whatever its weight
   const part = { link, outputs, targets, encoder, expert };
   const weights = yield* fitBlendWeights(part, ['encoder', 'expert', 'bias'], fewRowsPrior);
   const logits = blendLogits(weights, encoder, expert);
@@ -81,23 +78,33 @@ export function* labelNoiseOf({ kind, labels }: LabelSet, judged: JudgedRows): S
   };
 }
 
-function doubtfulLabel({ text, line, labelIds }: LabelledText, shares: ArrayLike<number>, labels: readonly string[]) {
+function doubtfulLabel(
+  { text, text2, line, labelIds }: LabelledText,
+  shares: ArrayLike<number>,
+  labels: readonly string[],
+) {
   const [id = 0] = labelIds;
   const probability = shares[id] ?? 0;
   const alternative = Math.max(...Array.from(shares));
   if (probability >= alternative) return undefined;
   const suggested = namesOf([Array.from(shares).indexOf(alternative)], labels);
-  return { text, line, given: namesOf([id], labels), suggested, probability, alternative };
+  const given = namesOf([id], labels);
+  return { text, ...(text2 !== undefined && { text2 }), line, given, suggested, probability, alternative };
 }
 
 /** The probability of a set of labels is that of its least probable decision. */
-function doubtfulSet({ text, line, labelIds }: LabelledText, shares: ArrayLike<number>, labels: readonly string[]) {
+function doubtfulSet(
+  { text, text2, line, labelIds }: LabelledText,
+  shares: ArrayLike<number>,
+  labels: readonly string[],
+) {
   const own = Array.from(shares, (share, id) => (labelIds.includes(id) ? share : 1 - share));
   const probability = Math.min(...own);
   if (probability >= 0.5) return undefined;
   const better = [...labels.keys()].filter((id) => (shares[id] ?? 0) > 0.5);
   const [given, suggested] = [namesOf(labelIds, labels), namesOf(better, labels)];
-  return { text, line, given, suggested, probability, alternative: 1 - probability };
+  const second = text2 !== undefined && { text2 };
+  return { text, ...second, line, given, suggested, probability, alternative: 1 - probability };
 }
 
 function namesOf(ids: readonly number[], labels: readonly string[]): readonly string[] {
@@ -173,9 +180,10 @@ export function labelNoiseWarnings(
   const count = Math.min(Math.round(wrong), doubtful.length);
   if (!isEvident || count === 0) return [];
   const likeliest = doubtful.slice(0, Math.min(count, MAX_WARNING_EXAMPLES));
-  const shown = likeliest.map(({ text, given, suggested }) => {
+  const shown = likeliest.map(({ text, text2, given, suggested }) => {
     const [label, other] = [given, suggested].map((names) => names.join(', ') || 'none');
-    return `${quoted(text)} (${label}; suggested: ${other})`;
+    const second = text2 === undefined ? '' : ` and ${quoted(text2)}`;
+    return `${quoted(text)}${second} (${label}; suggested: ${other})`;
   });
   const total = `the labels of about ${count} of ${counted(judged, 'row')} are probably wrong`;
   const advice = 'list them with checkData or orchard check';

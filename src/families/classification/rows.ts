@@ -2,22 +2,27 @@ import * as z from 'zod';
 import {
   type ArchiveFile,
   type ArchiveFolder,
+  arePairs,
   CONFIG_FILE,
   counted,
   type DatasetLocation,
   type DatasetWarning,
   findConfiguredFile,
+  invalid,
   LABEL_FILE,
+  type LabelledRow,
   MAX_LABELS,
   openArchive,
   ProblemList,
   placeOfField,
   placeOfRow,
+  probableLabels,
   quoted,
   type RowTable,
   readArchiveConfig,
   readLabelIds,
   readLines,
+  singleProblem,
   splitFilesSchema,
   type TextLine,
 } from '../../datasets/index.js';
@@ -29,6 +34,7 @@ import {
   foldLabel,
   foldText,
   type RowComparison,
+  type RowSets,
   requireValid,
   type Splits,
   splitRowSets,
@@ -40,6 +46,7 @@ import {
   type LabelledText,
   type LocatedRow,
   nameAsWords,
+  SUM_TOLERANCE,
 } from './classification-dataset.js';
 
 const TEXT_COLUMN = 'sentence';
@@ -124,14 +131,17 @@ function quotedLabels(labels: readonly string[]): string {
   return labels.length > shown.length ? `${shown.join(', ')}, …` : shown.join(', ');
 }
 
-interface WrittenRow extends DatasetLocation {
-  readonly text: string;
+interface WrittenRow extends DatasetLocation, Pick<LabelledText, 'text' | 'text2' | 'weight'> {
   readonly labels: readonly string[];
+  /** By label. */
+  readonly shares?: Readonly<Record<string, number>>;
 }
 
 /** How labels are written: as ids in an archive, by name in rows. */
 interface LabelNotation {
   idOf(written: string): number | undefined;
+  /** Number of labels. */
+  readonly count: number;
   /** What a written label is called: `label id`, `label`. */
   readonly noun: string;
   readonly expected: string;
@@ -144,6 +154,7 @@ function idNotation(labels: readonly string[], kind: ClassificationKind): LabelN
       const id = /^(0|[1-9]\d{0,8})$/.test(written) ? Number(written) : Number.NaN;
       return id < labels.length ? id : undefined;
     },
+    count: labels.length,
     noun: 'label id',
     expected: `an id of label_id.json (0 to ${labels.length - 1})${several}`,
   };
@@ -151,23 +162,52 @@ function idNotation(labels: readonly string[], kind: ClassificationKind): LabelN
 
 function nameNotation(labels: readonly string[]): LabelNotation {
   const ids = new Map(labels.map((label, id) => [label, id]));
-  return { idOf: (written) => ids.get(written), noun: 'label', expected: `one of ${quotedLabels(labels)}` };
+  const expected = `one of ${quotedLabels(labels)}`;
+  return { idOf: (written) => ids.get(written), count: labels.length, noun: 'label', expected };
 }
 
 interface RowRules {
   readonly kind: ClassificationKind;
-  readonly columns: ColumnRoles;
+  readonly columns: ColumnRoles & { readonly text2?: string };
   readonly notation: LabelNotation;
 }
 
 /** @returns the row with label ids, or undefined after adding at least one problem. */
 function checkRow(row: WrittenRow, rules: RowRules, problems: ProblemList): LocatedRow | undefined {
-  const { file, line, text } = row;
+  const { file, line, text, text2, weight } = row;
   const before = problems.total;
   const textProblem = findTextProblem(text);
   if (textProblem) problems.add({ file, line, column: rules.columns.text, ...textProblem });
+  const problem2 = text2 === undefined ? undefined : findTextProblem(text2);
+  if (problem2) problems.add({ file, line, column: rules.columns.text2 ?? 'text2', ...problem2 });
   const labelIds = checkLabels(row, rules, problems);
-  return problems.total === before ? { text, labelIds, file, line } : undefined;
+  const shares = row.shares && checkShares(row, row.shares, rules, problems);
+  if (problems.total > before) return undefined;
+  const more = { ...(text2 !== undefined && { text2 }), ...(shares && { shares }), ...(weight && { weight }) };
+  return { text, ...more, labelIds, file, line };
+}
+
+/** @returns the probability of each label by its id; undefined if each is 0 or 1, which labels say alone */
+function checkShares(
+  { file, line }: WrittenRow,
+  given: Readonly<Record<string, number>>,
+  { kind, columns, notation }: RowRules,
+  problems: ProblemList,
+): readonly number[] | undefined {
+  const column = columns.label;
+  const shares = new Array<number>(notation.count).fill(0);
+  for (const [label, share] of Object.entries(given)) {
+    const id = notation.idOf(label);
+    if (id !== undefined) shares[id] = share;
+    else problems.add({ file, line, column, found: `found label ${quoted(label)}`, expected: notation.expected });
+  }
+  const sum = shares.reduce((total, share) => total + share, 0);
+  if (kind !== 'multilabel' && Math.abs(sum - 1) > SUM_TOLERANCE) {
+    const found = `found probabilities that add up to ${Number(sum.toFixed(4))}`;
+    problems.add({ file, line, column, found, expected: `probabilities that add up to 1 for a ${kind} model` });
+  }
+  if (shares.every((share) => share === 0 || share === 1)) return undefined;
+  return kind === 'multilabel' ? shares : shares.map((share) => share / sum);
 }
 
 function checkLabels({ file, line, labels }: WrittenRow, rules: RowRules, problems: ProblemList): number[] {
@@ -217,11 +257,16 @@ const comparison: RowComparison<LocatedRow> = {
   noun: 'row',
   train: 'train',
   dev: 'dev',
-  textOf: ({ text }) => foldText(text),
+  textOf: foldedText,
   answerOf: ({ labelIds }) => labelIds.join(),
   aside: ', case and spacing aside',
   conflict: 'with the text of an earlier row but other labels',
 };
+
+/** Of both texts, if there are two. */
+function foldedText({ text, text2 }: LocatedRow): string {
+  return text2 === undefined ? foldText(text) : `${foldText(text)}\n${foldText(text2)}`;
+}
 
 async function datasetOf(
   kind: ClassificationKind,
@@ -234,6 +279,7 @@ async function datasetOf(
     labels,
     train: await mapWithPauses(train, withoutFile, signal),
     dev: await mapWithPauses(dev, withoutFile, signal),
+    ...([...train, ...dev].some(({ text2 }) => text2 !== undefined) && { arePairs: true }),
     files: { train: train[0]?.file ?? '', dev: dev[0]?.file ?? '' },
     warnings: [
       ...(await comparisonWarnings({ train, dev }, comparison, signal)),
@@ -244,8 +290,8 @@ async function datasetOf(
   };
 }
 
-function withoutFile({ text, labelIds, line }: LocatedRow): LabelledText {
-  return { text, labelIds, line };
+function withoutFile({ file: _, ...row }: LocatedRow): LabelledText {
+  return row;
 }
 
 function classWarnings(
@@ -310,13 +356,18 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
       check: (table) => {
         const columns = {
           text: `${placeOfField(table, 0, 'text').column}`,
-          label: `${placeOfField(table, 0, table.checked.shape === 'labels' ? 'labels' : 'label').column}`,
+          text2: `${placeOfField(table, 0, 'text2').column}`,
+          label: `${placeOfField(table, 0, table.checked.shape === 'label' ? 'label' : 'labels').column}`,
         };
-        const rows = writtenRows(table).map((row) => checkRow(row, { kind, columns, notation }, problems));
+        const rows = writtenRows(table, kind).map((row) => checkRow(row, { kind, columns, notation }, problems));
         return rows.filter((row) => row !== undefined);
       },
-      keyOf: ({ text, labelIds }) => `${text}\t${labelIds.join()}`,
-      splitKeysOf: ({ text, labelIds }) => ({ text: foldText(text), labels: labelIds }),
+      keyOf: ({ text, text2, labelIds, shares, weight }) => {
+        const key = `${text}\t${labelIds.join()}`;
+        const more = [text2, shares, weight];
+        return more.every((each) => each === undefined) ? key : JSON.stringify([key, ...more]);
+      },
+      splitKeysOf: (row) => ({ text: foldedText(row), labels: row.labelIds }),
       checkTrainable: (train) => {
         checkLabelCount(kind, labels, origin, problems);
         checkTrainable(kind, labels, train, origin, problems);
@@ -324,6 +375,7 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
     });
     const dataset = await datasetOf(kind, labels, splits, signal);
     const { descriptions } = sets;
+    requireAlike(sets, descriptions);
     const given = { ...(isDevDrawn && { isDevDrawn }), ...(descriptions && { descriptions }) };
     return { dataset: { ...dataset, ...given }, leftOut };
   },
@@ -342,22 +394,54 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
   write: archiveFiles,
 };
 
-function writtenRows(table: RowTable): readonly WrittenRow[] {
+/** @throws ValidationError for what pairs can't be learned from, and dev rows that are no pairs as the others are */
+function requireAlike({ train, dev }: RowSets, descriptions: RowSets['descriptions']): void {
+  const [ofTrain, ofDev] = [arePairs(train.checked), dev && arePairs(dev.checked)];
+  if (ofDev !== undefined && ofTrain !== ofDev) {
+    const found = ofTrain
+      ? 'its rows have no text2, but the rows to train on have one'
+      : 'its rows have a text2, but the rows to train on have none';
+    throw invalid(['dev'], `${found}; give pairs of texts in both, or in neither`);
+  }
+  if (ofTrain && Object.keys(descriptions ?? {}).length > 0) {
+    throw invalid(
+      ['labels'],
+      'what a label means is no evidence for a pair of texts; give the names alone, as an array',
+    );
+  }
+}
+
+/** With all labels that they name. */
+function writtenRows(table: RowTable, kind: ClassificationKind): readonly WrittenRow[] {
   const { checked, origin: file } = table;
   const lineOf = (row: number) => placeOfRow(table, row).line;
   if (checked.shape === 'label') {
-    return checked.rows.map(({ text, label }, row) => ({ file, line: lineOf(row), text, labels: [label] }));
+    return checked.rows.map(({ label, ...row }, at) => ({ file, line: lineOf(at), ...extrasOf(row), labels: [label] }));
   }
   if (checked.shape === 'labels') {
-    return checked.rows.map(({ text, labels }, row) => ({ file, line: lineOf(row), text, labels }));
+    return checked.rows.map((row, at) => ({ file, line: lineOf(at), ...extrasOf(row), labels: row.labels }));
+  }
+  if (checked.shape === 'soft') {
+    return checked.rows.map((row, at) => {
+      const labels = probableLabels(row, kind === 'multilabel');
+      return { file, line: lineOf(at), ...extrasOf(row), labels, shares: row.labels };
+    });
   }
   throw new TypeError(`rows of ${checked.shape} are not for text classification`);
+}
+
+function extrasOf({ text, text2, weight }: Pick<LabelledRow, 'text' | 'text2' | 'weight'>) {
+  return { text, ...(text2 !== undefined && { text2 }), ...(weight !== undefined && { weight }) };
 }
 
 /** The distinct names of labels, sorted; as numbers if all of them are whole numbers. */
 function namesIn(tables: readonly RowTable[]): readonly string[] {
   const all = new Set<string>();
-  for (const table of tables) for (const { labels } of writtenRows(table)) for (const label of labels) all.add(label);
+  for (const table of tables) {
+    for (const { labels, shares } of writtenRows(table, 'multilabel')) {
+      for (const label of shares ? Object.keys(shares) : labels) all.add(label);
+    }
+  }
   const names = [...all].filter((name) => name !== '');
   return names.every((name) => /^\d+$/.test(name)) ? names.sort((a, b) => Number(a) - Number(b)) : names.sort();
 }
@@ -480,7 +564,15 @@ function splitLabels(written: string): readonly string[] {
 const TRAIN_FILE = 'train.tsv';
 const DEV_FILE = 'dev.tsv';
 
+/** @throws DatasetError for rows that archives have no place for */
 function archiveFiles({ kind, labels, train, dev }: ClassificationDataset, name: string) {
+  const extra = (['text2', 'weight', 'shares'] as const).find((field) => [...train, ...dev].some((row) => row[field]));
+  if (extra !== undefined) {
+    const found = { text2: 'a text2', weight: 'a weight', shares: 'probabilities of labels' }[extra];
+    const expected =
+      'rows with one text and labels, which is all that an archive holds; pass them to train as they are';
+    throw singleProblem({ file: 'rows', found: `found rows with ${found}`, expected });
+  }
   const config = {
     DATASET_NAME: name,
     DATA_DIR: name,

@@ -16,6 +16,7 @@ import { mapSteps, Random, type Steps, withPauses } from '../../system/index.js'
 import type { TextOutputs } from '../../text/index.js';
 import { crossEntropy } from '../cross-entropy.js';
 import type {
+  CheckLabelsOptions,
   CheckpointHead,
   ExpertOptions,
   FamilyTraining,
@@ -43,6 +44,7 @@ import {
 } from './calibration.js';
 import {
   type ClassificationDataset,
+  joinedText,
   type LabelledText,
   linkOf,
   nameAsWords,
@@ -52,17 +54,20 @@ import { classificationEvaluation, classificationScores, mainMetricOf } from './
 import { type Example, firstLabels, type JudgedRows, judgeByFolds, layerOfNames, trainOnFewRows } from './few-rows.js';
 import { labelNoiseOf, labelNoiseWarnings } from './label-noise.js';
 import { type AnsweredRow, fitEvidence, labelProbabilities, predictedLabels, trustIn } from './probabilities.js';
-import { activeOutputs, balancedWeights, lossTargets, sigmoidLoss } from './targets.js';
+import { balancedWeights, lossTargets, meanWeight, sigmoidLoss, targetOf, truthOf } from './targets.js';
 
 /** One copy of every row with one or two edits, its label kept; edits that change nothing give no copy. */
 export function augmentTexts(rows: readonly LabelledText[], seed: number): LabelledText[] {
   const random = Random.fromSeed(seed);
-  return rows.flatMap(({ text, labelIds }) => {
-    const edited = random
+  const edited = (given: string) =>
+    random
       .shuffle(edits)
       .slice(0, 1 + random.integer(2))
-      .reduce((sofar, edit) => edit(sofar, random), text);
-    return edited === text ? [] : [{ text: edited, labelIds }];
+      .reduce((sofar, edit) => edit(sofar, random), given);
+  return rows.flatMap(({ line: _, ...row }) => {
+    const text = edited(row.text);
+    const text2 = row.text2 === undefined ? undefined : edited(row.text2);
+    return text === row.text && text2 === row.text2 ? [] : [{ ...row, text, ...(text2 !== undefined && { text2 }) }];
   });
 }
 
@@ -288,8 +293,8 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
   const outputs = outputsOf(dataset);
   return {
     warnings: dataset.warnings,
-    train: train.map(({ text }) => text),
-    dev: dev.map(({ text }) => text),
+    train: train.map(joinedText),
+    dev: dev.map(joinedText),
     mainMetric: mainMetricOf(kind),
     positive: positiveLabel(dataset),
     head: classificationHead(dataset, { outputs, pooling }),
@@ -297,30 +302,32 @@ export function classificationTask(dataset: ClassificationDataset, pooling: Pool
       classificationTask({ ...dataset, train: [...train, ...augmentTexts(train, seed)] }, pooling),
     evaluate: (texts, signal) => withPauses(scoresOf(dataset, flatOutputs(texts)), signal),
     trainExpert: (options) => trainExpert(dataset, outputs, options),
-    expertBytes: () => linearExpertBytes(train, outputs),
+    expertBytes: () => expertBytes(dataset, outputs),
     describe: () => describe(dataset, pooling),
     ...(pooling === 'mean' && { fewRows: fewRowsTask(dataset, pooling) }),
   };
 }
 
-/** 1 where an output should be on. [rows, outputs] */
-function targetsOf(dataset: Pick<ClassificationDataset, 'kind' | 'labels'>, rows: readonly LabelledText[]): Uint8Array {
-  const outputs = outputsOf(dataset);
-  const targets = new Uint8Array(rows.length * outputs);
-  for (const [row, { labelIds }] of rows.entries()) {
-    for (const output of activeOutputs(dataset.kind, labelIds)) targets[row * outputs + output] = 1;
-  }
-  return targets;
+/** Each n-gram of a pair is read with its side, too; a row with shares is two. */
+function expertBytes({ arePairs = false, train }: ClassificationDataset, outputs: number): number {
+  const rows = train.flatMap(({ shares, ...row }) => {
+    const text = joinedText(row);
+    return new Array<{ readonly text: string }>((arePairs ? 2 : 1) * (shares ? 2 : 1)).fill({ text });
+  });
+  return linearExpertBytes(rows, outputs);
 }
 
 function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsTask {
-  const { labels, isDevDrawn = false, descriptions = {} } = dataset;
+  const { labels, isDevDrawn = false, descriptions = {}, arePairs = false } = dataset;
   const train = isDevDrawn ? [...dataset.train, ...dataset.dev] : dataset.train;
   const dev = isDevDrawn ? [] : dataset.dev;
   const names = labels.flatMap((label, id): LabelledText[] => {
-    const text = descriptions[label] ?? nameAsWords(label);
+    // What a label says isn't about two texts.
+    const text = arePairs ? undefined : (descriptions[label] ?? nameAsWords(label));
     return text === undefined ? [] : [{ text, labelIds: [id] }];
   });
+  // Doubtful is what is given as certain.
+  const isCertain = [...train, ...dev].every(({ shares }) => shares === undefined);
   const texts = [...train, ...dev, ...names];
   const trainAt = [...train.keys()];
   const nameAt = [...texts.keys()].slice(train.length + dev.length);
@@ -332,7 +339,8 @@ function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsT
       return text && state ? [{ ...text, state }] : [];
     });
   return {
-    texts: texts.map(({ text }) => text),
+    ...(arePairs && { readsPairs: true }),
+    texts: texts.map(joinedText),
     trainRows: train.length,
     // More epochs gained nothing on five datasets of 16 to 160 rows.
     encoderTraining: { epochs: 4, isKept: 'if better' },
@@ -342,12 +350,14 @@ function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsT
       return [{ train: trainAt, judged: [...dev.keys()].map((row) => train.length + row) }];
     },
     examples: (at) => [...at, ...nameAt],
-    async checkLabels(states, { repeats, ...options }) {
-      const data = { train: pick(trainAt, states), names: pick(nameAt, states) };
-      const judged = await judgeByFolds(dataset, data, options, { repeats });
-      const noise = await withPauses(labelNoiseOf(dataset, judged), options.signal);
-      return { noise, warnings: labelNoiseWarnings(noise, files.train) };
-    },
+    ...(isCertain && {
+      async checkLabels(states: readonly (Float32Array | undefined)[], { repeats, ...options }: CheckLabelsOptions) {
+        const data = { train: pick(trainAt, states), names: pick(nameAt, states) };
+        const judged = await judgeByFolds(dataset, data, options, { repeats });
+        const noise = await withPauses(labelNoiseOf(dataset, judged), options.signal);
+        return { noise, warnings: labelNoiseWarnings(noise, files.train) };
+      },
+    }),
     head: (at) =>
       classificationHead({ ...dataset, train: at.flatMap((row) => texts[row] ?? []) }, { outputs, pooling }),
     async learn(states, judging, options) {
@@ -362,10 +372,12 @@ function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsT
       const work = function* () {
         const finished = yield* finishedTask(dataset, expert, judged, fewRowsPrior);
         const logits = blendLogits(finished.blend.blend.weights, judged.encoder, judged.expert);
+        const noise = isCertain ? yield* labelNoiseOf(dataset, judged) : undefined;
+        const truth = truthOf({ kind: dataset.kind, outputs }, judged.rows);
         return {
           finished,
-          warnings: labelNoiseWarnings(yield* labelNoiseOf(dataset, judged), dev.length > 0 ? files.dev : files.train),
-          losses: yield* rowLosses(linkOf(dataset.kind), { outputs, targets: targetsOf(dataset, judged.rows) }, logits),
+          warnings: noise ? labelNoiseWarnings(noise, dev.length > 0 ? files.dev : files.train) : [],
+          losses: yield* rowLosses(linkOf(dataset.kind), { outputs, ...truth }, logits),
         };
       };
       return {
@@ -394,9 +406,8 @@ async function learnedFromNames(
 ): Promise<TrainedFewRows> {
   const outputs = outputsOf(dataset);
   const layer = layerOfNames(names, outputs, NAMES.temperature);
-  const active = names.map(({ labelIds }) => activeOutputs(dataset.kind, labelIds));
-  const texts = names.map(({ text }) => text);
-  const expert = await trainLinearExpert(texts, active, { outputs, lowercase, seed, signal });
+  const targets = names.map((name) => targetOf(dataset.kind, name));
+  const expert = await trainLinearExpert(names.map(joinedText), targets, { outputs, lowercase, seed, signal });
   const part = { value: 0, weights: { encoder: 1, expert: 0, bias: [] } };
   const chance = dataset.kind === 'multilabel' ? 0.5 : 1 / dataset.labels.length;
   const evidence = { rows: NAMES.rows, coverage: 0, none_below: chance + NAMES.right * (1 - chance) };
@@ -421,19 +432,17 @@ async function trainExpert(
   outputs: number,
   { lowercase, balanced, seed, signal }: ExpertOptions,
 ): Promise<TrainedExpert> {
-  const { kind, train, dev } = dataset;
-  const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
-  const expert = await trainLinearExpert(
-    train.map(({ text }) => text),
-    active,
-    { outputs, lowercase, seed, signal, ...(balanced && { classWeights: balancedWeights(active, outputs) }) },
-  );
+  const { kind, train, dev, arePairs: pairs = false } = dataset;
+  const targets = train.map((row) => targetOf(kind, row));
+  const weighing = balanced && { classWeights: balancedWeights(targets, outputs) };
+  const options = { outputs, lowercase, seed, signal, pairs, ...weighing };
+  const expert = await trainLinearExpert(train.map(joinedText), targets, options);
   const finish = function* (texts: readonly TextOutputs[]): Steps<FinishedTask> {
     const margins = new Float32Array(dev.length * outputs);
     const coverages = new Float64Array(dev.length);
-    for (const [row, { text }] of dev.entries()) {
+    for (const [row, each] of dev.entries()) {
       yield;
-      const reading = expert.read(text);
+      const reading = expert.read(joinedText(each));
       margins.set(reading.margins, row * outputs);
       coverages[row] = reading.coverage;
     }
@@ -453,7 +462,7 @@ function* finishedTask(
   const outputs = outputsOf({ kind, labels });
   const reading = { link: linkOf(kind), labels: labels.length };
   const dataset = { kind, labels, positive, dev: judged };
-  const rows = { link: reading.link, outputs, targets: targetsOf({ kind, labels }, judged) };
+  const rows = { link: reading.link, outputs, ...truthOf({ kind, outputs }, judged) };
   const score = (logits: Float32Array) => scoresOf(dataset, logits);
   const blend = yield* fitBlend({ ...rows, encoder, expert, multilabel: kind === 'multilabel', score, prior });
   const logits = blendLogits(blend.blend.weights, encoder, expert);
@@ -480,13 +489,17 @@ function* evidenceOf({ kind, labels, dev }: DevRows, logits: Float32Array, cover
   return fitEvidence(answered, labels.length, kind === 'multilabel');
 }
 
+const NO_LABELS = { active: [] };
+
 function classificationHead(
   { kind, train }: Pick<ClassificationDataset, 'kind' | 'train'>,
   shape: ClassifierShape,
 ): RowHead {
   const link = linkOf(kind);
-  const active = train.map(({ labelIds }) => activeOutputs(kind, labelIds));
-  const balance = balancedWeights(active, shape.outputs);
+  const rows = train.map((row) => targetOf(kind, row));
+  const balance = balancedWeights(rows, shape.outputs);
+  const plainMean = meanWeight(rows, { link });
+  const balancedMean = meanWeight(rows, { link, classWeights: balance });
   return {
     kind: 'rows',
     per: 'text',
@@ -496,15 +509,15 @@ function classificationHead(
     loss: link === 'softmax' ? crossEntropy : sigmoidLoss,
     linearEnd: () => (shape.pooling === 'mean' ? classifierEnd(link === 'softmax' ? 1 : shape.outputs) : undefined),
     targets(batch, { labelSmoothing, balanced }) {
-      const labels = batch.map(({ row }) => active[row] ?? []);
-      const rules = { link, labelSmoothing, ...(balanced && { classWeights: balance }) };
-      return lossTargets(labels, shape.outputs, rules);
+      const targets = batch.map(({ row }) => rows[row] ?? NO_LABELS);
+      const rules = balanced ? { classWeights: balance, meanWeight: balancedMean } : { meanWeight: plainMean };
+      return lossTargets(targets, shape.outputs, { link, labelSmoothing, ...rules });
     },
   };
 }
 
 /** To other libraries, a binary model is a multi-label one with its second label only, as its logit takes a sigmoid. */
-function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): TaskDescription {
+function describe({ kind, labels, arePairs }: ClassificationDataset, pooling: Pooling): TaskDescription {
   const named = kind === 'binary' ? labels.slice(1) : labels;
   return {
     id2label: Object.fromEntries(named.map((label, id) => [String(id), label])),
@@ -512,6 +525,7 @@ function describe({ kind, labels }: ClassificationDataset, pooling: Pooling): Ta
     problem_type: kind === 'multiclass' ? 'single_label_classification' : 'multi_label_classification',
     labels: [...labels],
     pooling,
+    ...(arePairs && { parts: 'pair' }),
   };
 }
 
@@ -527,7 +541,11 @@ function continuedDataset(dataset: ClassificationDataset, head: CheckpointHead):
     return undefined;
   const places = labels.map((label) => head.labels.indexOf(label));
   if (labels.length !== head.labels.length || places.includes(-1)) return undefined;
-  const moved = (row: LabelledText): LabelledText => ({ ...row, labelIds: row.labelIds.map((id) => places[id] ?? 0) });
+  const moved = (row: LabelledText): LabelledText => ({
+    ...row,
+    labelIds: row.labelIds.map((id) => places[id] ?? 0),
+    ...(row.shares && { shares: head.labels.map((label) => row.shares?.[labels.indexOf(label)] ?? 0) }),
+  });
   return {
     ...dataset,
     kind: isMultilabel ? 'multilabel' : 'multiclass',

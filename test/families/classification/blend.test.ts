@@ -187,7 +187,10 @@ describe('fitBlend', () => {
 describe('balancedWeights', () => {
   it('grow with the root of a label’s rarity', () => {
     const active = [...Array.from({ length: 90 }, () => [0]), ...Array.from({ length: 10 }, () => [1])];
-    const [frequent, rare] = balancedWeights(active, 2);
+    const [frequent, rare] = balancedWeights(
+      active.map((ids) => ({ active: ids })),
+      2,
+    );
     expect(frequent?.active).toBeCloseTo(Math.sqrt(50 / 90), 12);
     expect(rare?.active).toBeCloseTo(Math.sqrt(50 / 10), 12);
     expect(rare?.inactive).toBe(1);

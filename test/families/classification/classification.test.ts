@@ -99,24 +99,27 @@ describe('reading logits', () => {
 
 describe('lossTargets', () => {
   it('shares a softmax batch among its rows, so that the loss is their mean', () => {
-    const { feeds, weight } = lossTargets([[1], [0]], 2, { link: 'softmax', labelSmoothing: 0 });
+    const { feeds, weight } = lossTargets([{ active: [1] }, { active: [0] }], 2, {
+      link: 'softmax',
+      labelSmoothing: 0,
+    });
     expect(feeds.targets?.data).toEqual(Float32Array.of(0, 0.5, 0.5, 0));
     expect(weight).toBe(2);
   });
 
   it('turns on every label of a sigmoid row and averages over all logits', () => {
-    const { feeds } = lossTargets([[0, 2], []], 3, { link: 'sigmoid', labelSmoothing: 0 });
+    const { feeds } = lossTargets([{ active: [0, 2] }, { active: [] }], 3, { link: 'sigmoid', labelSmoothing: 0 });
     expect(feeds.targets?.data).toEqual(Float32Array.of(1, 0, 1, 0, 0, 0));
     expect(feeds.target_weights?.data).toEqual(new Float32Array(6).fill(1 / 6));
   });
 
   it('spreads a share of each softmax row over all labels', () => {
-    const { feeds } = lossTargets([[1]], 4, { link: 'softmax', labelSmoothing: 0.2 });
+    const { feeds } = lossTargets([{ active: [1] }], 4, { link: 'softmax', labelSmoothing: 0.2 });
     expect(feeds.targets?.data).toEqual(Float32Array.of(0.05, 0.85, 0.05, 0.05));
   });
 
   it('pulls sigmoid targets towards 0.5', () => {
-    const { feeds } = lossTargets([[1]], 2, { link: 'sigmoid', labelSmoothing: 0.2 });
+    const { feeds } = lossTargets([{ active: [1] }], 2, { link: 'sigmoid', labelSmoothing: 0.2 });
     expect(feeds.targets?.data).toEqual(Float32Array.of(0.1, 0.9));
   });
 
@@ -125,10 +128,18 @@ describe('lossTargets', () => {
       { active: 1, inactive: 1 },
       { active: 3, inactive: 1 },
     ];
-    const softmax = lossTargets([[0], [1]], 2, { link: 'softmax', labelSmoothing: 0, classWeights });
+    const softmax = lossTargets([{ active: [0] }, { active: [1] }], 2, {
+      link: 'softmax',
+      labelSmoothing: 0,
+      classWeights,
+    });
     expect(softmax.feeds.targets?.data).toEqual(Float32Array.of(0.25, 0, 0, 0.75));
     expect(softmax.weight).toBe(4);
-    const sigmoid = lossTargets([[0], [1]], 2, { link: 'sigmoid', labelSmoothing: 0, classWeights });
+    const sigmoid = lossTargets([{ active: [0] }, { active: [1] }], 2, {
+      link: 'sigmoid',
+      labelSmoothing: 0,
+      classWeights,
+    });
     expect(sigmoid.feeds.target_weights?.data).toEqual(Float32Array.of(0.25, 0.25, 0.25, 0.75));
   });
 });

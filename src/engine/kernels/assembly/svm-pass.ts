@@ -4,8 +4,8 @@ import { F32, VECTOR } from './lanes';
 /**
  * One pass of dual coordinate descent over the rows named by `order` [count]; see `svmStep`. Row r has the features
  * `ids`/`values` [starts[r], starts[r + 1]) and the active outputs `labels` [labelStarts[r], labelStarts[r + 1]).
- * Shapes: squares [rows]; alphas [rows, outputs]; slacks [2, outputs]: of inactive and of active outputs; scratch [3,
- * outputs]. Returns the largest violation.
+ * Shapes: squares [rows]; alphas [rows, outputs]; slacks [2, outputs]: of inactive and of active outputs, or, `perRow`,
+ * [rows, outputs]; scratch [3, outputs]. Returns the largest violation.
  */
 export function svmPass(
   order: usize,
@@ -19,6 +19,7 @@ export function svmPass(
   weights: usize,
   outputs: i32,
   slacks: usize,
+  perRow: bool,
   alphas: usize,
   scratch: usize,
 ): f32 {
@@ -26,7 +27,7 @@ export function svmPass(
   const signs = scratch + rowBytes;
   const rowSlacks = signs + rowBytes;
   fill(signs, outputs, -1);
-  memory.copy(rowSlacks, slacks, rowBytes);
+  if (!perRow) memory.copy(rowSlacks, slacks, rowBytes);
   let violation: f32 = 0;
   for (let i = 0; i < count; i++) {
     const row = <usize>load<u32>(order + <usize>i * F32);
@@ -37,7 +38,7 @@ export function svmPass(
     for (let at = firstLabel; at < lastLabel; at++) {
       const output = <usize>load<u32>(labels + <usize>at * F32) * F32;
       store<f32>(signs + output, 1);
-      store<f32>(rowSlacks + output, load<f32>(slacks + rowBytes + output));
+      if (!perRow) store<f32>(rowSlacks + output, load<f32>(slacks + rowBytes + output));
     }
     const violated = svmStep(
       ids + <usize>first * F32,
@@ -47,7 +48,7 @@ export function svmPass(
       outputs,
       load<f32>(squares + row * F32),
       signs,
-      rowSlacks,
+      perRow ? slacks + row * rowBytes : rowSlacks,
       alphas + row * rowBytes,
       scratch,
     );
@@ -55,7 +56,7 @@ export function svmPass(
     for (let at = firstLabel; at < lastLabel; at++) {
       const output = <usize>load<u32>(labels + <usize>at * F32) * F32;
       store<f32>(signs + output, -1);
-      store<f32>(rowSlacks + output, load<f32>(slacks + output));
+      if (!perRow) store<f32>(rowSlacks + output, load<f32>(slacks + output));
     }
   }
   return violation;
