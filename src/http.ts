@@ -37,5 +37,7 @@ export {
   serve,
   type TrainerService,
   type UploadLimits,
+  type VersionsOf,
+  type VersionsService,
   type WrongKeyLimiter,
 } from './http/index.js';

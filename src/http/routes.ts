@@ -3,7 +3,8 @@ import { inferenceRoutes } from './routes/inference.js';
 import { operatorRoutes } from './routes/operator.js';
 import { pageRoutes } from './routes/page.js';
 import { trainerRoutes } from './routes/trainer.js';
-import type { OperatorServices, PageServices } from './services.js';
+import { versionRoutes } from './routes/versions.js';
+import type { OperatorServices, PageServices, VersionsOf } from './services.js';
 
 /** The table of routes. Paths without an API key are in create-handler.ts. */
 
@@ -14,9 +15,13 @@ export function documentedRoutes(): readonly Route[] {
 
 /** Those that depend on what the service offers. */
 export function optionalRoutes(
-  page: PageServices | undefined,
+  { page, versions }: { readonly page?: PageServices | undefined; readonly versions?: VersionsOf | undefined },
   operator: OperatorServices | undefined,
   maxUploadBytes: number | undefined,
 ): readonly Route[] {
-  return [...(page ? pageRoutes(page, maxUploadBytes) : []), ...(operator ? operatorRoutes(operator) : [])];
+  return [
+    ...(versions ? versionRoutes(versions) : []),
+    ...(page ? pageRoutes(page, maxUploadBytes) : []),
+    ...(operator ? operatorRoutes(operator) : []),
+  ];
 }
