@@ -10,7 +10,7 @@ const [A, B] = ['0190a6f0-0000-7000-8000-00000000000a', '0190a6f0-0000-7000-8000
 /** Runs `orchard versions …` on a folder with two models. */
 async function aFolder(app_id = 'local') {
   const data = temporaryDirectory();
-  for (const id of [A, B]) await aReadyModelIn(fileStorage(data), app_id, { id });
+  for (const id of [A, B]) await aReadyModelIn(fileStorage(data), app_id, { id, folder: temporaryDirectory() });
   return (...args: string[]) => run(['versions', ...args, '--data', data]);
 }
 

@@ -1,6 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { ModelType, ShadowComparison } from '../../src/contract/index.js';
 import { inferenceService, Predictor } from '../../src/inference/index.js';
 import { JobRepository, ModelVersions } from '../../src/jobs/index.js';
@@ -9,34 +11,52 @@ import { fileStorage, memoryStorage, type Storage } from '../../src/storage/inde
 import { errorOf, resultOf } from '../support/outcomes.js';
 import { aReadyModelIn } from '../support/ready-model.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { type TinyModels, tinyModels } from '../trust/tiny-models.js';
 
 const NAME = 'support@production';
 const account = { app_id: 'acme', tier: 'pro' } as const;
 const [A, B] = ['0190a6f0-0000-7000-8000-00000000000a', '0190a6f0-0000-7000-8000-00000000000b'];
 
-/** Texts to which the tiny classifier gives different labels. */
 const texts = [
-  'the lamp was awful',
-  'works perfectly',
-  'zoë',
-  'no. 42',
+  'the lamp is great',
+  'the room is awful',
+  'the lamp works and is great',
+  'the room broke',
+  'a lamp',
   '?',
-  'the driver was kind to all of us',
-  'x',
-  'y',
 ];
+
+const folder = mkdtempSync(join(tmpdir(), 'orchard-versions-'));
+let models: TinyModels = {};
+beforeAll(async () => {
+  models = await tinyModels(folder);
+}, 120_000);
+afterAll(() => rm(folder, { recursive: true }));
+
+const kinds = {
+  classifier: 'multiclass-text-classification',
+  'binary classifier': 'binary-text-classification',
+  tagger: 'sequence-labeling',
+  retriever: 'question-answering',
+} as const satisfies Record<string, ModelType>;
 
 interface Setting {
   readonly storage?: Storage;
-  /** Of the second model. Default: the same as the first has, in another order. */
-  readonly labels?: readonly [string, string, string];
+  readonly first?: keyof typeof kinds;
+  readonly second?: keyof typeof kinds;
+  /** What the jobs of both say, in place of their own type. */
   readonly type?: ModelType;
 }
 
 /** A predictor and two models, the first one promoted. */
-async function aPredictor({ storage = memoryStorage(), labels = ['b', 'a', 'c'], type }: Setting = {}) {
-  await aReadyModelIn(storage, account.app_id, { id: A, labels: ['a', 'b', 'c'], ...(type && { type }) });
-  await aReadyModelIn(storage, account.app_id, { id: B, labels, ...(type && { type }) });
+async function aPredictor({ storage = memoryStorage(), ...setting }: Setting = {}) {
+  const { first = 'classifier', second = 'binary classifier' } = setting;
+  for (const [id, kind] of [
+    [A, first],
+    [B, second],
+  ] as const) {
+    await aReadyModelIn(storage, account.app_id, { id, type: setting.type ?? kinds[kind], folder: models[kind] ?? '' });
+  }
   const versions = new ModelVersions({ storage, account });
   await resultOf(versions.promote(NAME, A));
   const inference = inferenceService({ isolation: 'inline' });
@@ -74,8 +94,8 @@ describe('a predictor that is asked by a name', () => {
   });
 
   it('follows a promotion and a rollback at once, each batch from one model', async () => {
-    const { predictor, versions } = await aPredictor({ labels: ['x', 'y', 'z'] });
-    const labelsOf = { [A]: 'abc', [B]: 'xyz' };
+    const { predictor, versions } = await aPredictor();
+    const labelsOf = { [A]: 'bad good mixed', [B]: 'bad good' };
     const asked = [];
     for (let round = 0; round < 6; round += 1) {
       const id = round % 2 === 0 ? B : A;
@@ -84,7 +104,7 @@ describe('a predictor that is asked by a name', () => {
       expect((await resultOf(predictor.predictCustom(NAME, 'now'))).metadata.model_id).toBe(id);
     }
     for (const { data, metadata } of await Promise.all(asked.map(resultOf))) {
-      for (const { labels } of data) expect(labels.toSorted().join('')).toBe(labelsOf[metadata.model_id ?? '']);
+      for (const { labels } of data) expect(labels.toSorted().join(' ')).toBe(labelsOf[metadata.model_id ?? '']);
     }
   });
 
@@ -141,8 +161,10 @@ describe('a shadow', () => {
     expect(new Set(pairs.map(String)).size).toBeGreaterThan(1);
     expect(shadow).toMatchObject({ model_id: B, asked: texts.length + 1, agreed, errors: 0, dropped: 0 });
     expect(shadow.disagreed).toBe(texts.length + 1 - agreed);
-    // Both have the same scores, in another order of labels.
-    expect(shadow.mean_score_difference).toBeCloseTo(0, 6);
+    const differences = [...texts.keys(), 0].map(
+      (at) => (theirs?.[at]?.scores[0] ?? Number.NaN) - (ours?.[at]?.scores[0] ?? Number.NaN),
+    );
+    expect(shadow.mean_score_difference).toBeCloseTo(differences.reduce((a, b) => a + b) / differences.length, 6);
     for (const { answered, shadow: label, queries } of shadow.label_pairs) {
       expect(pairs.filter(([a, b]) => a === answered && b === label)).toHaveLength(queries);
     }
@@ -166,6 +188,19 @@ describe('a shadow', () => {
     expect(shadow.agreed).toBe(ours.filter((labels, at) => labels === theirs[at]).length);
   });
 
+  it.each([
+    ['the same entities', 'tagger'],
+    ['the same first passage, which is not stored,', 'retriever'],
+  ] as const)('agrees with a model that gives %s', async (_, kind) => {
+    const { predictor, versions, storage } = await aPredictor({ first: kind, second: kind });
+    await resultOf(versions.setShadow(NAME, B));
+    const { data } = await resultOf(predictor.predictCustomBatch(NAME, texts));
+    const shadow = await comparisonOf(versions, ({ asked, dropped }) => asked + dropped === texts.length);
+    expect(shadow).toMatchObject({ agreed: texts.length, label_pairs: [], other_pairs: 0 });
+    const stored = JSON.stringify(await storage.list('shadow-counts'));
+    for (const { labels } of data) for (const label of labels) expect(stored).not.toContain(label);
+  });
+
   it('that fails is counted, and no answer fails with it', async () => {
     const { predictor, versions, storage } = await aPredictor();
     await resultOf(versions.setShadow(NAME, B));
@@ -178,15 +213,26 @@ describe('a shadow', () => {
     });
   });
 
-  it('drops what is more than 100 queries behind', async () => {
-    const { predictor, versions } = await aPredictor();
+  it('that hangs delays no answer; what is more than 100 queries behind is dropped', async () => {
+    const { predictor, versions, storage } = await aPredictor();
     await resultOf(versions.setShadow(NAME, B));
-    const asked = Array.from({ length: 30 }, () => predictor.predictCustomBatch(NAME, texts));
-    for (const call of asked) expect((await resultOf(call)).data).toHaveLength(texts.length);
-    const all = asked.length * texts.length;
-    const shadow = await comparisonOf(versions, ({ asked, dropped }) => asked + dropped === all);
-    expect(shadow.dropped).toBeGreaterThan(0);
-    expect(shadow.errors).toBe(0);
+    const { openFolder } = storage;
+    let goOn = () => {};
+    const hanging = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    storage.openFolder = async (key) => {
+      if (key === B) await hanging;
+      return openFolder.call(storage, key);
+    };
+    const batches = 30;
+    for (let batch = 0; batch < batches; batch += 1) {
+      expect((await resultOf(predictor.predictCustomBatch(NAME, texts))).data).toHaveLength(texts.length);
+    }
+    goOn();
+    const kept = 1 + Math.floor(100 / texts.length); // the one that hangs, and those that wait
+    const [asked, dropped] = [kept * texts.length, (batches - kept) * texts.length];
+    expect(await comparisonOf(versions, (shadow) => shadow.asked === asked)).toMatchObject({ dropped, errors: 0 });
   });
 
   it('is not asked what was asked by an id or could not be answered', async () => {

@@ -14,20 +14,22 @@ interface ReadyModel {
   readonly labels?: Labels;
   /** What its job says, whatever the model is. */
   readonly type?: ModelType;
+  /** The model. Default: a tiny classifier. */
+  readonly folder?: string;
 }
 
-/** Puts a tiny classifier into a storage, as a training job that has ended leaves it. @returns its id. */
+/** Puts a model into a storage, as a training job that has ended leaves it. @returns its id. */
 export async function aReadyModelIn(
   storage: Storage,
   app_id: string,
-  { id = FIRST_ID, labels = ['a', 'b', 'c'], type = aRequest.model_config.type }: ReadyModel = {},
+  { id = FIRST_ID, labels = ['a', 'b', 'c'], type = aRequest.model_config.type, folder }: ReadyModel = {},
 ): Promise<string> {
   const created = '2026-11-21T08:15:30.123+00:00';
   const request = { ...aRequest, model_config: { ...aRequest.model_config, type } };
   const job = newJobRecord(request, { id, app_id, created, seed: 1 });
   await new JobRepository(storage, app_id).create({ ...job, status: 'READY' });
-  const catalogue = await tinyCatalogue(temporaryDirectory(), { any: labels });
-  await cp(join(catalogue, 'any'), await storage.stageFolder(id), { recursive: true });
+  const model = folder ?? join(await tinyCatalogue(temporaryDirectory(), { any: labels }), 'any');
+  await cp(model, await storage.stageFolder(id), { recursive: true });
   await storage.publishFolder(id);
   return id;
 }
