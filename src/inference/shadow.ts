@@ -1,4 +1,5 @@
 import { clearTimeout, setTimeout } from 'node:timers';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ModelType } from '../contract/index.js';
 import { familyOfType, type JudgedResult } from '../families/index.js';
 import {
@@ -22,6 +23,8 @@ const MAX_WAITING_CHARACTERS = 2 ** 20;
 const DEADLINE_MS = 10_000;
 /** Without queries for this long, the thread of the shadows ends and frees its models. */
 const IDLE_MS = 60_000;
+/** How long closing waits for shadows that are still to be asked. */
+const CLOSE_MS = 2000;
 /** Counts are written this long after the first of them. */
 const WRITE_AFTER_MS = 1000;
 
@@ -52,19 +55,21 @@ class ShadowThread {
     this.#answering = answering;
   }
 
-  /** @param work called with no service if the texts are dropped; it must never reject. */
-  offer(texts: readonly string[], work: Work): void {
+  /**
+   * @param work called with no service if the texts are dropped; it must never reject.
+   * @returns when the work is done
+   */
+  offer(texts: readonly string[], work: Work): Promise<void> {
     const waiting = this.#waiting.flatMap((each) => each.texts);
     const isFull =
       waiting.length > 0 &&
       (waiting.length + texts.length > MAX_WAITING ||
         charactersOf(waiting) + charactersOf(texts) > MAX_WAITING_CHARACTERS);
-    if (isFull) {
-      void work(undefined);
-      return;
-    }
-    this.#waiting.push({ texts, work });
-    if (!this.#isWorking) void this.#work();
+    if (isFull) return work(undefined);
+    return new Promise((resolve) => {
+      this.#waiting.push({ texts, work: (service) => work(service).finally(resolve) });
+      if (!this.#isWorking) void this.#work();
+    });
   }
 
   async release(): Promise<void> {
@@ -101,6 +106,7 @@ export class Shadows {
   readonly #app_id: string;
   /** Not written yet, by name. */
   readonly #counts = new Map<string, ShadowCounts>();
+  readonly #asking = new Set<Promise<void>>();
   #thread: ShadowThread | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -121,7 +127,7 @@ export class Shadows {
   ): void {
     if (shadow === undefined || this.#isClosed) return;
     this.#thread ??= ShadowThread.of(this.#answering);
-    this.#thread.offer(queries, async (service) => {
+    const asking = this.#thread.offer(queries, async (service) => {
       const none = noCounts(shadow.run);
       if (service === undefined) return this.#count(name, { ...none, dropped: queries.length });
       try {
@@ -134,10 +140,16 @@ export class Shadows {
         this.#count(name, { ...none, errors: queries.length });
       }
     });
+    this.#asking.add(asking);
+    void asking.finally(() => this.#asking.delete(asking));
   }
 
-  /** Writes what was counted; what waits for the thread is not counted any more. */
+  /** Waits for shadows that are still to be asked, 2 s at most, and writes the counts. */
   async close(): Promise<void> {
+    const done = new AbortController();
+    const late = pause(CLOSE_MS, undefined, { signal: done.signal }).catch(() => undefined);
+    await Promise.race([Promise.all(this.#asking), late]);
+    done.abort();
     this.#isClosed = true;
     await Promise.all([this.#thread?.release(), this.#write()]);
   }

@@ -89,7 +89,7 @@ export class ModelVersions {
 
   /** What a name points to, its history and the counts of its shadow. */
   get(name: string): ResultAsync<ModelVersion, OrchardError> {
-    return this.#call('reading', name, async () => nameIn(await this.#records.read(), name));
+    return this.#call('reading', name, async () => nameIn(await this.#records.tell(), name));
   }
 
   /**
@@ -247,7 +247,7 @@ export class ModelVersions {
   }
 
   async #list(): Promise<ModelVersion[]> {
-    const { names } = await this.#records.read();
+    const { names } = await this.#records.tell();
     const sorted = Object.entries(names).sort(([a], [b]) => (a < b ? -1 : 1));
     return Promise.all(sorted.map(([name, record]) => this.#versionOf(name, record)));
   }

@@ -76,7 +76,16 @@ export class VersionRecords {
     return (await this.#read()).record;
   }
 
-  /** A token of the last write by this process. */
+  /** {@link read} for a caller: afterwards this process answers by nothing older than what it told. */
+  async tell(): Promise<NamesRecord> {
+    try {
+      return await this.read();
+    } finally {
+      noteWrite(this.#storage, this.#token);
+    }
+  }
+
+  /** A token of the last time that this process wrote or told the record. */
   get lastWrite(): object | undefined {
     return lastWrite(this.#storage, this.#token);
   }
@@ -86,6 +95,16 @@ export class VersionRecords {
    * @throws StorageError, and whatever `change` throws
    */
   async update(change: (record: NamesRecord) => Promise<NamesRecord>): Promise<NamesRecord> {
+    try {
+      return await this.#update(change);
+    } finally {
+      // Also if nothing had to be written, since another process may have written the same before; and after a failure,
+      // since a database that is cut off may have written.
+      noteWrite(this.#storage, this.#token);
+    }
+  }
+
+  async #update(change: (record: NamesRecord) => Promise<NamesRecord>): Promise<NamesRecord> {
     for (let attempt = 1; attempt <= MAX_WRITE_ATTEMPTS; attempt += 1) {
       const { record, version } = await this.#read();
       const changed = await change(record);
@@ -95,9 +114,6 @@ export class VersionRecords {
         return changed;
       } catch (thrown) {
         if (!isVersionConflict(thrown)) throw thrown;
-      } finally {
-        // Also after a failure: a database that is cut off may have written.
-        noteWrite(this.#storage, this.#token);
       }
     }
     throw new StorageError(`record ${VERSIONS}/${this.#key} could not be written: its version kept changing`);

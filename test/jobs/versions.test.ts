@@ -61,6 +61,18 @@ describe('what a name points to', () => {
     expect((await names.find(NAME)).model.id).toBe(B);
   });
 
+  it('is seen at once where this process tells of a change by another one', async () => {
+    const { names, ours, promoteElsewhere } = await twoProcesses();
+    const versions = new ModelVersions({ storage: ours, account });
+    await names.find(NAME);
+    await promoteElsewhere(B);
+    await resultOf(versions.promote(NAME, B)); // nothing to do
+    expect((await names.find(NAME)).model.id).toBe(B);
+    await promoteElsewhere(A);
+    await resultOf(versions.get(NAME));
+    expect((await names.find(NAME)).model.id).toBe(A);
+  });
+
   it('is seen after a second at the latest where another process changes it', async () => {
     const { names, promoteElsewhere, clock } = await twoProcesses();
     await names.find(NAME);

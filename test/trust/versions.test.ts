@@ -172,6 +172,9 @@ it(`${KILLS} kills leave no request without an answer, and no answer of two mode
     }
   })();
 
+  const others = Promise.all([...asking, reading]);
+  others.catch(() => undefined); // it fails the test at the end
+
   async function change(): Promise<void> {
     const service = chance.of([services[0], services[1]]);
     const current = stack.at(-1) ?? '';
@@ -201,24 +204,28 @@ it(`${KILLS} kills leave no request without an answer, and no answer of two mode
     expect(body.metadata?.model_id).toBe(stack.at(-1));
   }
 
-  for (let kills = 0; kills < KILLS; kills += 1) {
-    const service = chance.of([services[0], services[1]]);
-    const killing = (async () => {
-      await delay(chance.below(600));
-      await service?.end('SIGKILL');
-      await service?.start();
-    })();
-    for (let changes = 1 + chance.below(MOST_CHANGES); changes > 0; changes -= 1) await change();
-    await killing;
+  try {
+    for (let kills = 0; kills < KILLS; kills += 1) {
+      const service = chance.of([services[0], services[1]]);
+      const killing = (async () => {
+        await delay(chance.below(600));
+        await service?.end('SIGKILL');
+        await service?.start();
+      })();
+      for (let changes = 1 + chance.below(MOST_CHANGES); changes > 0; changes -= 1) await change();
+      await killing;
+    }
+    for (const service of services) {
+      const model = async () =>
+        (await ask(service, 'POST', `/predictor/language/model/${NAME}`, { query: 'in the end' })).body.metadata
+          ?.model_id;
+      await expect.poll(model, { timeout: 30_000 }).toBe(stack.at(-1));
+    }
+  } finally {
+    isOver = true;
+    await Promise.allSettled([others]);
   }
-  for (const service of services) {
-    const model = async () =>
-      (await ask(service, 'POST', `/predictor/language/model/${NAME}`, { query: 'in the end' })).body.metadata
-        ?.model_id;
-    await expect.poll(model, { timeout: 30_000 }).toBe(stack.at(-1));
-  }
-  isOver = true;
-  await Promise.all([...asking, reading]);
+  await others;
   await Promise.all(services.map((each) => each.end('SIGTERM')));
 
   await checkRecord(storage);
