@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
     promotions: { type: 'string', default: '40' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
-    /** The other process: asks in this folder all the time, and prints when another model answers. */
+    /** The other process: asks in this folder all the time, and prints when the last query was asked that an earlier model answered. */
     observe: { type: 'string' },
   },
 });
@@ -33,10 +33,13 @@ const now = () => performance.timeOrigin + performance.now();
 
 async function observe(folder: string): Promise<void> {
   const predictor = new Predictor({ storage: fileStorage(folder) });
-  for (let model: string | undefined; ; await delay(ASKED_EVERY_MS)) {
+  let model: string | undefined;
+  for (let lastAsked = now(); ; await delay(ASKED_EVERY_MS)) {
+    const asked = now();
     const { metadata } = (await predictor.predictCustom(NAME, QUERY))._unsafeUnwrap();
-    if (metadata.model_id !== model) console.log(JSON.stringify({ model_id: metadata.model_id, at: now() }));
+    if (metadata.model_id !== model) console.log(JSON.stringify({ lastAsked }));
     model = metadata.model_id;
+    lastAsked = asked;
   }
 }
 
@@ -53,10 +56,13 @@ async function measureDelay(folder: string, versions: ModelVersions, ids: readon
     (await versions.promote(NAME, ids[(count + 1) % 2] ?? ''))._unsafeUnwrap();
     const promotedAt = now();
     promotions?.push(promotedAt - startedAt);
-    delays?.push(Math.max(0, (await seen()).at - promotedAt));
+    delays?.push(Math.max(0, (await seen()).lastAsked - promotedAt));
   }
   child.kill();
-  for (const [what, values = []] of Object.entries({ 'a promotion': promotions, 'until another process': delays })) {
+  for (const [what, values = []] of Object.entries({
+    'a promotion': promotions,
+    'last query of another process to the model before': delays,
+  })) {
     const [p50, most] = [median(values), Math.max(...values)].map((ms) => `${ms.toFixed(0)} ms`);
     console.log(`${what}: median ${p50}, at most ${most}, of ${values.length}`);
   }
