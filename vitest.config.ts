@@ -23,7 +23,7 @@ const CHECKS = [
  * short forms of the longest.
  */
 const PROCESSES = [
-  'test/trust/{crash,attack/attack,soak/soak}.test.ts',
+  'test/trust/{crash,versions,attack/attack,soak/soak}.test.ts',
   'test/postgres/{cluster,handover,queue-outages}.test.ts',
   'test/http/roles/{api-role,trainer-role}.test.ts',
   'test/storage/file-storage-processes.test.ts',

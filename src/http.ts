@@ -39,5 +39,7 @@ export {
   serve,
   type TrainerService,
   type UploadLimits,
+  type VersionsOf,
+  type VersionsService,
   type WrongKeyLimiter,
 } from './http/index.js';

@@ -75,6 +75,11 @@ describe('examples that train', () => {
     ['load-model.ts', 'customer-reviews', /^PER "Ada Lovelace" at 0$[\s\S]*^LOC "Vienna" at 15$/m],
     ['search-passages.ts', 'customer-reviews', /^0\.\d\d The library opens at nine.*$[\s\S]*^nothing about "Who won/m],
     ['changing-index.ts', 'customer-reviews', /^prints: A printed page costs fifteen cents\.$/m],
+    [
+      'versions.ts',
+      'customer-reviews',
+      /^Ok \{ value: true \}\nOk \{ value: 'agreed (1, disagreed 0|0, disagreed 1)' \}\nOk \{ value: true \}$/m,
+    ],
     ['questions.ts', 'library-questions', /^0\.\d+ If you lose your card, tell us/],
   ])(
     '%s learns %s and answers',

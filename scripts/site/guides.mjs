@@ -15,6 +15,6 @@ export const GUIDES = {
     'time-to-accuracy',
   ],
   'Ask models': ['pretrained', 'README', 'inference', 'search', 'explanations', 'reports', 'model-folder', 'devices'],
-  'Serve many': ['service', 'http', 'postgres', 'postgres-queue', 'scaling', 'threat-model', 'SECURITY'],
+  'Serve many': ['service', 'http', 'versions', 'postgres', 'postgres-queue', 'scaling', 'threat-model', 'SECURITY'],
   'How it is made': ['house', 'engine', 'decisions', 'dependencies', 'CONTRIBUTING', 'CHANGELOG'],
 };

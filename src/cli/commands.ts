@@ -16,6 +16,7 @@ import { serveCommand } from './commands/serve.js';
 import { suggestCommand } from './commands/suggest.js';
 import { trainCommand } from './commands/train.js';
 import { tuneCommand } from './commands/tune.js';
+import { versionsCommand } from './commands/versions.js';
 
 /** All commands of `orchard`, in the order in which help lists them. */
 
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   modelsCommand,
   exportCommand,
   serveCommand,
+  versionsCommand,
   newKeyCommand,
   devicesCommand,
   eraseCommand,

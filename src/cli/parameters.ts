@@ -1,6 +1,7 @@
 import type { Model, TrainOptions } from '../api/index.js';
 import {
   AGGREGATIONS,
+  APP_ID,
   DEVICES,
   ENCODINGS,
   MAX_MODEL_NAME_LENGTH,
@@ -289,6 +290,7 @@ export const serviceDataOptions = {
   database: databaseOption,
   schema: schemaOption,
 };
+export const appId = matching(APP_ID, '1 to 50 printable ASCII characters');
 export const yesOption = flag('--yes', 'do not ask for confirmation');
 export const DEFAULT_DATA = './orchard-data';
 

@@ -133,6 +133,14 @@ export const answerViews = ['labels', 'entities', 'passages'] as const satisfies
 export const MAX_MODEL_NAME_LENGTH = 24;
 /** The characters of a model name. */
 export const MODEL_NAME = /^[a-z0-9-]*$/;
+/** A name that points to a model: a name as models have, and a stage. */
+export const VERSION_NAME = /^[a-z0-9-]{1,24}@[a-z0-9-]{1,24}$/;
+/** Maximum number of such names of an account. They are in one record. */
+export const MAX_VERSION_NAMES = 100;
+/** How many changes of a name are kept. A rollback can go back as far. */
+export const MAX_VERSION_CHANGES = 20;
+/** Maximum number of pairs of labels whose queries a shadow counts. */
+export const MAX_LABEL_PAIRS = 200;
 /** Maximum length of an idempotency key, in UTF-16 code units. Requests with the same key create one job. */
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 

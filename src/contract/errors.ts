@@ -131,7 +131,7 @@ export class NotFoundError extends OrchardErrorBase {
   readonly code = 'not_found';
   constructor(
     /** What was looked for. */
-    readonly resource: 'model' | 'training job' | 'pretrained model' | 'backbone',
+    readonly resource: 'model' | 'training job' | 'pretrained model' | 'backbone' | 'version',
     /** Or the name, of what is named. */
     readonly id: string,
     /** What there is instead, or where it was looked for; may be empty. */
@@ -151,6 +151,33 @@ export class ModelNotReadyError extends OrchardErrorBase {
     hint = 'a model answers once its status is READY',
   ) {
     super(`model ${id} is ${status}: ${hint}`);
+  }
+}
+
+/** A model can't be deleted, since names point to it or have it as their shadow. */
+export class ModelInUseError extends OrchardErrorBase {
+  readonly code = 'model_in_use';
+  constructor(
+    readonly id: string,
+    /** Such as `support@production`. */
+    readonly names: readonly string[],
+  ) {
+    super(
+      `model ${id} is in use by ${names.join(', ')}; promote another model there, clear the shadow or delete the name first`,
+    );
+  }
+}
+
+/** A name can't return to the model that it pointed to before. */
+export class RollbackError extends OrchardErrorBase {
+  readonly code = 'rollback';
+  constructor(
+    /** Such as `support@production`. */
+    readonly version: string,
+    /** Why, and what to do. */
+    reason: string,
+  ) {
+    super(`${version} can't be rolled back: ${reason}`);
   }
 }
 
@@ -369,6 +396,8 @@ export type OrchardError =
   | ModelDownloadError
   | NotFoundError
   | ModelNotReadyError
+  | ModelInUseError
+  | RollbackError
   | TransitionError
   | TierError
   | QueueFullError
@@ -473,6 +502,8 @@ const classes: { readonly [Code in OrchardError['code']]: { readonly prototype: 
   model_download: ModelDownloadError,
   not_found: NotFoundError,
   model_not_ready: ModelNotReadyError,
+  model_in_use: ModelInUseError,
+  rollback: RollbackError,
   transition: TransitionError,
   tier: TierError,
   queue_full: QueueFullError,

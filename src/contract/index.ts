@@ -20,9 +20,12 @@ export {
   MAX_BATCH_QUERIES,
   MAX_CONCURRENT_MODELS,
   MAX_IDEMPOTENCY_KEY_LENGTH,
+  MAX_LABEL_PAIRS,
   MAX_MEDLEY_QUERIES,
   MAX_MODEL_NAME_LENGTH,
   MAX_QUERY_CHARACTERS,
+  MAX_VERSION_CHANGES,
+  MAX_VERSION_NAMES,
   MODEL_NAME,
   type ModelSize,
   type ModelType,
@@ -60,6 +63,7 @@ export {
   MemoryLimitError,
   ModelDownloadError,
   ModelFolderError,
+  ModelInUseError,
   ModelNotReadyError,
   messageOf,
   missingPermission,
@@ -67,6 +71,7 @@ export {
   type OrchardError,
   OverloadedError,
   QueueFullError,
+  RollbackError,
   reviveError,
   StorageError,
   type StorageErrorOptions,
@@ -124,3 +129,11 @@ export {
   type ValidationMetrics,
 } from './training.js';
 export { absentable, type FieldsOf, implementation, signalSchema, validate } from './validate.js';
+export {
+  type LabelPair,
+  type ModelVersion,
+  type ShadowComparison,
+  type VersionChange,
+  versionChangeSchema,
+  versionNameSchema,
+} from './versions.js';

@@ -68,6 +68,8 @@ export interface InferenceMetadata {
    * if all were read completely. For a medley: queries that are too long for at least one of its models.
    */
   readonly truncated?: readonly number[] | undefined;
+  /** The model that answered, if it was asked by a name such as `support@production`. */
+  readonly model_id?: string | undefined;
 }
 
 export const metadataSchema: z.ZodType<InferenceMetadata> = z.lazy(() =>
@@ -75,6 +77,9 @@ export const metadataSchema: z.ZodType<InferenceMetadata> = z.lazy(() =>
     model_inference_time_ms: z.number().meta({ description: 'The time that the models took, in milliseconds.' }),
     truncated: z.array(z.int()).optional().meta({
       description: 'The positions of queries that are too long for a model, which read only their beginning.',
+    }),
+    model_id: z.string().optional().meta({
+      description: 'The model that answered, if it was asked by a name such as support@production.',
     }),
   } satisfies FieldsOf<InferenceMetadata>),
 );

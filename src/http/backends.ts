@@ -148,14 +148,26 @@ export interface DataPlace {
 }
 
 /** Works on the data of a service, which may be running. @throws ValidationError for a folder without data */
-export async function withOperator<Value>(
-  { data, database, schema }: DataPlace,
+export function withOperator<Value>(
+  place: DataPlace,
   work: (operator: OperatorServices) => Promise<Value>,
+): Promise<Value> {
+  return withBackend(place, (backend) => work(operatorServices(backend)));
+}
+
+/** {@link withOperator} for work on the storage. */
+export function withStorage<Value>(place: DataPlace, work: (storage: Storage) => Promise<Value>): Promise<Value> {
+  return withBackend(place, ({ storage }) => work(storage));
+}
+
+async function withBackend<Value>(
+  { data, database, schema }: DataPlace,
+  work: (backend: Backend) => Promise<Value>,
 ): Promise<Value> {
   if (database === undefined) checkData(data);
   const backend = database === undefined ? folderBackend(data) : await databaseBackend({ database, schema });
   try {
-    return await work(operatorServices(backend));
+    return await work(backend);
   } finally {
     await backend.close();
   }

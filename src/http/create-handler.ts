@@ -67,7 +67,7 @@ const probeMethods: Methods = { '/health': ['GET'], '/ready': ['GET'], '/metrics
 export function createHandler(options: HandlerOptions): Handler {
   const { page, operator, authenticateOperator, maxUploadBytes } = options;
   const documented = documentedRoutes();
-  const routes = [...documented, ...optionalRoutes(page, authenticateOperator && operator, maxUploadBytes)];
+  const routes = [...documented, ...optionalRoutes(options, authenticateOperator && operator, maxUploadBytes)];
   const document = JSON.stringify(openApiDocument(documented, options));
   return handlerOf(options, 'there is no such path; see /docs', (app) => {
     const holds = new AccountHolds(options.accountLimits);
@@ -422,6 +422,8 @@ const reasons: Readonly<Record<Failure, string>> = {
   tier: 'The subscription tier does not include this',
   not_found: 'No such model or job for this account',
   model_not_ready: 'The model is not READY',
+  model_in_use: 'A name points to the model',
+  rollback: 'The name has no model to return to',
   transition: 'The job has already ended',
   queue_full: 'Too many jobs of the account are waiting',
   model_download: 'The model could not be downloaded',

@@ -9,7 +9,7 @@ export {
   readKeyFile,
   type StoredKey,
 } from './api-keys.js';
-export { copyToDatabase, type DataPlace, withOperator } from './backends.js';
+export { copyToDatabase, type DataPlace, withOperator, withStorage } from './backends.js';
 export type { BodyLimits } from './body.js';
 export { createHandler, type Handler, type HandlerOptions } from './create-handler.js';
 export type { LabellingLimits, LabellingSets } from './labelling.js';
@@ -29,6 +29,8 @@ export {
   type PredictorService,
   type Services,
   type TrainerService,
+  type VersionsOf,
+  type VersionsService,
 } from './services.js';
 export { startService } from './start-service.js';
 export { DatasetUploads, type UploadLimits } from './uploads.js';

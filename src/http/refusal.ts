@@ -37,6 +37,8 @@ export const statuses = {
   tier: 403,
   not_found: 404,
   model_not_ready: 409,
+  model_in_use: 409,
+  rollback: 409,
   transition: 409,
   queue_full: 429,
   overloaded: 503,
@@ -67,7 +69,7 @@ const nowhere: Places = { input: 'query', subject: [] };
 const RESTART_SECONDS = 2;
 
 /** What the library's paths call the model in a request. */
-const MODEL_FIELDS = ['model', 'model_name'];
+const MODEL_FIELDS = ['model', 'model_name', 'version'];
 
 /** Anything thrown, as an answer. Statuses of 500 or more say nothing about the service's internals. */
 export function refusalOf(thrown: unknown, places: Places = nowhere): Refusal {

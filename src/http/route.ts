@@ -52,14 +52,22 @@ interface Caller {
 }
 
 /** Errors of the library that a route can fail with, in addition to those of every route. */
-export type Failure = 'tier' | 'not_found' | 'model_not_ready' | 'transition' | 'queue_full' | 'model_download';
+export type Failure =
+  | 'tier'
+  | 'not_found'
+  | 'model_not_ready'
+  | 'model_in_use'
+  | 'rollback'
+  | 'transition'
+  | 'queue_full'
+  | 'model_download';
 
 interface Definition<Input extends InputSchema> {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** With the names of its parameters: `/trainer/language/models/{model_id}`. */
   readonly path: `/${string}`;
   readonly id: string;
-  readonly tag: 'trainer' | 'predictor' | 'batch predictor' | 'medley' | 'page' | 'operator';
+  readonly tag: 'trainer' | 'predictor' | 'batch predictor' | 'medley' | 'versions' | 'page' | 'operator';
   readonly summary: string;
   readonly needsPro?: true;
   readonly input: Input;

@@ -4,7 +4,8 @@ import { labellingRoutes } from './routes/labelling.js';
 import { operatorRoutes } from './routes/operator.js';
 import { pageRoutes } from './routes/page.js';
 import { trainerRoutes } from './routes/trainer.js';
-import type { OperatorServices, PageServices } from './services.js';
+import { versionRoutes } from './routes/versions.js';
+import type { OperatorServices, PageServices, VersionsOf } from './services.js';
 
 /** The table of routes. Paths without an API key are in create-handler.ts. */
 
@@ -15,11 +16,12 @@ export function documentedRoutes(): readonly Route[] {
 
 /** Those that depend on what the service offers. */
 export function optionalRoutes(
-  page: PageServices | undefined,
+  { page, versions }: { readonly page?: PageServices | undefined; readonly versions?: VersionsOf | undefined },
   operator: OperatorServices | undefined,
   maxUploadBytes: number | undefined,
 ): readonly Route[] {
   return [
+    ...(versions ? versionRoutes(versions) : []),
     ...(page ? [...pageRoutes(page, maxUploadBytes), ...labellingRoutes(page.labelling)] : []),
     ...(operator ? operatorRoutes(operator) : []),
   ];

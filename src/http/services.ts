@@ -12,6 +12,7 @@ import {
   eraseAccount,
   type JobQueue,
   listUnusedModels,
+  ModelVersions,
   ReadyModels,
   removeUnusedModels,
   Trainer,
@@ -41,11 +42,20 @@ export type PredictorService = Pick<
 >;
 export type MedleyService = Pick<Medley, 'predict' | 'predictBatch' | 'predictPretrainedBatch'>;
 
+export type VersionsService = Pick<
+  ModelVersions,
+  'list' | 'get' | 'promote' | 'rollBack' | 'setShadow' | 'clearShadow' | 'delete'
+>;
+/** An account's names; called for every request. */
+export type VersionsOf = (account: Account) => VersionsService;
+
 /** Each function returns an account's view of the models; it is called for every request. */
 export interface Services {
   readonly trainer: (account: Account) => TrainerService;
   readonly predictor: (account: Account) => PredictorService;
   readonly medley: (account: Account) => MedleyService;
+  /** Needed only for the routes under /versions. Default: no such routes. */
+  readonly versions?: VersionsOf | undefined;
   /** Needed only for the page at /. Default: no page. */
   readonly page?: PageServices | undefined;
 }
@@ -111,6 +121,7 @@ export interface AccountServices extends Services {
   readonly trainer: (account: Account) => Trainer;
   readonly predictor: (account: Account) => Predictor;
   readonly medley: (account: Account) => Medley;
+  readonly versions: (account: Account) => ModelVersions;
   readonly page: PageServices;
   /** For a handler with `authenticateOperator`. */
   readonly operator: OperatorServices;
@@ -154,6 +165,7 @@ export function accountServices({
     trainer: trainers.of,
     predictor: predictors.of,
     medley: medleys.of,
+    versions: (account) => new ModelVersions({ storage, account }),
     page: {
       installedModels: () => installedModels(modelLoader),
       uploads,

@@ -121,7 +121,10 @@ export async function untilAborted<Value>(
   }
 }
 
-export function queryResponse(predictions: Predictions): InferenceResponse<JudgedResult> {
+/** Predictions, and which model made them if it was asked by a name. */
+export type Answered = Predictions & { readonly model_id?: string };
+
+export function queryResponse(predictions: Answered): InferenceResponse<JudgedResult> {
   return { data: resultOf(predictions), metadata: metadataOf(predictions) };
 }
 
@@ -131,18 +134,22 @@ export function resultOf({ results: [result] }: Predictions): JudgedResult {
   return result;
 }
 
-export function explanationResponse({ results, ...rest }: Predictions): InferenceResponse<Explanation> {
+export function explanationResponse({ results, ...rest }: Answered): InferenceResponse<Explanation> {
   const { explained, ...result } = results[0] ?? { labels: [], scores: [] };
   if (explained === undefined) throw new InternalError('the model gave no explanation');
   return { data: { ...result, explained }, metadata: metadataOf(rest) };
 }
 
-export function batchResponse({ results, ...rest }: Predictions): InferenceResponse<readonly JudgedResult[]> {
+export function batchResponse({ results, ...rest }: Answered): InferenceResponse<readonly JudgedResult[]> {
   return { data: results, metadata: metadataOf(rest) };
 }
 
-function metadataOf({ elapsedMs, truncated }: Omit<Predictions, 'results'>): InferenceMetadata {
-  return { model_inference_time_ms: elapsedMs, ...(truncated.length > 0 && { truncated }) };
+function metadataOf({ elapsedMs, truncated, model_id }: Omit<Answered, 'results'>): InferenceMetadata {
+  return {
+    model_inference_time_ms: elapsedMs,
+    ...(truncated.length > 0 && { truncated }),
+    ...(model_id !== undefined && { model_id }),
+  };
 }
 
 interface Waiting {

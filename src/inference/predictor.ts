@@ -14,11 +14,12 @@ import {
   validate,
 } from '../contract/index.js';
 import type { Explanation, JudgedResult } from '../families/index.js';
-import { ModelUses, ReadyModels } from '../jobs/index.js';
+import { isGone, ModelUses, ReadyModels, VersionNames } from '../jobs/index.js';
 import type { ModelLoader } from '../models/index.js';
 import type { Storage } from '../storage/index.js';
 import { answerStream, type Queries, type StreamedAnswer } from './answer-stream.js';
 import {
+  type Answered,
   batchResponse,
   type CallOptions,
   type ExplainOptions,
@@ -32,6 +33,7 @@ import {
 } from './calls.js';
 import type { InferenceService, InferenceStats, Predictions, RequestOptions } from './inference-service.js';
 import { createService, type RunOptions, runSchema } from './service.js';
+import { Shadows } from './shadow.js';
 import { closeWhenDropped } from './shared-models.js';
 
 /** Whose models a predictor asks, and how it runs them. */
@@ -71,6 +73,8 @@ const OF_THE_CALL: readonly OrchardError['code'][] = ['aborted', 'deadline', 'ov
 export class Predictor implements AsyncDisposable {
   readonly #account: Account;
   readonly #ready: ReadyModels;
+  readonly #names: VersionNames;
+  readonly #shadows: Shadows;
   readonly #uses: ModelUses;
   readonly #inference: InferenceService;
   /** Closes the service, too, if this predictor made it. */
@@ -87,13 +91,17 @@ export class Predictor implements AsyncDisposable {
     const ready = new ReadyModels(storage, account.app_id, { gone: (directory) => asked.forget(directory) });
     const uses = new ModelUses(storage, account.app_id);
     const pretrained = new PretrainedModels(modelLoader, asked);
+    const shadows = new Shadows(asked, ready, storage, account.app_id);
     this.#release = async () => {
       pretrained.close();
+      await shadows.close();
       ready.close();
       await Promise.all([inference === undefined ? asked.close() : undefined, uses.flush()]);
     };
     this.#inference = asked;
     this.#ready = ready;
+    this.#names = new VersionNames(storage, account.app_id);
+    this.#shadows = shadows;
     this.#uses = uses;
     this.#pretrained = pretrained;
     closeWhenDropped(this, this.#release);
@@ -101,7 +109,9 @@ export class Predictor implements AsyncDisposable {
 
   /**
    * Asks a custom model one query. Fails with a NotFoundError for an unknown or deleted id, and with a ModelNotReadyError
-   * until the model's status is READY. A deletion by another process takes effect within a second.
+   * until the model's status is READY. A deletion by another process takes effect within a second, and so does a promotion.
+   * @param model_id or a name that points to a model, such as `support@production`; `metadata.model_id` then says which
+   * model answered. This holds for every call that takes the id of a custom model.
    */
   predictCustom(model_id: string, query: string, options: CallOptions = {}): PredictionResult {
     return toResult(`asking model ${model_id}`, options.signal, async () =>
@@ -200,7 +210,12 @@ export class Predictor implements AsyncDisposable {
   warmCustom(model_ids: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
     return toResult(`loading ${model_ids.join(', ')}`, signal, async () => {
       this.#checkOpen();
-      await Promise.all(model_ids.map(async (id) => this.#inference.warm(await this.#ready.directoryOf(id))));
+      await Promise.all(
+        model_ids.map(async (model) => {
+          const id = model.includes('@') ? (await this.#names.find(model)).model.id : model;
+          await this.#inference.warm(await this.#ready.directoryOf(id));
+        }),
+      );
     });
   }
 
@@ -248,7 +263,29 @@ export class Predictor implements AsyncDisposable {
     return this.#account.tier === 'pro' ? ask() : errAsync(new TierError('a stream of queries'));
   }
 
-  async #custom(model_id: string, queries: readonly string[], request: RequestOptions): Promise<Predictions> {
+  /** @param model an id, or a name such as `support@production`. One model answers all queries. */
+  async #custom(model: string, queries: readonly string[], request: RequestOptions): Promise<Answered> {
+    return model.includes('@') ? this.#named(model, queries, request) : this.#byId(model, queries, request);
+  }
+
+  async #named(name: string, queries: readonly string[], request: RequestOptions): Promise<Answered> {
+    let pointed = await this.#names.find(name);
+    let predictions: Predictions;
+    try {
+      predictions = await this.#byId(pointed.model.id, queries, request);
+    } catch (thrown) {
+      // Another process may have promoted another model since the name was read, and deleted this one.
+      if (!isGone(thrown)) throw thrown;
+      const { id } = pointed.model;
+      pointed = await this.#names.read(name);
+      if (pointed.model.id === id) throw thrown;
+      predictions = await this.#byId(pointed.model.id, queries, request);
+    }
+    if (request.explain === undefined) this.#shadows.compare(name, pointed, queries, predictions.results);
+    return { ...predictions, model_id: pointed.model.id };
+  }
+
+  async #byId(model_id: string, queries: readonly string[], request: RequestOptions): Promise<Predictions> {
     const found = this.#ready.directoryOf(model_id);
     const directory = typeof found === 'string' ? found : await found;
     try {

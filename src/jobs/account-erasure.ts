@@ -88,7 +88,10 @@ export class AccountErasure {
     if ((await this.#keys(JOBS)).length > 0) return false;
     await this.#removeUploads(); // not before, as jobs read them
     for (const collection of OF_AN_ACCOUNT) {
-      for (const key of await this.#keys(collection)) await this.#remove(collection, key);
+      for (const key of await this.#keys(collection)) {
+        await this.#remove(collection, key);
+        noteWrite(this.#context.storage, `${collection}/${key}`);
+      }
     }
     return this.#removeLease();
   }
@@ -97,7 +100,7 @@ export class AccountErasure {
     const { storage, queue, app_id } = this.#context;
     await this.#measure(id);
     try {
-      await deleteModel(this.#context, id);
+      await deleteModel(this.#context, id, { evenIfNamed: true });
     } catch (thrown) {
       if (!isOrchardError(thrown) || (await this.#isJob(id))) throw thrown;
       // A record that is not a job can't be cancelled, only removed.

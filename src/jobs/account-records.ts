@@ -23,12 +23,17 @@ export const UPLOADS = 'uploads';
 export const LABELLING = { sets: 'labelling-sets', texts: 'labelling-texts', choices: 'labelling-choices' } as const;
 const OF_LABELLING = Object.values(LABELLING);
 
+/** What an account's names point to. */
+export const VERSIONS = 'versions';
+/** How the answers of shadows compare. */
+export const SHADOW_COUNTS = 'shadow-counts';
+
 /** The records of one job, whose keys end in its id, apart from the job itself. */
 export const OF_A_JOB = [JOB_INDEX, DAMAGED_JOBS, MODEL_USES] as const;
 /** What a copy of the storage has. Leases stay behind, as no process works on the copy yet; jobs come last. */
-export const COPIED = [...OF_A_JOB, JOB_REQUESTS, QUOTA, UPLOADS, ...OF_LABELLING, JOBS] as const;
+export const COPIED = [...OF_A_JOB, JOB_REQUESTS, QUOTA, UPLOADS, ...OF_LABELLING, VERSIONS, SHADOW_COUNTS, JOBS] as const;
 /** The records of an account as a whole, apart from its lease, which others may hold, and uploads, which have folders. */
-export const OF_AN_ACCOUNT = [JOB_REQUESTS, QUOTA, ...OF_LABELLING] as const;
+export const OF_AN_ACCOUNT = [JOB_REQUESTS, QUOTA, ...OF_LABELLING, VERSIONS, SHADOW_COUNTS] as const;
 
 const LISTED_TOGETHER = 1000;
 /** Comes after every character of an id, so that the next account's keys come after it. */

@@ -26,6 +26,7 @@ export {
 export { JobRepository, viewsOf } from './job-repository.js';
 export { JobRunner, type JobRunnerOptions } from './job-runner.js';
 export { ModelUses, type UnusedModel, type UnusedOptions } from './model-uses.js';
+export { ModelVersions, type ModelVersionsOptions, type RollbackOptions } from './model-versions.js';
 export {
   type CopiedStorage,
   type CopyStorageOptions,
@@ -36,7 +37,9 @@ export {
   type OperatorOptions,
   removeUnusedModels,
 } from './operator.js';
-export { ReadyModels, readyModel } from './ready-models.js';
+export { isGone, ReadyModels, readyModel } from './ready-models.js';
+export { addCounts, noCounts, ShadowCountRecords, type ShadowCounts } from './shadow-counts.js';
 export { type CreateJobOptions, type SignalOptions, Trainer } from './trainer.js';
 export { defaultMemoryLimit, type TrainerOptions } from './trainer-options.js';
 export { type StoredUpload, UPLOADED_ZIP, UploadRecords, uploadFolder, uploadIn, uploadUrl } from './upload-records.js';
+export { type NamedModel, type PointedModel, VersionNames } from './version-records.js';

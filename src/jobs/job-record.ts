@@ -141,6 +141,8 @@ const jobRecordSchema = z.lazy(() =>
     /** The job is DELETED, and its files may still be there. */
     has_files: z.literal(true).exactOptional(),
     cancel_requested: z.literal(true).exactOptional(),
+    /** A name points or pointed to the model, so that its deletion has to look for names. */
+    was_named: z.literal(true).exactOptional(),
   }),
 );
 export type JobRecord = z.infer<typeof jobRecordSchema>;

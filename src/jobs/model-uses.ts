@@ -17,6 +17,7 @@ import { timestamp } from './clock.js';
 import { type DeletionContext, deleteEnded } from './delete-model.js';
 import { type JobRecord, toModelRecord } from './job-record.js';
 import { JobRepository } from './job-repository.js';
+import { VersionRecords } from './version-records.js';
 
 /** A model's use is written at most this often by each process. */
 const COARSENESS_MS = 60 * 60_000;
@@ -147,7 +148,7 @@ export async function removeUnused(context: UnusedContext, days: number): Promis
   for await (const unused of eachUnused(context, days)) {
     const { model } = unused;
     if ((await context.jobs.find(model.id))?.status !== 'READY') continue;
-    await deleteEnded(context, model.id).catch(unlessErased);
+    if (!(await isDeleted(context, model.id))) continue;
     removed.push({ ...unused, model: { ...model, training_status: 'DELETED' } });
   }
   return removed;
@@ -155,7 +156,9 @@ export async function removeUnused(context: UnusedContext, days: number): Promis
 
 async function* eachUnused(context: UnusedContext, days: number): AsyncGenerator<UnusedModel, void, undefined> {
   const before = context.clock.now() - days * DAY_MS;
+  const needed = await new VersionRecords(context.storage, context.app_id).neededModels();
   for await (const job of context.jobs.all({ trainingStatus: 'READY' })) {
+    if (needed.has(job.id)) continue;
     const unused = await unusedModel(context, job, before);
     if (unused !== undefined) yield unused;
   }
@@ -187,6 +190,14 @@ async function describeFolder(storage: Storage, id: string): Promise<FolderDescr
   return { bytes: await bytesIn(directory), publishedMs: found?.mtimeMs ?? 0 };
 }
 
-function unlessErased(thrown: unknown): void {
-  if (!isOrchardError(thrown) || thrown.code !== 'not_found') throw thrown;
+/** @returns false if a name points to it by now */
+async function isDeleted(context: UnusedContext, id: string): Promise<boolean> {
+  try {
+    await deleteEnded(context, id);
+    return true;
+  } catch (thrown) {
+    if (isOrchardError(thrown) && thrown.code === 'model_in_use') return false;
+    if (isOrchardError(thrown) && thrown.code === 'not_found') return true; // its account was erased
+    throw thrown;
+  }
 }

@@ -126,7 +126,7 @@ export class ReadyModels {
 }
 
 /** Whether an error means that a model won't answer again, unlike a failure of the storage. */
-function isGone(thrown: unknown): boolean {
+export function isGone(thrown: unknown): boolean {
   return isOrchardError(thrown) && (thrown.code === 'not_found' || thrown.code === 'model_not_ready');
 }
 
@@ -144,7 +144,7 @@ export async function readyModel(id: string, jobs: JobRepository, storage: Stora
   throw new ModelNotReadyError(id, 'READY', 'but its files are gone from the storage; train it again');
 }
 
-function requireReady({ id, status, error }: JobRecord): void {
+export function requireReady({ id, status, error }: JobRecord): void {
   if (status === 'READY') return;
   if (status === 'DELETED') throw new NotFoundError('model', id, 'it was deleted');
   throw error === undefined

@@ -1,8 +1,9 @@
-import { APP_ID, tiers } from '../../contract/index.js';
+import { tiers } from '../../contract/index.js';
 import type { UnusedModel } from '../../jobs/index.js';
 import { command } from '../command.js';
 import { alignedLines, grouped } from '../format.js';
 import {
+  appId,
   argument,
   choice,
   DEFAULT_DATA,
@@ -10,15 +11,12 @@ import {
   dataPlaceOf,
   flag,
   integer,
-  matching,
   option,
   required,
   serviceDataOptions,
   yesOption,
 } from '../parameters.js';
 import { confirm } from '../terminal.js';
-
-const appId = matching(APP_ID, '1 to 50 printable ASCII characters');
 
 export const newKeyCommand = command({
   name: 'new-key',

@@ -50,7 +50,7 @@ export function trainerRoutes(): readonly Route[] {
       summary: 'Delete a custom model; stops its training job',
       input: one,
       output: detailSchema,
-      failures: ['not_found'],
+      failures: ['not_found', 'model_in_use'],
       answer: async ({ trainer }, { account }, { path }) => {
         await unwrap(trainer(account).deleteModel(path.model_id));
         return done('model.deleted', `model ${path.model_id} is deleted`);

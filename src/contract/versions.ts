@@ -1,0 +1,77 @@
+import * as z from 'zod';
+import { VERSION_NAME } from './constants.js';
+import type { FieldsOf } from './validate.js';
+
+/** Names that point to trained models: `support@production` (docs/versions.md). */
+
+export const versionNameSchema = z
+  .string()
+  .regex(
+    VERSION_NAME,
+    'give a name and a stage with @ between them, such as support@production, each of 1 to 24 characters of a–z, 0–9 and -',
+  );
+
+/** One change of what a name points to. */
+export interface VersionChange {
+  readonly action: 'promote' | 'rollback';
+  /** The model that the name points to since then. */
+  readonly model_id: string;
+  /** The model that it pointed to before; null for the first. */
+  readonly from: string | null;
+  /** ISO 8601 with a numeric offset. */
+  readonly at: string;
+}
+
+export const versionChangeSchema = z.strictObject({
+  action: z.enum(['promote', 'rollback']),
+  model_id: z.string(),
+  from: z.string().nullable(),
+  at: z.string(),
+} satisfies FieldsOf<VersionChange>);
+
+/** How often two labels were the first ones of the two answers to a query. */
+export interface LabelPair {
+  /** First label of the answer that was returned. */
+  readonly answered: string;
+  /** First label of the shadow's answer. */
+  readonly shadow: string;
+  readonly queries: number;
+}
+
+/** How the answers of a shadow compare. Counts are of queries; each query of a batch is one. */
+export interface ShadowComparison {
+  readonly model_id: string;
+  /** The start of the counts: when the shadow was set or, if later, when the name pointed to another model. */
+  readonly since: string;
+  /** `agreed`, `disagreed` and `errors` together. */
+  readonly asked: number;
+  /**
+   * The same first label; in multilabel the same labels above 0.5, in sequence labelling the same entities, in question
+   * answering the same first passage.
+   */
+  readonly agreed: number;
+  readonly disagreed: number;
+  /** Queries that the shadow did not answer, because it failed or took more than 10 s. */
+  readonly errors: number;
+  /** Queries that the shadow was not asked, because it or the service was busy. */
+  readonly dropped: number;
+  /** Mean of the shadow's highest score minus the returned one; null until both had one. */
+  readonly mean_score_difference: number | null;
+  /** Classification only: the most frequent first, at most 200. */
+  readonly label_pairs: readonly LabelPair[];
+  /** Queries with pairs beyond those 200. */
+  readonly other_pairs: number;
+}
+
+/** A name that points to a trained model. */
+export interface ModelVersion {
+  /** Such as `support@production`. */
+  readonly name: string;
+  /** The model that answers. */
+  readonly model_id: string;
+  /** The model that a rollback returns to; null if there is none. */
+  readonly previous_model_id: string | null;
+  /** The last 20 changes, the latest first. */
+  readonly history: readonly VersionChange[];
+  readonly shadow: ShadowComparison | null;
+}
