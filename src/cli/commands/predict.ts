@@ -11,6 +11,7 @@ import {
   openModel,
   openTexts,
   option,
+  rulesOption,
   textOptions,
 } from '../parameters.js';
 import { Progress } from '../terminal.js';
@@ -41,6 +42,7 @@ text that can't be read or answered is reported with its line number; the rest c
       'classification: print - if no label fits, by the threshold found in training',
     ),
     ...checkpointOptions,
+    rules: rulesOption,
     device: modelParameters.device,
     threads: modelParameters.threads,
   },
