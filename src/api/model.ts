@@ -112,6 +112,12 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
     replacements?: Replacements,
     options?: StreamOptions,
   ): ResultAsync<readonly RedactedText[], OrchardError>;
+  /** The same for a stream of texts. A text that fails yields its error. */
+  redact(
+    texts: Queries,
+    replacements?: Replacements,
+    options?: StreamOptions,
+  ): AsyncGenerator<Result<RedactedText, OrchardError>, void, undefined>;
   /**
    * Evaluates the model on examples in memory, or in a CSV, TSV, JSON Lines or CoNLL file. Fails with a ValidationError or
    * DatasetError that names the invalid rows or lines.

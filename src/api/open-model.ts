@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { err, errAsync, type Result, type ResultAsync } from 'neverthrow';
+import { err, errAsync, Result, type ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   AGGREGATIONS,
@@ -13,7 +13,7 @@ import {
   type ModelType,
   type OrchardError,
   querySchema,
-  unwrap,
+  toOrchardError,
   ValidationError,
   validate,
   WEIGHT_FORMS,
@@ -186,25 +186,42 @@ export class OpenModel implements Model {
     options?: StreamOptions,
   ): ResultAsync<readonly RedactedText[], OrchardError>;
   redact(
-    given: string | readonly string[],
+    texts: Queries,
+    replacements?: Replacements,
+    options?: StreamOptions,
+  ): AsyncGenerator<Result<RedactedText, OrchardError>, void, undefined>;
+  redact(
+    given: string | readonly string[] | Queries,
     replacements?: Replacements,
     options: StreamOptions = {},
-  ): ResultAsync<RedactedText | readonly RedactedText[], OrchardError> {
-    return this.#call(`redacting with ${this.name}`, async () => {
-      if (this.kind !== 'entities') {
-        const msg = `${this.name} (${this.type}) finds no entities; redact with a model for named-entity-recognition`;
-        throw new ValidationError([{ loc: ['model'], msg, type: 'unsupported' }]);
-      }
-      const checked = checkedReplacements(replacements, this.labels);
-      const redact = (text: string, answer: Answer | undefined): RedactedText => {
-        if (answer?.kind !== 'entities') throw new InternalError('the model gave no entities');
-        return redacted(text, answer, checked);
-      };
-      if (typeof given === 'string') return redact(given, await unwrap(this.#one(given, options)));
-      const texts = Array.isArray(given) ? [...given] : given; // anything else fails the check
-      const answers = await unwrap(this.#all(texts, options));
-      return mapWithPauses(texts, (text, at) => redact(text, answers[at]));
-    });
+  ):
+    | ResultAsync<RedactedText | readonly RedactedText[], OrchardError>
+    | AsyncGenerator<Result<RedactedText, OrchardError>, void, undefined> {
+    const redactor = Result.fromThrowable(
+      () => this.#redactor(replacements),
+      (thrown) => toOrchardError(thrown, `redacting with ${this.name}`),
+    )();
+    if (Array.isArray(given)) {
+      const texts = [...given];
+      return redactor.asyncAndThen((redact) =>
+        this.#all(texts, options).andThen((answers) =>
+          callResult(
+            mapWithPauses(texts, (text, at) => redact(text, answers[at])),
+            `redacting with ${this.name}`,
+          ),
+        ),
+      );
+    }
+    const one = (text: string) =>
+      redactor.asyncAndThen((redact) =>
+        this.#one(text, options).andThen((answer) =>
+          callResult(
+            Promise.resolve().then(() => redact(text, answer)),
+            `redacting with ${this.name}`,
+          ),
+        ),
+      );
+    return isQueries(given) ? answerStream(given, one, options) : one(given);
   }
 
   evaluate(rows: RowsOrPath, options: EvaluateOptions = {}): ResultAsync<Evaluation, OrchardError> {
@@ -256,6 +273,20 @@ export class OpenModel implements Model {
       const { results, truncated } = await askAll(this.#asked, this.name, given, options);
       return mapWithPauses(results, (result, at) => toAnswer(result, this.#reading, truncated.has(at)));
     });
+  }
+
+  /** @throws ValidationError for replacements that don't fit */
+  #redactor(replacements: Replacements | undefined): (text: string, answer: Answer | undefined) => RedactedText {
+    if (this.#handle.isClosed) throw new ClosedError('model');
+    if (this.kind !== 'entities') {
+      const msg = `${this.name} (${this.type}) finds no entities; redact with a model for named-entity-recognition`;
+      throw new ValidationError([{ loc: ['model'], msg, type: 'unsupported' }]);
+    }
+    const checked = checkedReplacements(replacements, this.labels);
+    return (text, answer) => {
+      if (answer?.kind !== 'entities') throw new InternalError('the model gave no entities');
+      return redacted(text, answer, checked);
+    };
   }
 
   async *#stream(

@@ -110,7 +110,7 @@ function problemOf(pattern: string, ignoreCase: boolean | undefined): string | u
   }
 }
 
-export const EMPTY_MATCH = 'the pattern matches nothing at all, so it would match everywhere; require a character';
+export const EMPTY_MATCH = 'the pattern matches the empty text, so it would match everywhere; require a character';
 
 export function patternOf({ pattern, ignoreCase = false }: Pick<PatternCondition, 'pattern' | 'ignoreCase'>): RegExp {
   return new RegExp(pattern, ignoreCase ? 'giu' : 'gu');

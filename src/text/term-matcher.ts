@@ -139,12 +139,14 @@ function asciiFold(text: string, ignoreCase: boolean): FoldedText | undefined {
  * White space, or a character with all that belongs to it: marks, joiners with what they join, tones of skin; two letters of a
  * flag. Cutting between them would change what is read.
  */
+const SPACE = '[\\p{White_Space}\\uFEFF]+';
+const BELONGS = '[\\p{M}\\p{Grapheme_Extend}\\p{Emoji_Modifier}\\u200D]';
 const segment = latePattern(
-  '[\\p{White_Space}\\uFEFF]+|(?:\\p{Regional_Indicator}{2}|.)(?:[\\p{M}\\p{Grapheme_Extend}\\p{Emoji_Modifier}]|\\u200D\\p{Extended_Pictographic}|\\u200D)*',
+  `${SPACE}(?!${BELONGS})|(?:\\p{Regional_Indicator}{2}|.)(?:\\u200D\\p{Extended_Pictographic}|${BELONGS})*`,
   'gsu',
 );
-const startsSpace = latePattern('^[\\p{White_Space}\\uFEFF]', 'u');
-const startsWord = latePattern('^[\\p{L}\\p{M}\\p{N}_]', 'u');
+const isSpace = latePattern(`^${SPACE}$`, 'u');
+const startsWord = latePattern('^[\\p{L}\\p{N}_]', 'u');
 const startsUnspaced = latePattern(
   '^[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}ー]',
   'u',
@@ -186,7 +188,7 @@ function unicodeFold(text: string, ignoreCase: boolean): FoldedText {
 }
 
 function foldedSegment(text: string, ignoreCase: boolean): FoldedSegment {
-  if (startsSpace().test(text)) return { folded: ' ', kind: OTHER };
+  if (isSpace().test(text)) return { folded: ' ', kind: OTHER };
   const plain = text.normalize('NFD');
   const folded = ignoreCase ? plain.toUpperCase().toLowerCase().normalize('NFD') : plain;
   const kind = startsUnspaced().test(text) ? UNSPACED_WORD : startsWord().test(text) ? WORD : OTHER;

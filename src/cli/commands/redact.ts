@@ -46,12 +46,13 @@ that can't be read or answered is reported with its line number and left out; th
     await using model = await openModel(settings);
     const replaced = types?.split(',').map((type) => type.trim()) ?? model.labels;
     const replacements: Replacements = Object.fromEntries(replaced.map((type) => [type, replacement ?? true]));
-    for await (const { line, text } of input) {
-      const redacted = await model.redact(text, replacements);
+    for await (const redacted of model.redact(input.read(), replacements)) {
+      const { line } = await input.take();
       if (redacted.isErr()) await input.problem(line, redacted.error.message);
       else if (isJson) await output.line(JSON.stringify({ line, ...redacted.value }));
       else await output.line(onOneLine(redacted.value.text));
       if (output.closed.aborted) break;
     }
+    await input.reportProblems();
   },
 });
