@@ -483,7 +483,7 @@ function* finishedTask(
     ruled,
   );
   const blend = ruled
-    ? { ...fitted, blend: { ...fitted.blend, ...(yield* scoresOf(dataset, logits, ruled)) } }
+    ? { ...fitted, blend: { ...fitted.blend, ...(yield* scoresOf(dataset, logits, ruled)), value: fitted.blend.value } }
     : fitted;
   return { blend, evaluation, evidence, files: new Map([[EXPERT_FILE, lexical.encode()]]) };
 }

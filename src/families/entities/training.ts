@@ -308,7 +308,7 @@ async function trainExpert(
 function* finishedTask(dataset: RuledDataset, rows: TagBlendRows, expert: CrfExpert): Steps<FinishedTask> {
   const fitted = yield* fitBlend(dataset, rows);
   const { evaluation, ruled } = yield* sequenceEvaluation(dataset, rows, fitted.blend.weights);
-  const blend = ruled ? { ...fitted, blend: { ...fitted.blend, ...ruled, value: ruled.f1 } } : fitted;
+  const blend = ruled ? { ...fitted, blend: { ...fitted.blend, ...ruled } } : fitted;
   return {
     blend,
     evaluation,
