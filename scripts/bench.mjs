@@ -39,6 +39,7 @@ export const BENCHES = {
   quantization: 'speed of an encoder with 8-bit weights, compared with float32',
   'replaced-folder': 'answers, cards and copies of models whose folder is replaced while they are loaded',
   robustness: 'accuracy of the pretrained models on typos, tweets and other domains',
+  rules: 'time of rules next to a model: patterns, and up to 200,000 terms',
   scaling: 'jobs per minute of several trainer processes on one database',
   schemathesis: 'answers of the HTTP service, checked against its OpenAPI document',
   scores: 'calibration of scores where evidence is thin',

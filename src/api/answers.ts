@@ -10,6 +10,7 @@ import type {
   TrainingRow,
 } from '../datasets/index.js';
 import type { ExplainedAnswer, JudgedResult } from '../families/index.js';
+import type { RuleName } from '../models/index.js';
 
 /** The answers of models; `kind` tells them apart. */
 
@@ -17,6 +18,8 @@ import type { ExplainedAnswer, JudgedResult } from '../families/index.js';
 export interface ScoredLabel {
   readonly label: string;
   readonly score: number;
+  /** The rule that decided it: its name or, without one, its position in `rules` of the model. Absent: the model did. */
+  readonly rule?: RuleName;
 }
 
 /** What each answer says of its text. */
@@ -32,6 +35,8 @@ export interface LabelAnswer extends ReadText {
   readonly label: string;
   /** Its probability, 0 to 1. */
   readonly score: number;
+  /** The rule that gave it: its name or, without one, its position in `rules` of the model. Absent: the model did. */
+  readonly rule?: RuleName;
   /** The labels that apply: the most probable one or, for a multilabel model, all above one half, highest first. */
   readonly labels: readonly string[];
   /** All labels, highest first. */
@@ -49,8 +54,10 @@ export interface FoundEntity {
   readonly start: number;
   /** Offset after its last UTF-16 code unit. */
   readonly end: number;
-  /** Its probability, 0 to 1. */
+  /** Its probability, 0 to 1; 1 if a rule found it. */
   readonly score: number;
+  /** The rule that found it: its name or, without one, its position in `rules` of the model. Absent: the model did. */
+  readonly rule?: RuleName;
 }
 
 /** The entities that a model found, from left to right. */
@@ -118,7 +125,7 @@ export function toAnswer(result: JudgedResult, reading: AnswerReading, isTruncat
 }
 
 function answerOf(result: JudgedResult, { view, isMultilabel }: AnswerReading): Answer {
-  const { labels, scores, none_of_these } = result;
+  const { labels, scores, rules, none_of_these } = result;
   if (view === 'entities') return { kind: 'entities', entities: entitiesOf(result) };
   if (view === 'passages') {
     return { kind: 'passages', passages: labels.map((text, at) => ({ text, score: scores[at] ?? 0 })) };
@@ -127,7 +134,7 @@ function answerOf(result: JudgedResult, { view, isMultilabel }: AnswerReading): 
   const applying: string[] = [];
   for (const [at, label] of labels.entries()) {
     const score = scores[at] ?? 0;
-    all.push({ label, score });
+    all.push({ label, score, ...ruleAt(rules, at) });
     if (isMultilabel ? score > THRESHOLD : at === 0) applying.push(label);
   }
   const [first = { label: '', score: 0 }] = all;
@@ -135,10 +142,15 @@ function answerOf(result: JudgedResult, { view, isMultilabel }: AnswerReading): 
   return { kind: 'labels', ...first, labels: applying, scores: all, ...noneOfThese };
 }
 
-function entitiesOf({ labels, scores, tokens = [], token_start_positions = [] }: JudgedResult): FoundEntity[] {
+function ruleAt(rules: JudgedResult['rules'], at: number): { readonly rule?: RuleName } {
+  const rule = rules?.[at] ?? undefined;
+  return rule === undefined ? {} : { rule };
+}
+
+function entitiesOf({ labels, scores, rules, tokens = [], token_start_positions = [] }: JudgedResult): FoundEntity[] {
   return labels.map((type, at) => {
     const text = tokens[at] ?? '';
     const start = token_start_positions[at] ?? 0;
-    return { type, text, start, end: start + text.length, score: scores[at] ?? 0 };
+    return { type, text, start, end: start + text.length, score: scores[at] ?? 0, ...ruleAt(rules, at) };
   });
 }

@@ -257,7 +257,7 @@ async function trainFold(
   try {
     const { directory } = trained;
     const opened = await OpenModel.open({ name, directory }, { service: { device }, signal });
-    return await answersTo(opened, texts, signal).finally(() => opened.close());
+    return await answersTo(opened, texts, { signal }).finally(() => opened.close());
   } finally {
     await trained.remove();
   }

@@ -34,6 +34,8 @@ import { readTable } from './training/read-apart.js';
 export interface EvaluateOptions extends ReadingOptions {
   /** Classifiers that choose between two labels: the one whose figures are reported apart, as `positive`. Default: none. */
   readonly positive?: string | undefined;
+  /** Whether the rules of the model apply, if it has some. Default true. */
+  readonly rules?: boolean | undefined;
   /** Number of bootstrap samples for the 95 % intervals, 100 to 100,000. Default 1,000. */
   readonly resamples?: number | undefined;
   /** Seed of the bootstrap. Default 0. */
@@ -157,6 +159,7 @@ export type Evaluation = LabelEvaluation | EntityEvaluation | PassageEvaluation;
 const optionsSchema = z.strictObject({
   ...readingShape,
   positive: z.string().optional(),
+  rules: z.boolean().optional(),
   resamples: z.int().min(100).max(100_000).default(1000),
   seed: z.int32().default(0),
   signal: signalSchema.optional(),
@@ -164,7 +167,7 @@ const optionsSchema = z.strictObject({
 
 /** @throws ValidationError, DatasetError, AbortedError, and any error of `model.predict` */
 export async function evaluateModel(model: Model, rows: RowsOrPath, options: EvaluateOptions): Promise<Evaluation> {
-  const { positive, resamples, seed, signal, ...reading } = validate(optionsSchema, options ?? {});
+  const { positive, rules, resamples, seed, signal, ...reading } = validate(optionsSchema, options ?? {});
   requirePositive(positive, model.type, model.labels);
   const isMultilabel = model.type === 'multilabel-text-classification';
   const { checked, origin } = await readTable({
@@ -173,7 +176,7 @@ export async function evaluateModel(model: Model, rows: RowsOrPath, options: Eva
   });
   const examples = await examplesFor(model, checked, origin, signal);
   requireReadable(model, checked, origin);
-  const answers = await answersTo(model, examples.map(askedOf), signal);
+  const answers = await answersTo(model, examples.map(askedOf), { rules, signal });
   return withPauses(judge(model, examples, answers, { resamples, seed, positive }), signal);
 }
 
@@ -199,9 +202,9 @@ function requireReadable({ name, readsPairs }: Model, checked: CheckedRows, orig
 export async function answersTo(
   model: Model,
   texts: readonly ModelText[],
-  signal: AbortSignal | undefined,
+  { rules, signal }: { readonly rules?: boolean | undefined; readonly signal: AbortSignal | undefined },
 ): Promise<readonly Answer[]> {
-  const answers = await model.predict(texts, { signal });
+  const answers = await model.predict(texts, { rules, signal });
   if (answers.isOk()) return answers.value;
   if (signal?.aborted) throw new AbortedError(`evaluating ${model.name}`, { cause: signal.reason });
   throw answers.error;

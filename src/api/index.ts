@@ -60,6 +60,7 @@ export type {
   TunedModel,
 } from './model.js';
 export { type ExportOptions, exportModel, type LoadModelOptions, loadModel } from './open-model.js';
+export type { RedactedEntity, RedactedText, Replacements } from './redact.js';
 export { type NumberRange, type SearchSpace, spaceSchema, type TrialSettings } from './search-space.js';
 export { centralTexts, type SuggestedText, type SuggestOptions, suggestTexts } from './suggest-texts.js';
 export { type TrainOptions, train } from './train.js';

@@ -1,10 +1,11 @@
 import type { Result, ResultAsync } from 'neverthrow';
 import type { AnswerView, FamilyName, ModelType, OrchardError, Topk } from '../contract/index.js';
 import type { DatasetWarning, Rows, RowsOrPath } from '../datasets/index.js';
-import type { CallOptions, ExplainOptions, StreamOptions } from '../inference/index.js';
-import type { ClassFigures, RecordedPart } from '../models/index.js';
+import type { CallOptions, ExplainOptions, Queries, StreamOptions } from '../inference/index.js';
+import type { ClassFigures, RecordedPart, Rule } from '../models/index.js';
 import type { Answer, AnswerExplanation } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
+import type { RedactedText, Replacements } from './redact.js';
 import type { TrainOptions } from './train.js';
 import type { TuningSummary } from './tune.js';
 
@@ -89,10 +90,12 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
   readonly family: FamilyName;
   /** The kind of its answers. */
   readonly kind: AnswerView;
-  /** The labels, or the entity types; empty for a model that ranks passages. */
+  /** The labels, or the entity types with those of its rules; empty for a model that ranks passages. */
   readonly labels: readonly string[];
   /** Whether it reads pairs of texts, `{ text, text2 }`, and no single ones. */
   readonly readsPairs: boolean;
+  /** Its rules: those that it was loaded with, then those of its folder. An earlier one wins. */
+  readonly rules: readonly Rule[];
   /** Its folder. If the model was trained without `output`, `close` removes the folder. */
   readonly directory: string;
   /**
@@ -115,12 +118,30 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
    */
   explain(text: string, options?: ExplainOptions): ResultAsync<AnswerExplanation<Given>, OrchardError>;
   /**
+   * Entity models: replaces the entities of a text, to remove names for instance. Fails as `predict` does, and with a
+   * ValidationError for a type that the model doesn't have, and for models of another kind.
+   * @param replacements what to replace, and by what. Default: every entity, by its type in brackets.
+   */
+  redact(text: string, replacements?: Replacements, options?: CallOptions): ResultAsync<RedactedText, OrchardError>;
+  /** The same for any number of texts, in their order. Fails if one of them fails. */
+  redact(
+    texts: readonly string[],
+    replacements?: Replacements,
+    options?: StreamOptions,
+  ): ResultAsync<readonly RedactedText[], OrchardError>;
+  /** The same for a stream of texts. A text that fails yields its error. */
+  redact(
+    texts: Queries,
+    replacements?: Replacements,
+    options?: StreamOptions,
+  ): AsyncGenerator<Result<RedactedText, OrchardError>, void, undefined>;
+  /**
    * Evaluates the model on examples in memory, or in a CSV, TSV, JSON Lines or CoNLL file. Fails with a ValidationError or
    * DatasetError that names the invalid rows or lines.
    */
   evaluate(rows: RowsOrPath, options?: EvaluateOptions): ResultAsync<Evaluation, OrchardError>;
   /**
-   * Writes the model, as it was loaded, to a self-contained folder. The folder must be missing or empty, or hold a model, which
+   * Writes the model, as it was loaded, with its rules to a self-contained folder. The folder must be missing or empty, or hold a model, which
    * is replaced. Fails with a ValidationError for any other folder, a StorageError, or a ModelFolderError if files of the model
    * were overwritten in place.
    */

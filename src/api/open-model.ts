@@ -1,6 +1,6 @@
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { err, errAsync, type Result, type ResultAsync } from 'neverthrow';
+import { err, errAsync, Result, type ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
   AGGREGATIONS,
@@ -8,16 +8,18 @@ import {
   ClosedError,
   callResult,
   type FamilyName,
+  InternalError,
   implementation,
   type ModelType,
   type OrchardError,
   querySchema,
+  toOrchardError,
   ValidationError,
   validate,
   WEIGHT_FORMS,
 } from '../contract/index.js';
 import type { RowsOrPath } from '../datasets/index.js';
-import { type Family, familyOfModel } from '../families/index.js';
+import { type Family, familyOfModel, requireFittingRules, typesOfRules } from '../families/index.js';
 import {
   answerStream,
   askAll,
@@ -29,6 +31,7 @@ import {
   type ModelHandle,
   type OpenOptions,
   openFolder,
+  type Queries,
   requestOptions,
   resultOf,
   type ServiceOptions,
@@ -37,6 +40,7 @@ import {
 } from '../inference/index.js';
 import {
   type Aggregation,
+  addRules,
   CARD_FILE,
   CONFIG_FILE,
   changedFolder,
@@ -44,21 +48,29 @@ import {
   EVALUATION_FILE,
   findModel,
   folderVersion,
+  MAX_RULES,
+  MAX_TERMS,
   type ModelLoader,
   modelAsOfNow,
+  RULES_FILE,
+  type Rule,
   readFolderFile,
   readModelReport,
+  readRules,
   readUnchanged,
+  rulesContent,
+  rulesSchema,
   TRAINING_FILE,
   writeFolder,
 } from '../models/index.js';
-import { mapWithPauses, requirePath, validateWithPauses } from '../system/index.js';
+import { mapWithPauses, requirePath, TemporaryDirectory, validateWithPauses } from '../system/index.js';
 import { joinParts } from '../text/index.js';
 import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
 import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model, ModelText, ModelTexts } from './model.js';
 import { asOfNow } from './paths.js';
+import { checkedReplacements, type RedactedText, type Replacements, redacted } from './redact.js';
 
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
@@ -67,6 +79,14 @@ interface OpenParts extends AskableModel {
   readonly version: string | undefined;
   readonly handle: ModelHandle;
   readonly family: Family;
+  readonly rules: readonly Rule[];
+  /** Where they are, if they are not those of the folder. */
+  readonly rulesFile: string | undefined;
+}
+
+interface RuledOptions extends OpenOptions {
+  /** To come before those of the folder. Default: none. */
+  readonly rules?: readonly Rule[] | undefined;
 }
 
 /** No model can say anything about a blank text. The service answers it all the same, as its interface asks for. */
@@ -87,20 +107,30 @@ export class OpenModel implements Model {
   readonly kind: AnswerView;
   readonly labels: readonly string[];
   readonly readsPairs: boolean;
+  readonly rules: readonly Rule[];
+  readonly #rulesFile: string | undefined;
   readonly #reading: AnswerReading;
   readonly #handle: ModelHandle;
+  /** The handle, asked with the rules that the model was loaded with. */
+  readonly #asked: Pick<ModelHandle, 'predict'>;
   readonly #checkpoint: string | undefined;
   readonly #version: string | undefined;
 
-  private constructor({ name, directory, checkpoint, version, handle, family }: OpenParts) {
+  private constructor({ name, directory, checkpoint, version, handle, family, rules, rulesFile }: OpenParts) {
     const { config } = handle;
     this.name = name;
     this.directory = directory;
     this.type = config.orchard.type;
     this.family = family.name;
     this.kind = family.answerView;
-    this.labels = family.classNames(config).names;
+    this.labels = [...new Set([...family.classNames(config).names, ...typesOfRules(rules)])];
     this.readsPairs = config.orchard.parts === 'pair';
+    this.rules = rules;
+    this.#rulesFile = rulesFile;
+    this.#asked = {
+      predict: (texts, request) =>
+        handle.predict(texts, { ...(rulesFile !== undefined && { rules: rulesFile }), ...request }),
+    };
     const isBinary = config.orchard.labels.length === 2 && Object.keys(config.id2label).length === 1;
     const isMultilabel = config.problem_type === 'multi_label_classification' && !isBinary;
     this.#reading = { view: family.answerView, isMultilabel };
@@ -110,11 +140,27 @@ export class OpenModel implements Model {
   }
 
   /** @throws ModelFolderError, MemoryLimitError, AbortedError, and ValidationError for options of the service */
-  static async open(placed: AskableModel, options: OpenOptions): Promise<OpenModel> {
+  static async open(placed: AskableModel, { rules: given = [], ...options }: RuledOptions): Promise<OpenModel> {
     const version = placed.checkpoint && folderVersion(placed.checkpoint);
-    const handle = await openFolder(placed, options);
-    const family = familyOfModel(handle.config, join(placed.directory, CONFIG_FILE));
-    return new OpenModel({ ...placed, version, handle, family });
+    const temporary = new TemporaryDirectory();
+    const onClose = async () => {
+      await Promise.all([temporary.remove(), options.onClose?.()]);
+    };
+    const handle = await openFolder(placed, { ...options, onClose });
+    try {
+      const family = familyOfModel(handle.config, join(placed.directory, CONFIG_FILE));
+      const { labels, rules: kept } = handle.config.orchard;
+      const rules = [...given, ...(kept === undefined ? [] : await handle.read(readRules, [RULES_FILE]))];
+      if (given.length === 0) return new OpenModel({ ...placed, version, handle, family, rules, rulesFile: undefined });
+      requireFittingRules(given, family.answerView, labels);
+      checkedTogether(rules);
+      const rulesFile = join(await temporary.path(), RULES_FILE);
+      await writeFile(rulesFile, rulesContent(rules));
+      return new OpenModel({ ...placed, version, handle, family, rules, rulesFile });
+    } catch (thrown) {
+      await handle.close();
+      throw thrown;
+    }
   }
 
   predict(text: ModelText, options?: CallOptions): ResultAsync<Answer, OrchardError>;
@@ -137,10 +183,55 @@ export class OpenModel implements Model {
       if (this.readsPairs) throw unexplained(this.name);
       const queries = [validate(textSchema, text, ['query'])];
       const request = explainRequest(options);
-      const { data, metadata } = explanationResponse(await this.#handle.predict(queries, request));
+      const { data, metadata } = explanationResponse(await this.#asked.predict(queries, request));
       const isTruncated = metadata.truncated !== undefined;
       return { answer: toAnswer(data, this.#reading, isTruncated), explained: data.explained };
     });
+  }
+
+  redact(text: string, replacements?: Replacements, options?: CallOptions): ResultAsync<RedactedText, OrchardError>;
+  redact(
+    texts: readonly string[],
+    replacements?: Replacements,
+    options?: StreamOptions,
+  ): ResultAsync<readonly RedactedText[], OrchardError>;
+  redact(
+    texts: Queries,
+    replacements?: Replacements,
+    options?: StreamOptions,
+  ): AsyncGenerator<Result<RedactedText, OrchardError>, void, undefined>;
+  redact(
+    given: string | readonly string[] | Queries,
+    replacements?: Replacements,
+    options: StreamOptions = {},
+  ):
+    | ResultAsync<RedactedText | readonly RedactedText[], OrchardError>
+    | AsyncGenerator<Result<RedactedText, OrchardError>, void, undefined> {
+    const redactor = Result.fromThrowable(
+      () => this.#redactor(replacements),
+      (thrown) => toOrchardError(thrown, `redacting with ${this.name}`),
+    )();
+    if (Array.isArray(given)) {
+      const texts = [...given];
+      return redactor.asyncAndThen((redact) =>
+        this.#all(texts, options).andThen((answers) =>
+          callResult(
+            mapWithPauses(texts, (text, at) => redact(text, answers[at])),
+            `redacting with ${this.name}`,
+          ),
+        ),
+      );
+    }
+    const one = (text: string) =>
+      redactor.asyncAndThen((redact) =>
+        this.#one(text, options).andThen((answer) =>
+          callResult(
+            Promise.resolve().then(() => redact(text, answer)),
+            `redacting with ${this.name}`,
+          ),
+        ),
+      );
+    return isQueries(given) ? answerStream(given, one, options) : one(given);
   }
 
   evaluate(rows: RowsOrPath, options: EvaluateOptions = {}): ResultAsync<Evaluation, OrchardError> {
@@ -180,14 +271,14 @@ export class OpenModel implements Model {
   #one(text: ModelText, options: CallOptions): ResultAsync<Answer, OrchardError> {
     if (this.#handle.isClosed) return errAsync(new ClosedError('model'));
     return toResult(`asking model ${this.name}`, options.signal, async () => {
-      const texts = [this.#asked(text)];
-      const predictions = await this.#handle.predict(texts, requestOptions(options));
+      const texts = [this.#textOf(text)];
+      const predictions = await this.#asked.predict(texts, requestOptions(options));
       return toAnswer(resultOf(predictions), this.#reading, predictions.truncated.length > 0);
     });
   }
 
   /** The text as the model's tokenizer reads it. @throws ValidationError */
-  #asked(text: ModelText): string {
+  #textOf(text: ModelText): string {
     if (!this.readsPairs) {
       if (isPair(text)) throw unwantedPair(this.name, ['query']);
       return validate(textSchema, text, ['query']);
@@ -196,7 +287,7 @@ export class OpenModel implements Model {
     return joinParts(pair.text, pair.text2);
   }
 
-  async #allAsked(texts: readonly ModelText[]): Promise<readonly string[]> {
+  async #textsOf(texts: readonly ModelText[]): Promise<readonly string[]> {
     if (!this.readsPairs) {
       const at = texts.findIndex(isPair);
       if (at >= 0) throw unwantedPair(this.name, ['texts', at]);
@@ -208,10 +299,24 @@ export class OpenModel implements Model {
 
   #all(texts: readonly ModelText[], options: StreamOptions): ResultAsync<readonly Answer[], OrchardError> {
     return this.#call(`asking model ${this.name}`, async () => {
-      const given = await this.#allAsked(texts);
-      const { results, truncated } = await askAll(this.#handle, this.name, given, options);
+      const given = await this.#textsOf(texts);
+      const { results, truncated } = await askAll(this.#asked, this.name, given, options);
       return mapWithPauses(results, (result, at) => toAnswer(result, this.#reading, truncated.has(at)));
     });
+  }
+
+  /** @throws ValidationError for replacements that don't fit */
+  #redactor(replacements: Replacements | undefined): (text: string, answer: Answer | undefined) => RedactedText {
+    if (this.#handle.isClosed) throw new ClosedError('model');
+    if (this.kind !== 'entities') {
+      const msg = `${this.name} (${this.type}) finds no entities; redact with a model for named-entity-recognition`;
+      throw new ValidationError([{ loc: ['model'], msg, type: 'unsupported' }]);
+    }
+    const checked = checkedReplacements(replacements, this.labels);
+    return (text, answer) => {
+      if (answer?.kind !== 'entities') throw new InternalError('the model gave no entities');
+      return redacted(text, answer, checked);
+    };
   }
 
   async *#stream(
@@ -223,6 +328,14 @@ export class OpenModel implements Model {
   }
 
   async #writeTo(made: string): Promise<void> {
+    await this.#copyTo(made);
+    if (this.#rulesFile === undefined) return;
+    await addRules(made, this.rules);
+    const { cardWithRules } = await import('../report/index.js');
+    await cardWithRules(made);
+  }
+
+  async #copyTo(made: string): Promise<void> {
     const checkpoint = this.#checkpoint;
     if (checkpoint === undefined) {
       return this.#handle.read(async (directory) => {
@@ -264,6 +377,11 @@ export interface LoadModelOptions extends ServiceOptions {
    * a score of a sample text then changes by more than 0.05. Default `float32`.
    */
   readonly weights?: CopiedWeights;
+  /**
+   * What the model answers wherever a pattern or a term matches, before the rules of its folder (docs/rules.md). `save` keeps
+   * them. Default: none.
+   */
+  readonly rules?: readonly Rule[] | undefined;
   /** Loads models that are not folders. Default: the catalogue and, for `owner/name`, the Hugging Face Hub. */
   readonly modelLoader?: ModelLoader;
   /** Stops the loading. */
@@ -295,16 +413,25 @@ export function loadModel(model: string, options: LoadModelOptions = {}): Result
 
 async function open(model: string, options: LoadModelOptions): Promise<Model> {
   const name = validate(nameSchema, model, ['model']);
-  const { modelLoader, aggregation, weights, signal, ...service } = options;
+  const { modelLoader, aggregation, weights, rules: givenRules, signal, ...service } = options;
+  const rules = validate(rulesSchema.optional(), givenRules, ['rules']);
   const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
   const reading = validate(readingSchema, { aggregation, weights });
   const asked = modelAsOfNow(name);
   const openOnce = async () => {
     const placed = await askableFolder(await findModel(asked, { modelLoader: loader, signal }), reading);
     if (placed.checkpoint === undefined) requireNothingOf(reading, placed);
-    return OpenModel.open(placed, { service, signal });
+    return OpenModel.open(placed, { service, signal, rules });
   };
   return (await readUnchanged(asked, openOnce, (opened) => opened.close())).value;
+}
+
+/** @throws ValidationError for too many rules, or terms, in all */
+function checkedTogether(rules: readonly Rule[]): void {
+  const terms = rules.reduce((sum, rule) => sum + (rule.terms?.length ?? 0), 0);
+  if (rules.length <= MAX_RULES && terms <= MAX_TERMS) return;
+  const msg = `${rules.length} rules with ${terms} terms, those of the folder included; at most ${MAX_RULES} rules and ${MAX_TERMS} terms are possible`;
+  throw new ValidationError([{ loc: ['rules'], msg, type: 'too_big' }]);
 }
 
 /** @throws ValidationError for an option that would be ignored without a word */

@@ -2,7 +2,7 @@ import type { ResultAsync } from 'neverthrow';
 import { callResult, type Device, type ModelSize, type ModelType, type OrchardError } from '../contract/index.js';
 import type { ReadingOptions, Rows, RowsOrPath, TrainingRow } from '../datasets/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
-import type { ModelLoader } from '../models/index.js';
+import type { ModelLoader, Rule } from '../models/index.js';
 import type { Effort, TrainingIsolation, Tuning } from '../training/index.js';
 import type { AnswerTo } from './answers.js';
 import type { TrainedModel } from './model.js';
@@ -68,6 +68,11 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
    * trains it where that makes up for its time; `thorough` trains it from fewer rows on. Default `balanced`.
    */
   readonly effort?: Effort | undefined;
+  /**
+   * What the model answers wherever a pattern or a term matches (docs/rules.md). They are kept in its folder and count in its
+   * figures; what it learns is the same. Default: none.
+   */
+  readonly rules?: readonly Rule[] | undefined;
   /** Choices beyond these (docs/training.md). */
   readonly tuning?: Tuning | undefined;
   /** Decides every random choice. Default 0. */

@@ -11,6 +11,7 @@ import { exportCommand } from './commands/export.js';
 import { modelsCommand } from './commands/models.js';
 import { copyCommand, eraseCommand, newKeyCommand, unusedCommand } from './commands/operator.js';
 import { predictCommand } from './commands/predict.js';
+import { redactCommand } from './commands/redact.js';
 import { searchCommand } from './commands/search.js';
 import { serveCommand } from './commands/serve.js';
 import { suggestCommand } from './commands/suggest.js';
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   crossValidateCommand,
   predictCommand,
   explainCommand,
+  redactCommand,
   evaluateCommand,
   suggestCommand,
   embedCommand,

@@ -1,4 +1,5 @@
-import type { Model, TrainOptions } from '../api/index.js';
+import { readFile } from 'node:fs/promises';
+import type { LoadModelOptions, Model, TrainOptions } from '../api/index.js';
 import {
   AGGREGATIONS,
   APP_ID,
@@ -11,6 +12,7 @@ import {
   OFFSETS,
   pretrainedModelNames,
   ROW_FORMATS,
+  StorageError,
   unwrap,
   WEIGHT_FORMS,
 } from '../contract/index.js';
@@ -132,12 +134,32 @@ export const checkpointOptions = {
   weights: choice('--weights <form>', 'form of the weights of a checkpoint (default: float32)', WEIGHT_FORMS),
 };
 
+export const rulesOption = option(
+  '--rules <file>',
+  'JSON file with a list of rules that answer before the model (docs/rules.md)',
+);
+
+/** The rules of a file; the library checks them. @throws StorageError if it can't be read, UsageError if it is not JSON */
+export async function rulesOf(file: string | undefined): Promise<LoadModelOptions['rules']> {
+  if (file === undefined) return undefined;
+  const json = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new StorageError(`--rules ${file}: ${cause}`, { cause });
+  });
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new UsageError(`--rules ${file}: give a JSON list, such as [{"type": "ORDER", "pattern": "A-[0-9]{5}"}]`);
+  }
+}
+
 export async function openModel(
-  settings: Settings<typeof modelParameters> & Partial<Settings<typeof checkpointOptions>>,
+  settings: Settings<typeof modelParameters> &
+    Partial<Settings<typeof checkpointOptions>> & { rules?: string | undefined },
   signal?: AbortSignal,
 ): Promise<Model> {
   const { loadModel } = await import('../api/index.js');
   const { model, device, threads, aggregation, weights } = settings;
+  const rules = await rulesOf(settings.rules);
   return unwrap(
     loadModel(model, {
       signal,
@@ -145,6 +167,7 @@ export async function openModel(
       ...(threads && { threads }),
       ...(aggregation && { aggregation }),
       ...(weights && { weights }),
+      ...(rules !== undefined && { rules }),
     }),
   );
 }

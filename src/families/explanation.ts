@@ -1,4 +1,5 @@
 import { type InferenceResult, MAX_QUERY_CHARACTERS, ValidationError } from '../contract/index.js';
+import type { RuleName } from '../models/index.js';
 import type { Encoding, TextOutputs, TextReader, TextWindow } from '../text/index.js';
 import type { Word } from './words.js';
 
@@ -30,10 +31,22 @@ export interface ExplainedAnswer {
   readonly score: number;
   /** Its place in `labels`. */
   readonly position: number;
-  /** Every word of the text, left to right. */
+  /** Every word of the text, left to right; none if a rule gave the answer. */
   readonly words: readonly ExplainedWord[];
   /** Questions only: the words of the passage that the question has too, left to right. */
   readonly matches?: readonly MatchedWord[] | undefined;
+  /** The rule that gave the answer, and what it matched. Then `words` is empty: no word moved the answer. */
+  readonly rule?: MatchedRule | undefined;
+}
+
+/** A rule, and the first place in the text where it matches. */
+export interface MatchedRule {
+  /** Its name or, without one, its position in the list, from 0. */
+  readonly name: RuleName;
+  /** As it stands in the text. */
+  readonly text: string;
+  /** Where it starts in the text, in UTF-16 code units from 0. */
+  readonly start: number;
 }
 
 /** What a model answers, and what moved it. */
@@ -52,6 +65,8 @@ export interface JudgedResult extends InferenceResult {
    * a multilabel model: whether no label's score says yes. Only where it was asked for.
    */
   readonly none_of_these?: boolean | undefined;
+  /** The rule behind each label, or entity; null for what the model answers. Absent if no rule matches the text. */
+  readonly rules?: readonly (RuleName | null)[] | undefined;
 }
 
 /** What a model thread answers: a result, with its explanation where that was asked for. */
@@ -60,7 +75,6 @@ export interface ModelResult extends JudgedResult {
   readonly explained?: readonly ExplainedAnswer[];
 }
 
-/** What to explain. */
 /** What to explain. */
 export interface ExplanationChoice {
   /** Classification only: the label. Default: the most probable one. */

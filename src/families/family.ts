@@ -7,6 +7,7 @@ import type { BlendWeights, Evidence, ModelEvaluation, ModelFolderConfig, NamedT
 import type { TextOutputs, Tokenizer } from '../text/index.js';
 import type { Explainer, ModelResult } from './explanation.js';
 import type { CheckedRowSets, Dataset, RowSets } from './row-sets.js';
+import type { RuleSet } from './rules.js';
 
 /**
  * A kind of model as a value: how its rows are read, which head stands on the encoder, what is measured and
@@ -50,13 +51,20 @@ export interface FamilyRows<Made extends Dataset = Dataset> {
   write(dataset: Made, name: string): Readonly<Record<string, string | object>>;
 }
 
+/** What the figures of a task depend on. */
+interface TaskOptions {
+  /** The one of two labels whose F1 is reported. Default: of a binary model the second. */
+  readonly positive?: string | undefined;
+  /** Rules that the model will answer with. They change the figures of the blend, not what is learned. */
+  readonly rules?: RuleSet | undefined;
+}
+
 /** How a family's datasets become tasks, and the trained encoders model folders. */
 export interface FamilyTraining<Made extends Dataset = Dataset> {
   /**
    * @param head of the checkpoint that training starts from. It is continued if its labels are those of the dataset.
-   * @param positive the one of two labels whose F1 is reported. Default: of a binary model the second.
    */
-  task(dataset: Made, head?: CheckpointHead, positive?: string): TrainingTask;
+  task(dataset: Made, head?: CheckpointHead, options?: TaskOptions): TrainingTask;
   /** Adds the operations from token ids to this model's outputs to a graph for inference. */
   exportedOutputs(graph: Graph, encoder: Encoder, inputs: EncoderInputs, config: ModelFolderConfig): ExportedOutput;
   /** The class of transformers that loads the folder, where that isn't the encoder's own for the pooling. */

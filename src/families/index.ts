@@ -55,6 +55,7 @@ export {
   type ExplanationChoice,
   type JudgedResult,
   MAX_LEFT_OUT,
+  type MatchedRule,
   type MatchedWord,
   type ModelResult,
 } from './explanation.js';
@@ -108,5 +109,18 @@ export {
   serveRows,
   unpackedRows,
 } from './rows-thread.js';
+export {
+  outsideOf,
+  type RuledAnswers,
+  type RuleMatch,
+  RuleSet,
+  requireFittingRules,
+  ruledAnswers,
+  ruledDecoder,
+  ruledEntities,
+  ruledScores,
+  rulesOfFolder,
+  typesOfRules,
+} from './rules.js';
 export { softmax } from './softmax.js';
 export { splitWords } from './words.js';

@@ -101,12 +101,14 @@ export const medleyResultListsSchema = z.strictObject({
 });
 
 const explainedWordSchema = z.strictObject({ word: z.string(), start: z.int(), weight: z.number() });
+const ruleNameSchema = z.union([z.string(), z.int()]);
 const explainedSchema = z.strictObject({
   answer: z.string(),
   score: z.number(),
   position: z.int(),
   words: z.array(explainedWordSchema),
   matches: z.array(explainedWordSchema.omit({ weight: true })).optional(),
+  rule: z.strictObject({ name: ruleNameSchema, text: z.string(), start: z.int() }).optional(),
 });
 
 /** A result with the words that influenced its answers; only for the page. */
@@ -116,6 +118,7 @@ export const explanationSchema = z.strictObject({
     scores: z.array(z.number()),
     tokens: z.array(z.string()).optional(),
     token_start_positions: z.array(z.int()).optional(),
+    rules: z.array(ruleNameSchema.nullable()).readonly().optional(),
     explained: z.array(explainedSchema).readonly(),
   }),
   metadata: metadataSchema,

@@ -43,6 +43,10 @@ export class RunningBatch {
     return this.items.map(({ request }) => request.explain);
   }
 
+  get rules(): readonly (string | false | undefined)[] {
+    return this.items.map(({ request }) => request.rules);
+  }
+
   positionsOf(request: PendingRequest): number[] {
     return this.items.flatMap((item, at) => (item.request === request ? [at] : []));
   }
@@ -269,12 +273,18 @@ export class BatchScheduler {
     const startedAt = performance.now();
     const { worker, id, directory, texts, requests } = batch;
     let isExplained = false;
+    let hasRules = false;
     for (const request of requests) {
       request.startedAt ??= startedAt;
       isExplained ||= request.explain !== undefined;
+      hasRules ||= request.rules !== undefined;
     }
     const version = worker.has(directory) ? undefined : this.#pool.versionOf(directory);
-    const given = { id, directory, version, texts, alone, ...(isExplained && { explain: batch.explain }) };
+    const given = {
+      ...{ id, directory, version, texts, alone },
+      ...(isExplained && { explain: batch.explain }),
+      ...(hasRules && { rules: batch.rules }),
+    };
     void this.#complete(batch, worker.run(given, this.#memory.bytesOf(directory)), startedAt);
   }
 

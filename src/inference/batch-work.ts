@@ -1,4 +1,10 @@
-import { type Decoder, ExplainedText, type ExplanationChoice, type ModelResult } from '../families/index.js';
+import {
+  type Decoder,
+  ExplainedText,
+  type ExplanationChoice,
+  type ModelResult,
+  type RuleSet,
+} from '../families/index.js';
 import type { TextReader, TextWindow, WindowOutputs } from '../text/index.js';
 import type { EncoderRuns } from './encoder-runs.js';
 import type { BatchAnswer, StageTimes } from './worker.js';
@@ -10,6 +16,8 @@ export interface WorkOptions {
   readonly cancelled?: ReadonlySet<number>;
   /** What to explain of each text; undefined for texts without an explanation. Default: none. */
   readonly explain?: readonly (ExplanationChoice | undefined)[] | undefined;
+  /** The rules for each text in place of the folder's; false for none. Default: the folder's. */
+  readonly rules?: readonly (RuleSet | false | undefined)[] | undefined;
 }
 
 export interface WorkSlice extends Omit<BatchAnswer, 'times' | 'loadedBytes' | 'deviceUse'> {
@@ -19,7 +27,8 @@ export interface WorkSlice extends Omit<BatchAnswer, 'times' | 'loadedBytes' | '
 export interface ModelParts {
   readonly reader: TextReader;
   readonly runs: EncoderRuns;
-  readonly decode: Decoder;
+  /** @param rules in place of the folder's; false for none. */
+  decoderWith(rules: RuleSet | false | undefined): Decoder;
 }
 
 interface TextReading {
@@ -51,6 +60,8 @@ export class BatchWork {
   readonly #texts: readonly string[];
   readonly #cancelled: ReadonlySet<number>;
   readonly #explain: readonly (ExplanationChoice | undefined)[];
+  readonly #rules: readonly (RuleSet | false | undefined)[];
+  readonly #decoders = new Map<RuleSet | false | undefined, Decoder>();
   readonly #results: (ModelResult | undefined)[];
   readonly #truncated: number[] = [];
   readonly #steps: Steps;
@@ -58,11 +69,16 @@ export class BatchWork {
   #stage: keyof StageTimes = 'tokenize';
   #since = 0;
 
-  constructor(parts: ModelParts, texts: readonly string[], { cancelled = NONE, explain = [] }: WorkOptions = {}) {
+  constructor(
+    parts: ModelParts,
+    texts: readonly string[],
+    { cancelled = NONE, explain = [], rules = [] }: WorkOptions = {},
+  ) {
     this.#parts = parts;
     this.#texts = texts;
     this.#cancelled = cancelled;
     this.#explain = explain;
+    this.#rules = rules;
     this.#results = new Array(texts.length);
     this.#steps = this.#work();
   }
@@ -112,11 +128,11 @@ export class BatchWork {
       if (wanted.length > 0) yield runs.run(wanted, this.alone, computed);
     }
     this.#enter('decode');
-    const { decode } = this.#parts;
     const outputsOf = (some: readonly TextWindow[]) => outputsIn(computed, some);
     for (const { text, row, windows: own, explained } of readings) {
       if (this.#cancelled.has(row)) continue;
       const outputs = outputsIn(computed, own);
+      const decode = this.#decoderOf(row);
       if (explained !== undefined) {
         yield* this.#answer(row, explained.explain(outputs, outputsOf, this.#explain[row] ?? {}));
       } else if (decode.inSteps !== undefined && text.length > LONG_TEXT) {
@@ -126,11 +142,18 @@ export class BatchWork {
   }
 
   #read(text: string, row: number): TextReading {
-    const { reader, decode } = this.#parts;
+    const { reader } = this.#parts;
     const windows = reader.windowsOf(text, row);
     if ((windows[0]?.encoding.truncated ?? 0) > 0) this.#truncated.push(row);
     if (this.#explain[row] === undefined) return { text, row, windows };
-    return { text, row, windows, explained: new ExplainedText(decode.explainer, text) };
+    return { text, row, windows, explained: new ExplainedText(this.#decoderOf(row).explainer, text) };
+  }
+
+  #decoderOf(row: number): Decoder {
+    const rules = this.#rules[row];
+    const decoder = this.#decoders.get(rules) ?? this.#parts.decoderWith(rules);
+    this.#decoders.set(rules, decoder);
+    return decoder;
   }
 
   *#answer(row: number, steps: Generator<undefined, ModelResult>): Generator<undefined, void> {

@@ -34,6 +34,8 @@ export interface CallOptions {
    * the model has no threshold for it; only classifiers have one. Default false.
    */
   readonly noneOfThese?: boolean | undefined;
+  /** Whether the rules of the model apply, if it has some (docs/rules.md). Default true. */
+  readonly rules?: boolean | undefined;
 }
 
 /** Options of a call whose answer is explained. */
@@ -54,10 +56,10 @@ export interface StreamOptions extends CallOptions {
 /** The longest time that Node's timers take: 24 days. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 const deadlineSchema = z.number().positive().max(MAX_TIMER_MS);
-const noneSchema = z.boolean().optional();
+const flagSchema = z.boolean().optional();
 const inFlightSchema = z.int().min(1).max(100_000).default(128);
 
-const OPTIONS: ReadonlySet<string> = new Set(['signal', 'deadlineMs', 'noneOfThese', 'label', 'inFlight']);
+const OPTIONS: ReadonlySet<string> = new Set(['signal', 'deadlineMs', 'noneOfThese', 'rules', 'label', 'inFlight']);
 
 /** @throws ValidationError for an option that no call has: it would be ignored without a word. */
 function requireKnown(options: object): void {
@@ -72,9 +74,11 @@ function requireKnown(options: object): void {
 export function requestOptions(options: CallOptions, account = LOCAL_ACCOUNT.app_id): RequestOptions {
   requireKnown(options);
   const { signal, deadlineMs } = options;
-  const noneOfThese = validate(noneSchema, options.noneOfThese, ['noneOfThese']);
-  if (deadlineMs === undefined) return { signal, account, noneOfThese };
-  return { signal, account, noneOfThese, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };
+  const noneOfThese = validate(flagSchema, options.noneOfThese, ['noneOfThese']);
+  const applies = validate(flagSchema, options.rules, ['rules']) ?? true;
+  const request = { signal, account, noneOfThese, ...(!applies && { rules: false as const }) };
+  if (deadlineMs === undefined) return request;
+  return { ...request, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };
 }
 
 const labelSchema = z.string().optional();

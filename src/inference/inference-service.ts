@@ -80,6 +80,8 @@ export interface RequestOptions {
   readonly noneOfThese?: boolean | undefined;
   /** Explains the answers. Default: no explanation. */
   readonly explain?: ExplanationChoice | undefined;
+  /** False: the model answers without its rules. A path: a file of rules in place of the folder's. Default: the folder's. */
+  readonly rules?: string | false | undefined;
 }
 
 /** Runs models from their folders, and keeps them loaded. */

@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Device, InternalError } from '../contract/index.js';
-import { changedFolder, readUnchanged } from '../models/index.js';
+import { RuleSet } from '../families/index.js';
+import { changedFolder, readRulesFile, readUnchanged } from '../models/index.js';
+import { withPauses } from '../system/index.js';
 import type { BatchWork } from './batch-work.js';
 import { SharedTokenizers, TextModel } from './text-model.js';
 import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
@@ -13,6 +15,9 @@ export interface WorkerOptions {
 
 /** Somewhat longer than the target duration of a batch, so that mostly long texts take several slices. */
 const SLICE_MS = 40;
+
+/** Sets of rules that models were opened with, which are kept ready. */
+const MOST_RULE_SETS = 16;
 
 /** A loaded model. It stays in memory while it is used, even if it was forgotten. */
 interface LoadedModel {
@@ -36,6 +41,8 @@ export class InlineWorker implements InferenceWorker {
   readonly #tokenizers = new SharedTokenizers();
   readonly #released = new Set<Promise<void>>();
   readonly #batches = new Map<number, OpenBatch>();
+  /** By the path of their file, which is written once. The least recently used are first. */
+  readonly #rules = new Map<string, RuleSet>();
   #running: number | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -88,7 +95,7 @@ export class InlineWorker implements InferenceWorker {
     });
   }
 
-  async #begin({ id, directory, version, texts, alone, explain }: Batch): Promise<BatchAnswer> {
+  async #begin({ id, directory, version, texts, alone, explain, rules }: Batch): Promise<BatchAnswer> {
     try {
       const known = this.#models.get(directory);
       const { ms, loaded } = known ? { ms: 0, loaded: known } : await this.#load(directory, version);
@@ -96,7 +103,8 @@ export class InlineWorker implements InferenceWorker {
       if (batch === undefined) throw gone();
       loaded.uses += 1;
       batch.loaded = loaded;
-      batch.work = loaded.model.begin(texts, { cancelled: batch.cancelled, explain });
+      const applied = rules && (await this.#rulesFor(rules));
+      batch.work = loaded.model.begin(texts, { cancelled: batch.cancelled, explain, rules: applied });
       const answer = await this.#advance(id, alone);
       if (ms === 0) return answer;
       const times = { ...answer.times, load: ms };
@@ -143,6 +151,19 @@ export class InlineWorker implements InferenceWorker {
     const loaded: LoadedModel = { model, version, uses: 0, isForgotten: false };
     this.#models.set(directory, loaded);
     return { ms: performance.now() - startedAt, loaded };
+  }
+
+  async #rulesFor(given: NonNullable<Batch['rules']>): Promise<(RuleSet | false | undefined)[]> {
+    const sets = new Map<string, RuleSet>();
+    for (const file of new Set(given)) {
+      if (typeof file !== 'string') continue;
+      const set = this.#rules.get(file) ?? (await withPauses(RuleSet.build(await readRulesFile(file))));
+      sets.set(file, set);
+      this.#rules.delete(file);
+      this.#rules.set(file, set);
+    }
+    for (const file of [...this.#rules.keys()].slice(0, -MOST_RULE_SETS)) this.#rules.delete(file);
+    return given.map((file) => (typeof file === 'string' ? sets.get(file) : file));
   }
 
   #forget(directory: string): void {

@@ -27,6 +27,7 @@ export class PendingRequest {
   trace: RequestTrace | undefined;
   explain: ExplanationChoice | undefined;
   noneOfThese = false;
+  rules: string | false | undefined;
   readonly #results: (ModelResult | undefined)[];
   readonly #truncated: number[] = [];
   readonly #whenEnded: (() => void)[] = [];

@@ -193,7 +193,7 @@ export class Dispatcher implements InferenceService {
   predict(
     directory: string,
     texts: readonly string[],
-    { signal, deadlineMs, account, explain, noneOfThese }: RequestOptions = {},
+    { signal, deadlineMs, account, explain, noneOfThese, rules }: RequestOptions = {},
   ): Promise<Predictions> {
     const ask = (trace: RequestTrace | undefined) =>
       new Promise<Predictions>((resolve, reject) => {
@@ -205,6 +205,7 @@ export class Dispatcher implements InferenceService {
         const measuring = this.#memory.measure(directory);
         request.trace = trace;
         request.explain = explain;
+        request.rules = rules;
         request.noneOfThese = noneOfThese ?? false;
         if (signal !== undefined) this.#watchSignal(signal, request);
         if (deadlineMs !== undefined) this.#watchDeadline(deadlineMs, request);

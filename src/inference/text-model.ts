@@ -1,6 +1,13 @@
 import { join } from 'node:path';
 import { type Device, type ExecutionProvider, isOrchardError, ModelFolderError, messageOf } from '../contract/index.js';
-import { familyOfModel } from '../families/index.js';
+import {
+  type Decoder,
+  familyOfModel,
+  type RuleSet,
+  ruledAnswers,
+  ruledDecoder,
+  rulesOfFolder,
+} from '../families/index.js';
 import {
   type DeviceGraph,
   type DeviceUse,
@@ -158,7 +165,13 @@ export class TextModel {
     const family = familyOfModel(config, join(directory, CONFIG_FILE));
     const tokenizer = tokenizers.load(folder.tokenizerKey, folder.tokenizer, folder.tokenizerConfig);
     checkReading(directory, config, tokenizer);
-    const decode = await family.decoder(config, files, tokenizer);
+    const plain = await family.decoder(config, files, tokenizer);
+    const own = await rulesOfFolder(directory, config, files);
+    const answers = ruledAnswers(family.answerView, config.orchard);
+    const decoderWith = (rules: RuleSet | false | undefined): Decoder => {
+      const applied = rules ?? own;
+      return applied ? ruledDecoder(plain, applied, answers) : plain;
+    };
     // A device computes in float32: it would leave 8-bit products to the CPU.
     const open = (on: ExecutionProvider) =>
       on === 'cpu' ? loadGraph(onnxPath, 1) : loadGraph(join(directory, ONNX_FILE), 1, on);
@@ -174,7 +187,7 @@ export class TextModel {
       isOnDevice: graph.use.device !== 'cpu',
     });
     const bytes = [...files.values()].reduce((sum, file) => sum + file.bytes.length, graph.bytes);
-    return new TextModel({ reader, runs, decode }, graph, memoryOfModel(bytes));
+    return new TextModel({ reader, runs, decoderWith }, graph, memoryOfModel(bytes));
   }
 
   /** Starts to answer texts, in slices. */

@@ -11,6 +11,8 @@ export interface Batch {
   readonly texts: readonly string[];
   /** What to explain of each text, by position; undefined for texts without an explanation. Default: none. */
   readonly explain?: readonly (ExplanationChoice | undefined)[];
+  /** As of a request, for each text by position. Default: the folder's rules. */
+  readonly rules?: readonly (string | false | undefined)[];
   /** Whether nothing else runs or waits: the run may then use more threads, if that was measured to be faster. */
   readonly alone: boolean;
 }

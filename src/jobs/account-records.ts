@@ -31,7 +31,16 @@ export const SHADOW_COUNTS = 'shadow-counts';
 /** The records of one job, whose keys end in its id, apart from the job itself. */
 export const OF_A_JOB = [JOB_INDEX, DAMAGED_JOBS, MODEL_USES] as const;
 /** What a copy of the storage has. Leases stay behind, as no process works on the copy yet; jobs come last. */
-export const COPIED = [...OF_A_JOB, JOB_REQUESTS, QUOTA, UPLOADS, ...OF_LABELLING, VERSIONS, SHADOW_COUNTS, JOBS] as const;
+export const COPIED = [
+  ...OF_A_JOB,
+  JOB_REQUESTS,
+  QUOTA,
+  UPLOADS,
+  ...OF_LABELLING,
+  VERSIONS,
+  SHADOW_COUNTS,
+  JOBS,
+] as const;
 /** The records of an account as a whole, apart from its lease, which others may hold, and uploads, which have folders. */
 export const OF_AN_ACCOUNT = [JOB_REQUESTS, QUOTA, ...OF_LABELLING, VERSIONS, SHADOW_COUNTS] as const;
 

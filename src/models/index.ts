@@ -93,6 +93,27 @@ export {
   verifyModel,
 } from './pull-model.js';
 export {
+  addRules,
+  checkedRules,
+  EMPTY_MATCH,
+  type EntityRule,
+  type LabelRule,
+  MAX_RULES,
+  MAX_TERMS,
+  patternOf,
+  RULES_FILE,
+  type Rule,
+  type RuleCondition,
+  type RuleName,
+  readRules,
+  readRulesFile,
+  ruleName,
+  rulesContent,
+  rulesSchema,
+  ruleTitle,
+  type VetoRule,
+} from './rules-file.js';
+export {
   decodeSafetensors,
   decodeWeights,
   encodeByteRows,

@@ -142,6 +142,8 @@ interface OrchardConfig {
   readonly evidence?: Evidence;
   /** Absent: any use. */
   readonly licence?: UsageTerms;
+  /** How many rules the folder's rules.json has. Absent: there are none. */
+  readonly rules?: number;
 }
 
 /** The memory of attention grows with the square. */
@@ -207,6 +209,7 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
     blend: fields({ encoder: weight, expert: weight, bias: listOf(bias) }, {}, 'refused'),
     evidence: fields({ rows: whole(1), coverage: number(0, 1), none_below: number(0, 1) }, {}, 'refused'),
     licence: fields({ commercial_use: flag, reasons: listOf(text, MAX_REASONS) }, { alternative: text }, 'refused'),
+    rules: whole(1),
   },
   'refused',
 );

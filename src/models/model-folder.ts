@@ -253,7 +253,7 @@ export async function copyInto(source: string, directory: string): Promise<void>
 /** The files of a model's folder, which are in the folder itself and in that of the graphs. */
 const MODEL_FILE = /\.(?:json|safetensors|onnx|md|txt|py)$/u;
 /** What loading reads. */
-const LOADED_FILE = /(?:^(?:config|tokenizer|tokenizer_config|passages)\.json|\.safetensors|\.onnx)$/u;
+const LOADED_FILE = /(?:^(?:config|tokenizer|tokenizer_config|passages|rules)\.json|\.safetensors|\.onnx)$/u;
 const PLACES = ['', dirname(ONNX_FILE)];
 
 /** All at once, here and below: a first answer waits. @throws the file system's error */

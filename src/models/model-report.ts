@@ -84,6 +84,8 @@ export const trainingRecordSchema = z.lazy(() =>
     /** Absent if the encoder started from random weights. */
     backbone: z.object({ name: z.string(), revision: z.string().exactOptional() }).exactOptional(),
     seed: z.int(),
+    /** How many rules the model has answered with for its figures. Absent: none. */
+    rules: z.int().exactOptional(),
     /** `cpu` or `webgpu`. */
     device: z.string().exactOptional(),
     training_stats: trainingStatsSchema,

@@ -106,6 +106,20 @@ export function judgedRows({ training, evaluation }: Pick<ReportInput, 'training
   return { name: 'cross-validated', rows: dataset.judged_rows, note };
 }
 
+/** How many rules answer next to the model, and whether the figures count them; undefined if there are none. */
+export function rulesNote(
+  { orchard }: ModelFolderConfig,
+  training?: Pick<TrainingRecord, 'rules'>,
+): string | undefined {
+  const { rules } = orchard;
+  if (rules === undefined) return undefined;
+  const answers = `${counted(rules, 'rule')} (rules.json) ${rules === 1 ? 'answers' : 'answer'} next to the model.`;
+  const measured = training?.rules;
+  if (measured === rules) return `${answers} The figures of the blend count what they answer.`;
+  const without = measured === undefined ? 'without rules' : `with ${counted(measured, 'rule')}`;
+  return `${answers} The figures were measured ${without}.`;
+}
+
 /** Whether epochs of training were evaluated; a model from few rows has none. */
 export function hasEpochs({ hyperparameters }: TrainingRecord): boolean {
   return !('trainedEncoder' in hyperparameters);

@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { readEncoder } from '../encoder/index.js';
 import { typeFacts } from '../families/index.js';
 import {
@@ -8,6 +10,9 @@ import {
   QUANTIZED_ONNX_FILE,
   type RecordedPart,
   type RecordedPrecision,
+  readConfig,
+  readModelReport,
+  type TrainingRecord,
 } from '../models/index.js';
 import {
   asWords,
@@ -20,6 +25,7 @@ import {
   partsOf,
   percent,
   type ReportInput,
+  rulesNote,
   scoresOf,
   whole,
 } from './figures.js';
@@ -48,6 +54,7 @@ export function modelCard(report: ReportInput): string {
     introduction(report),
     figures(report),
     labels(report),
+    rulesSection(report),
     hyperparameters(report),
     usage(report),
     limits(report),
@@ -139,6 +146,30 @@ function labels({ config, training, evaluation }: ReportInput): string {
   ];
   const header = [noun, 'precision', 'recall', 'F1', 'support'];
   return `${heading}\n\nThe blend on ${judgedRows({ training }).name === 'dev' ? 'dev' : 'the cross-validated rows'}:\n\n${markdownTable(header, byClass.map(row))}`;
+}
+
+/** What is said of the rules of a model; empty if it has none. */
+function rulesSection({
+  config,
+  training,
+}: Pick<ReportInput, 'config'> & { readonly training?: TrainingRecord }): string {
+  const note = rulesNote(config, training);
+  return note === undefined ? '' : `${RULES_HEADING}\n\n${note} Other libraries don't apply them.`;
+}
+
+const RULES_HEADING = '## Rules';
+
+/** Brings the card of a model up to date that got other rules than it was trained with. @throws ModelFolderError */
+export async function cardWithRules(directory: string): Promise<void> {
+  const file = join(directory, CARD_FILE);
+  const card = await readFile(file, 'utf8').catch(() => undefined);
+  if (card === undefined) return;
+  const config = await readConfig(directory);
+  const report = await readModelReport(directory).catch(() => undefined);
+  const section = rulesSection({ config, ...(report && { training: report.training }) });
+  const known = new RegExp(`^${RULES_HEADING}\\n[\\s\\S]*?(?=^## |(?![\\s\\S]))`, 'mu');
+  const changed = known.test(card) ? card.replace(known, () => `${section}\n\n`) : `${card.trimEnd()}\n\n${section}\n`;
+  await writeFile(file, changed);
 }
 
 function hyperparameters({ training }: ReportInput): string {

@@ -23,6 +23,7 @@ import {
   partsOf,
   percent,
   type ReportInput,
+  rulesNote,
   scoresOf,
   whole,
 } from './figures.js';
@@ -499,6 +500,7 @@ function overview(input: ReportInput): Html {
   const judged = judgedRows({ training, ...(evaluation && { evaluation }) });
   const mrr = evaluation?.retrieval?.mrr;
   const best = partsOf(training).at(-1);
+  const rules = rulesNote(config, training);
   const classes = classNames(config);
   const scores = best === undefined ? [] : [...scoresOf(best.figures, f1Name(input)), ...macroF1(input)];
   const figures: NamedFigure[] = scores.map((score) => ({ ...score, name: `${judged.name} ${score.name}` }));
@@ -514,6 +516,7 @@ function overview(input: ReportInput): Html {
 <p>${family} ${size}, ${type}</p>
 ${made === '' ? undefined : html`<p class="note">${made}</p>`}
 ${tiles(figures)}
+${rules === undefined ? undefined : html`<p class="note">${rules}</p>`}
 </header>`;
 }
 

@@ -1,6 +1,7 @@
 export { encodingWindows, markCapitals } from './encoding.js';
 export { englishTokenizer } from './english-tokenizer.js';
-export { loadTokenizer } from './load-tokenizer.js';
+export { loadTokenizer, maxTextMs, TimeLimitError, withTimeLimit } from './load-tokenizer.js';
+export { TermMatcher } from './term-matcher.js';
 export {
   defaultWindowOverlap,
   joinParts,

@@ -211,7 +211,7 @@ function requireLimits(json: AnyTokenizerJson): void {
 }
 
 /** A pattern may try every way to match; ordinary ones take 3 µs a character. */
-const maxTextMs = (text: string): number => 2_000 + Math.ceil(text.length / 20);
+export const maxTextMs = (text: string): number => 2_000 + Math.ceil(text.length / 20);
 /** 250,000 pieces take 500 ms. */
 const MAX_LOAD_MS = 10_000;
 

@@ -20,8 +20,10 @@ export function modelFolderConfig(
     lowercase,
     backbone,
     graph,
+    rules,
     ...description
-  }: TaskDescription & Pick<OrchardFields, 'blend' | 'evidence' | 'files' | 'lowercase' | 'backbone' | 'graph'>,
+  }: TaskDescription &
+    Pick<OrchardFields, 'blend' | 'evidence' | 'files' | 'lowercase' | 'backbone' | 'graph' | 'rules'>,
   reading: ReadingFields,
 ): ModelFolderConfig {
   return {
@@ -43,6 +45,7 @@ export function modelFolderConfig(
       ...(graph !== undefined && { graph }),
       ...(blend && { blend }),
       ...(evidence && { evidence }),
+      ...(rules !== undefined && { rules }),
     },
   };
 }

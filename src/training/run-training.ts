@@ -14,7 +14,11 @@ import {
   families,
   type Judgement,
   type ModelFile,
+  RuleSet,
   readDataset,
+  requireFittingRules,
+  ruledAnswers,
+  ruledDecoder,
   type TrainedExpert,
   type TrainingTask,
 } from '../families/index.js';
@@ -26,6 +30,8 @@ import {
   type NamedTensor,
   QUANTIZED_ONNX_FILE,
   type RecordedPrecision,
+  RULES_FILE,
+  rulesContent,
   type TrainingRecord,
   type WeighedWord,
   writeModelFolder,
@@ -95,7 +101,9 @@ export async function runTraining(
   progress.entered('prepare');
   const startsPretrained = spec.training_config.use_pretrained !== false;
   const read = spec.backbone && startsPretrained ? await readBackbone(spec.backbone) : undefined;
-  const asked = taskOf(dataset, read?.head, spec.positive);
+  const rules = spec.rules && (await withPauses(RuleSet.build(spec.rules), signal));
+  const asked = taskOf(dataset, read?.head, { positive: spec.positive, rules });
+  if (spec.rules) requireFittingRules(spec.rules, family.answerView, asked.describe().labels);
   const { continuesHead = false } = asked;
   const backbone = read && continuesHead ? withHead(read) : read;
   const untrained = backbone && leavesMethodOpen(spec) ? asked.untrained : undefined;
@@ -194,7 +202,7 @@ export async function runTraining(
     ...(untrained && judgedUntrained(untrained)),
   };
   const model = { ...parts, ...trained, ...run, ...finished };
-  const evaluation = await explainMistakes({ executor: cpu, signal }, model, configOf(spec, model));
+  const evaluation = await explainMistakes({ executor: cpu, signal }, { ...model, rules }, configOf(spec, model));
   await writeModel(spec, { ...model, ...(evaluation && { evaluation }) });
   await rm(work, { recursive: true, force: true });
   return trained.stats;
@@ -335,15 +343,16 @@ const EXPLAINED_MISTAKES = 10;
  */
 async function explainMistakes(
   input: Pick<LoopInput, 'executor' | 'signal'>,
-  model: FinishedModel,
+  model: FinishedModel & { readonly rules: RuleSet | undefined },
   config: ModelFolderConfig,
 ): Promise<ModelEvaluation | undefined> {
-  const { evaluation, family, files, reader } = model;
+  const { evaluation, family, files, reader, rules } = model;
   if (evaluation === undefined || evaluation.mistakes.length === 0 || family.answerView !== 'labels') {
     return evaluation;
   }
   const modelFiles = new Map([...files].map(([file, bytes]): [string, ModelFile] => [file, { bytes, file }]));
-  const { explainer } = await family.decoder(config, modelFiles);
+  const decoder = await family.decoder(config, modelFiles);
+  const { explainer } = rules ? ruledDecoder(decoder, rules, ruledAnswers(family.answerView, config.orchard)) : decoder;
   if (explainer === undefined) return evaluation;
   const readings: { mistake: Mistake; whole: readonly TextWindow[]; explained: ExplainedText }[] = [];
   for (const mistake of evaluation.mistakes.slice(0, EXPLAINED_MISTAKES)) {
@@ -389,7 +398,8 @@ function judgedUntrained({ examples, train }: TrainingTask): Pick<FinishedModel,
 }
 
 async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<void> {
-  const { family, encoder, files, evaluation, quantization } = model;
+  const { family, encoder, evaluation, quantization } = model;
+  const files = filesOf(spec, model);
   const familyTraining = await family.training();
   const config = configForOthers(configOf(spec, model), familyTraining);
   const training = recordOf(spec, model);
@@ -415,10 +425,14 @@ async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<voi
   });
 }
 
-function configOf(
-  { model_config }: TrainingSpec,
-  { task, encoder, blend, files, hyperparameters, reading, backbone, quantization, evidence }: FinishedModel,
-): ModelFolderConfig {
+/** Those that its answers need. */
+function filesOf({ rules }: TrainingSpec, { files }: FinishedModel): ReadonlyMap<string, Uint8Array> {
+  return rules ? new Map([...files, [RULES_FILE, rulesContent(rules)]]) : files;
+}
+
+function configOf(spec: TrainingSpec, model: FinishedModel): ModelFolderConfig {
+  const { model_config, rules } = spec;
+  const { task, encoder, blend, hyperparameters, reading, backbone, quantization, evidence } = model;
   return modelFolderConfig(
     encoder,
     model_config,
@@ -426,7 +440,8 @@ function configOf(
       ...task.describe(),
       blend: blend.blend.weights,
       ...(evidence && { evidence }),
-      files: [...files.keys()],
+      files: [...filesOf(spec, model).keys()],
+      ...(rules && { rules: rules.length }),
       lowercase: hyperparameters.lowercase,
       ...(backbone && { backbone: backbone.source.name }),
       ...(quantization && { graph: QUANTIZED_ONNX_FILE }),
@@ -436,7 +451,7 @@ function configOf(
 }
 
 function recordOf(
-  { model_config, training_config, seed }: TrainingSpec,
+  { model_config, training_config, seed, rules }: TrainingSpec,
   { task, hyperparameters, backbone, stats, blend, precision, warnings, device, judged, choices }: FinishedModel,
 ): TrainingRecord {
   const { maxTokens, language, lowercase, pretrained, balanced } = hyperparameters;
@@ -451,6 +466,7 @@ function recordOf(
     hyperparameters: ofLayer ?? { ...hyperparameters },
     ...(backbone && { backbone: namedBackbone(backbone.source) }),
     seed,
+    ...(rules && { rules: rules.length }),
     ...(device && { device }),
     training_stats: stats,
     parts: blend,

@@ -1,7 +1,7 @@
 import type { Device, ExecutionProvider, ModelConfig, TrainingConfig, TrainingStats } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Blend, Dataset } from '../families/index.js';
-import type { ModelProgress } from '../models/index.js';
+import type { ModelProgress, Rule } from '../models/index.js';
 import type { BackboneSource } from './backbone-files.js';
 import type { Tuning } from './hyperparameters.js';
 
@@ -148,6 +148,8 @@ export interface TrainingSpec {
   readonly trainsEncoder?: boolean;
   /** The backbone to start from, unless `use_pretrained` is false. Without one, training starts from random weights. */
   readonly backbone?: BackboneSource;
+  /** What the model's folder has, and its figures are measured with. Default: none. */
+  readonly rules?: readonly Rule[];
 }
 
 /** The reason of a signal that stops a run for a while: it then leaves a checkpoint of the steps so far. */

@@ -24,6 +24,62 @@ const jsonLines = (text: string) =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
+describe('rules and redaction', () => {
+  const entityModel = 'named-entity-recognition';
+  const rules = () => file('rules.json', JSON.stringify([{ type: 'ORDER', pattern: 'A-\\d{5}' }]));
+
+  it('predicts, explains and evaluates with the rules of a file', async () => {
+    const text = 'Where is A-12345?';
+    const predicted = await run(['predict', entityModel, '--rules', rules(), text]);
+    expect(predicted).toEqual({ exitCode: 0, stdout: 'Where is [A-12345 ORDER]?\n', stderr: '' });
+    const explained = await run(['explain', entityModel, '--rules', rules(), text]);
+    expect(explained.stdout).toBe('ORDER\t1.0000\tWhere is A-12345?\t(rule 0 matches "A-12345")\n');
+    const rows = file('rows.jsonl', JSON.stringify({ text, entities: [{ start: 9, end: 16, type: 'ORDER' }] }));
+    const f1 = async (...more: string[]) => {
+      const { stdout } = await run([
+        'evaluate',
+        entityModel,
+        rows,
+        '--rules',
+        rules(),
+        '--resamples',
+        '100',
+        '--json',
+        ...more,
+      ]);
+      return JSON.parse(stdout).micro.f1;
+    };
+    expect(await f1()).toBe(1);
+    expect(await f1('--without-rules')).toBe(0);
+  });
+
+  it('names what is wrong with a file of rules', async () => {
+    const refusal = async (content: string) =>
+      (await run(['predict', entityModel, '--rules', file('bad.json', content), 'x'])).stderr;
+    expect(await refusal('{')).toMatch(/--rules .*bad\.json: give a JSON list/);
+    expect(await refusal('[{"type":"X","pattern":"("}]')).toMatch(/0\.pattern: Invalid regular expression/);
+    expect((await run(['predict', entityModel, '--rules', 'missing.json', 'x'])).stderr).toMatch(
+      /--rules missing\.json: no such file/,
+    );
+  });
+
+  it('redacts texts of standard input, each on its line', async () => {
+    const input = 'Ada Lovelace lived in London.\nNobody did.\n';
+    const all = await run(['redact', entityModel], { input });
+    expect(all).toEqual({ exitCode: 0, stdout: '[PER] lived in [LOC].\nNobody did.\n', stderr: '' });
+    const some = await run(['redact', entityModel, '--types', 'LOC', '--replacement', '***', '--json'], { input });
+    expect(jsonLines(some.stdout)).toEqual([
+      {
+        line: 1,
+        text: 'Ada Lovelace lived in ***.',
+        entities: [expect.objectContaining({ type: 'LOC', text: 'London', start: 22, end: 28, replacement: '***' })],
+      },
+      { line: 2, text: 'Nobody did.', entities: [] },
+    ]);
+    expect((await run(['redact', entityModel, '--types', 'PERSON', 'Ada'])).stderr).toMatch(/no entity type "PERSON"/);
+  });
+});
+
 describe('orchard predict', () => {
   it('answers texts of the command line: label, score and text', async () => {
     const texts = ['Works perfectly!', 'It broke at once,\tand nobody helped.'];

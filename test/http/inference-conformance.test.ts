@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { addRules } from '../../src/models/index.js';
 import { aService, MODEL, OTHER_MODEL, type ServiceInTest, UNKNOWN_ID, useCatalogue } from './a-service.js';
 
 /** The specification's predictor, batch predictor and medley, table by table, over HTTP. */
@@ -217,6 +218,26 @@ describe.each([
         detail: [{ loc: expect.any(Array), msg: expect.stringContaining('pro tier'), type: 'tier' }],
       });
     }
+  });
+});
+
+describe('a model with rules', () => {
+  const ruled = useCatalogue();
+  beforeAll(() => addRules(join(ruled.directory, MODEL), [{ label: 'neutral', terms: ['lamp'] }]));
+
+  it('answers with them, in the shape of any other model', async () => {
+    const { ask } = await aService(ruled);
+    const one = await ask('POST', `/predictor/language/pre-trained/${MODEL}`, { body: { query } });
+    expectClassification(one.body.data, sentiments);
+    expect(one.body.data).toMatchObject({ scores: [1, 0, 0] });
+    expect(one.body.data.labels[0]).toBe('neutral');
+    const batch = { body: { queries: [query] } };
+    const { body: many } = await ask('POST', `/batch-predictor/language/pre-trained/${MODEL}`, batch);
+    expect(many.data).toEqual([one.body.data]);
+    const medley = await ask('POST', '/medley/language', { body: { query, models: [MODEL, OTHER_MODEL] } });
+    expect(medley.body.data[MODEL]).toEqual(one.body.data);
+    const { body: lists } = await ask('POST', `/medley/language/batch/pre-trained/${MODEL}`, batch);
+    expect(lists.data).toEqual([one.body.data]);
   });
 });
 

@@ -227,7 +227,7 @@ class Run {
   }
 
   async #spec({ dataset, model, base }: TrainingInput, directory: string): Promise<Omit<TrainingSpec, 'device'>> {
-    const { size, seed, effort, device, positive } = this.#settings;
+    const { size, seed, effort, device, positive, rules } = this.#settings;
     const tuning = { ...this.#settings.tuning, ...(effort && { effort }) };
     const { threads = availableParallelism(), memoryLimit = defaultMemoryLimit() } = this.#settings;
     const model_config: ModelConfig = { ...model, size };
@@ -238,6 +238,7 @@ class Run {
       ...{ threads, memoryLimit, seed, tuning },
       ...(positive !== undefined && { positive }),
       ...(this.#settings.trainsEncoder && { trainsEncoder: true }),
+      ...(rules && { rules }),
       ...(backbone && { backbone }),
       // Only a run that lost its device goes on from a checkpoint.
       ...(device === 'cpu' && { checkpointIntervalMs: Number.POSITIVE_INFINITY }),

@@ -12,7 +12,7 @@ import {
 } from '../../contract/index.js';
 import { invalid, type Rows, readingShape } from '../../datasets/index.js';
 import { type TrainingEvent, tuningSchema } from '../../jobs/index.js';
-import type { ModelLoader } from '../../models/index.js';
+import { type ModelLoader, rulesSchema } from '../../models/index.js';
 import { isLanguage, languageNames, type Tuning } from '../../training/index.js';
 
 const path = z.string().min(1, 'the path is empty').optional();
@@ -64,6 +64,7 @@ export const trainSchema = z.strictObject({
   augment: z.boolean().optional(),
   pretrained: z.boolean().optional(),
   effort: z.enum(EFFORTS).optional(),
+  rules: rulesSchema.optional(),
   tuning: (tuningSchema satisfies z.ZodType<Tuning>).optional(),
   seed: z.int32().default(0),
   device: z.enum(DEVICES).default('cpu'),

@@ -6,12 +6,14 @@ import { evaluationLines } from '../format.js';
 import {
   argument,
   checkpointOptions,
+  flag,
   integer,
   modelParameters,
   openModel,
   option,
   readingOf,
   readingOptions,
+  rulesOption,
   seedOption,
 } from '../parameters.js';
 import { interruptible } from '../terminal.js';
@@ -29,17 +31,21 @@ The intervals are 95 % bootstrap intervals, and Wilson's where all or no rows ar
     positive: option('--positive <label>', 'classifiers with two labels: the one whose F1 is printed apart'),
     report: option('--report <file>', 'HTML report to write'),
     ...readingOptions,
+    withoutRules: flag('--without-rules', 'evaluate the model without its rules'),
     resamples: option('--resamples <number>', 'number of bootstrap samples (default: 1000)', integer(1)),
     seed: seedOption,
     ...checkpointOptions,
+    rules: rulesOption,
     device: modelParameters.device,
     threads: modelParameters.threads,
   },
   async run({ settings, output }) {
-    const { model: name, rows, positive, report, resamples, seed } = settings;
+    const { model: name, rows, positive, report, withoutRules, resamples, seed } = settings;
     const evaluation = await interruptible(async (signal) => {
       await using model = await openModel(settings, signal);
-      return await unwrap(model.evaluate(rows, { ...readingOf(settings), signal, positive, resamples, seed }));
+      return await unwrap(
+        model.evaluate(rows, { ...readingOf(settings), signal, positive, rules: !withoutRules, resamples, seed }),
+      );
     });
     // First, so that a report that can't be written costs no figures.
     await output.result(evaluation, await evaluationLines(evaluation));

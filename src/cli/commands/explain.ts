@@ -3,7 +3,7 @@ import type { AnswerExplanation } from '../../api/index.js';
 import type { ExplainedAnswer, ExplainedWord } from '../../families/index.js';
 import { command } from '../command.js';
 import { onOneLine } from '../format.js';
-import { list, modelParameters, openModel, openTexts, option, textOptions } from '../parameters.js';
+import { list, modelParameters, openModel, openTexts, option, rulesOption, textOptions } from '../parameters.js';
 
 export const explainCommand = command({
   name: 'explain',
@@ -18,6 +18,7 @@ the answer, red against it.
     texts: list('[texts...]', 'texts to explain'),
     ...textOptions,
     label: option('--label <label>', 'classification: label to explain (default: the most probable one)'),
+    rules: rulesOption,
     device: modelParameters.device,
     threads: modelParameters.threads,
   },
@@ -38,7 +39,11 @@ the answer, red against it.
 
 function linesOf(text: string, { explained }: AnswerExplanation, isColoured: boolean): readonly string[] {
   return explained.map((each) => {
-    const { answer, score } = each;
+    const { answer, score, rule } = each;
+    if (rule !== undefined) {
+      const by = `rule ${JSON.stringify(rule.name)} matches ${JSON.stringify(rule.text)}`;
+      return `${onOneLine(answer)}\t${score.toFixed(4)}\t${onOneLine(text)}\t(${by})`;
+    }
     return `${onOneLine(answer)}\t${score.toFixed(4)}\t${onOneLine(withWeights(text, each, isColoured))}`;
   });
 }

@@ -11,6 +11,7 @@ import {
   openModel,
   openTexts,
   option,
+  rulesOption,
   textOptions,
 } from '../parameters.js';
 import { Progress } from '../terminal.js';
@@ -46,6 +47,7 @@ pairs takes two texts for each answer: in two columns or, without a table, separ
       'classification: print - if no label fits, by the threshold found in training',
     ),
     ...checkpointOptions,
+    rules: rulesOption,
     device: modelParameters.device,
     threads: modelParameters.threads,
   },

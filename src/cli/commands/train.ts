@@ -5,7 +5,15 @@ import { EFFORTS, StorageError, unwrap } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, type Settings, UsageError } from '../command.js';
 import { classLines, evaluationLines, grouped, warningLine } from '../format.js';
-import { choice, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
+import {
+  choice,
+  option,
+  rulesOf,
+  rulesOption,
+  showTraining,
+  trainingOptions,
+  trainingParameters,
+} from '../parameters.js';
 import { interruptible, type Output, Progress } from '../terminal.js';
 
 /** What `train` and `tune` take: training settings, and where the model is written. */
@@ -18,6 +26,7 @@ export const trainParameters = {
   ),
   dev: option('--dev <file>', 'rows to evaluate on during training, in the same format'),
   test: option('--test <file>', 'rows to evaluate the finished model on'),
+  rules: rulesOption,
 };
 
 export const trainCommand = command({
@@ -59,10 +68,12 @@ type OutputSettings = Omit<Settings<typeof trainParameters>, 'data'> & { readonl
 /** @throws StorageError if the file of --labels can't be read, UsageError if it has no labels */
 export async function outputOptions({ data, ...settings }: OutputSettings) {
   const { dev, test, name, output, labels } = settings;
+  const rules = await rulesOf(settings.rules);
   return {
     ...trainingOptions(settings),
     ...(data === undefined ? {} : /^https?:/.test(data) ? { url: data } : { path: data }),
     ...(labels !== undefined && { labels: await labelsOf(labels) }),
+    ...(rules !== undefined && { rules }),
     ...{ dev, test, output: output ?? `${name ?? (data === undefined ? 'labels' : nameOf(data))}-model` },
   } satisfies TrainOptions;
 }

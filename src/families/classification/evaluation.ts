@@ -99,6 +99,13 @@ export function* decisionsOf({ link, outputs, targets, trust }: DecisionRows, lo
   });
 }
 
+/** What a model answers to a row that its rules match. */
+export interface RuledRow {
+  /** Of each label. */
+  readonly probabilities: Float64Array;
+  readonly predicted: readonly number[];
+}
+
 /** What a finished classifier says about the dev rows. Arrays are [rows, outputs]. */
 interface ScoredRows extends DecisionRows {
   readonly logits: Float32Array;
@@ -109,15 +116,18 @@ interface ScoredRows extends DecisionRows {
 export function* classificationEvaluation(
   { kind, labels, dev }: Pick<ClassificationDataset, 'kind' | 'labels' | 'dev'>,
   { logits, uncalibrated, ...rows }: ScoredRows,
+  ruled: ReadonlyMap<number, RuledRow> = new Map(),
 ): Steps<ModelEvaluation> {
   const reading = { link: rows.link, labels: labels.length };
   const answers = yield* mapSteps(dev, ({ text, text2, labelIds }, row): Answer => {
+    const byRules = ruled.get(row);
+    const second = text2 !== undefined && { text2 };
+    if (byRules) return { text, ...second, actual: labelIds, ...byRules };
     const mine = logits.subarray(row * rows.outputs, (row + 1) * rows.outputs);
     const probabilities = labelProbabilities(mine, { ...reading, trust: rows.trust?.[row] });
-    const second = text2 !== undefined && { text2 };
     return { text, ...second, actual: labelIds, predicted: predictedLabels(mine, reading), probabilities };
   });
-  const decisions = yield* decisionsOf(rows, logits);
+  const decisions = withoutRows(yield* decisionsOf(rows, logits), dev.length, ruled);
   const judged = answers.map((answer) => named(labels, answer));
   const mistakes = yield* mapSteps(answers, ({ probabilities }, row) => {
     const each = judged[row];
@@ -137,12 +147,21 @@ export function* classificationEvaluation(
   };
 }
 
-interface Answer {
+/** Rules are certain: calibration is that of the model. @param decisions as many for each row */
+function withoutRows(
+  decisions: readonly Decision[],
+  rows: number,
+  ruled: ReadonlyMap<number, RuledRow>,
+): readonly Decision[] {
+  return ruled.size === 0
+    ? decisions
+    : decisions.filter((_, at) => !ruled.has(Math.floor((at * rows) / decisions.length)));
+}
+
+interface Answer extends RuledRow {
   readonly text: string;
   readonly text2?: string;
   readonly actual: readonly number[];
-  readonly predicted: readonly number[];
-  readonly probabilities: Float64Array;
 }
 
 const named = (labels: readonly string[], { actual, predicted, ...texts }: Answer): JudgedLabels => ({

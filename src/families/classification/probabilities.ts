@@ -25,10 +25,12 @@ export function labelProbabilities(logits: Float32Array, { link, labels, trust =
 
 /** The labels that a model predicts: every one above the threshold if it is multilabel, else the most probable. */
 export function predictedLabels(logits: Float32Array, reading: Reading): number[] {
-  const probabilities = labelProbabilities(logits, reading);
-  if (reading.link === 'sigmoid' && !isBinary(logits, reading.labels)) {
-    return [...probabilities.keys()].filter((label) => (probabilities[label] ?? 0) > SIGMOID_THRESHOLD);
-  }
+  const isMultilabel = reading.link === 'sigmoid' && !isBinary(logits, reading.labels);
+  return labelsOfProbabilities(labelProbabilities(logits, reading), isMultilabel);
+}
+
+export function labelsOfProbabilities(probabilities: Float64Array, isMultilabel: boolean): number[] {
+  if (isMultilabel) return [...probabilities.keys()].filter((label) => (probabilities[label] ?? 0) > SIGMOID_THRESHOLD);
   return [probabilities.indexOf(Math.max(...probabilities))];
 }
 

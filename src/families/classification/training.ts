@@ -31,6 +31,7 @@ import type {
   TransformersClass,
 } from '../family.js';
 import { foldsOf } from '../folds.js';
+import { type RuleSet, ruledScores } from '../rules.js';
 import { flatOutputs } from '../softmax.js';
 import { editWords } from '../words.js';
 import {
@@ -50,10 +51,17 @@ import {
   nameAsWords,
   positiveLabel,
 } from './classification-dataset.js';
-import { classificationEvaluation, classificationScores, mainMetricOf } from './evaluation.js';
+import { classificationEvaluation, classificationScores, mainMetricOf, type RuledRow } from './evaluation.js';
 import { type Example, firstLabels, type JudgedRows, judgeByFolds, layerOfNames, trainOnFewRows } from './few-rows.js';
 import { labelNoiseOf, labelNoiseWarnings } from './label-noise.js';
-import { type AnsweredRow, fitEvidence, labelProbabilities, predictedLabels, trustIn } from './probabilities.js';
+import {
+  type AnsweredRow,
+  fitEvidence,
+  labelProbabilities,
+  labelsOfProbabilities,
+  predictedLabels,
+  trustIn,
+} from './probabilities.js';
 import { balancedWeights, lossTargets, meanWeight, sigmoidLoss, targetOf, truthOf } from './targets.js';
 
 /** One copy of every row with one or two edits, its label kept; edits that change nothing give no copy. */
@@ -265,18 +273,27 @@ class ${CLASS}(PreTrainedModel):
 
 type DevRows = Pick<ClassificationDataset, 'kind' | 'labels' | 'positive' | 'dev'>;
 
+/** A dataset, and the rules that its model will answer with. */
+interface RuledDataset extends ClassificationDataset {
+  readonly rules?: RuleSet | undefined;
+}
+
 /** A binary model has one logit, for its second label. */
 function outputsOf({ kind, labels }: Pick<ClassificationDataset, 'kind' | 'labels'>): number {
   return kind === 'binary' ? 1 : labels.length;
 }
 
-/** @param logits [dev rows, outputs] */
-function* scoresOf(rows: DevRows, logits: Float32Array): Steps<Scores> {
+/** @param logits [dev rows, outputs] @param ruled what the model answers to the dev rows that rules match */
+function* scoresOf(
+  rows: DevRows,
+  logits: Float32Array,
+  ruled: ReadonlyMap<number, RuledRow> = new Map(),
+): Steps<Scores> {
   const { kind, labels, dev } = rows;
   const outputs = outputsOf({ kind, labels });
   const reading = { link: linkOf(kind), labels: labels.length };
   const labelsOf = (_: unknown, row: number) =>
-    predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading);
+    ruled.get(row)?.predicted ?? predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading);
   // Of a binary model that of the second label, as scikit-learn's default has it.
   const positive = positiveLabel(rows);
   const f1Labels = positive === undefined ? [...labels.keys()] : [labels.indexOf(positive)];
@@ -288,7 +305,7 @@ function* scoresOf(rows: DevRows, logits: Float32Array): Steps<Scores> {
   return { ...scores, value: scores[mainMetricOf(kind)] };
 }
 
-export function classificationTask(dataset: ClassificationDataset, pooling: Pooling): TrainingTask<RowHead> {
+export function classificationTask(dataset: RuledDataset, pooling: Pooling): TrainingTask<RowHead> {
   const { kind, train, dev } = dataset;
   const outputs = outputsOf(dataset);
   return {
@@ -317,7 +334,7 @@ function expertBytes({ arePairs = false, train }: ClassificationDataset, outputs
   return linearExpertBytes(rows, outputs);
 }
 
-function fewRowsTask(dataset: ClassificationDataset, pooling: Pooling): FewRowsTask {
+function fewRowsTask(dataset: RuledDataset, pooling: Pooling): FewRowsTask {
   const { labels, isDevDrawn = false, descriptions = {}, arePairs = false } = dataset;
   const train = isDevDrawn ? [...dataset.train, ...dataset.dev] : dataset.train;
   const dev = isDevDrawn ? [] : dataset.dev;
@@ -428,7 +445,7 @@ async function learnedFromNames(
 
 /** Trains the lexical expert on the training rows; `finish` blends it with the encoder on the dev rows. */
 async function trainExpert(
-  dataset: ClassificationDataset,
+  dataset: RuledDataset,
   outputs: number,
   { lowercase, balanced, seed, signal }: ExpertOptions,
 ): Promise<TrainedExpert> {
@@ -454,7 +471,7 @@ async function trainExpert(
 
 /** Blends encoder and expert as suits the judged rows best, and measures the blend on them. */
 function* finishedTask(
-  { kind, labels, positive }: ClassificationDataset,
+  { kind, labels, positive, rules }: RuledDataset,
   lexical: LinearExpert,
   { rows: judged, encoder, expert, coverages }: JudgedRows,
   prior: BlendPrior,
@@ -464,16 +481,42 @@ function* finishedTask(
   const dataset = { kind, labels, positive, dev: judged };
   const rows = { link: reading.link, outputs, ...truthOf({ kind, outputs }, judged) };
   const score = (logits: Float32Array) => scoresOf(dataset, logits);
-  const blend = yield* fitBlend({ ...rows, encoder, expert, multilabel: kind === 'multilabel', score, prior });
-  const logits = blendLogits(blend.blend.weights, encoder, expert);
+  const fitted = yield* fitBlend({ ...rows, encoder, expert, multilabel: kind === 'multilabel', score, prior });
+  const logits = blendLogits(fitted.blend.weights, encoder, expert);
   const evidence = yield* evidenceOf(dataset, logits, coverages);
-  const evaluation = yield* classificationEvaluation(dataset, {
-    ...rows,
-    trust: coverages.map((coverage) => trustIn(evidence, coverage)),
-    logits,
-    uncalibrated: blendLogits(UNCALIBRATED, encoder, expert),
-  });
+  const trust = coverages.map((coverage) => trustIn(evidence, coverage));
+  const ruled = rules && (yield* ruledRows(dataset, rules, { logits, trust }));
+  const evaluation = yield* classificationEvaluation(
+    dataset,
+    { ...rows, trust, logits, uncalibrated: blendLogits(UNCALIBRATED, encoder, expert) },
+    ruled,
+  );
+  const blend = ruled
+    ? { ...fitted, blend: { ...fitted.blend, ...(yield* scoresOf(dataset, logits, ruled)), value: fitted.blend.value } }
+    : fitted;
   return { blend, evaluation, evidence, files: new Map([[EXPERT_FILE, lexical.encode()]]) };
+}
+
+/** What the model answers to the dev rows that rules match, by their positions. */
+function* ruledRows(
+  { kind, labels, dev }: DevRows,
+  rules: RuleSet,
+  { logits, trust }: { readonly logits: Float32Array; readonly trust: Float64Array },
+): Steps<ReadonlyMap<number, RuledRow>> {
+  const outputs = outputsOf({ kind, labels });
+  const isMultilabel = kind === 'multilabel';
+  const ruled = new Map<number, RuledRow>();
+  for (const [row, { text }] of dev.entries()) {
+    yield;
+    const matches = rules.matches(text);
+    if (matches.length === 0) continue;
+    const own = logits.subarray(row * outputs, (row + 1) * outputs);
+    const plain = labelProbabilities(own, { link: linkOf(kind), labels: labels.length, trust: trust[row] });
+    const { scores } = ruledScores(rules, matches, labels, [...plain], isMultilabel);
+    const probabilities = Float64Array.from(scores);
+    ruled.set(row, { probabilities, predicted: labelsOfProbabilities(probabilities, isMultilabel) });
+  }
+  return ruled;
 }
 
 /** What the dev rows say of how far the scores can be trusted. @param coverages of the dev rows. */
@@ -558,11 +601,11 @@ function continuedDataset(dataset: ClassificationDataset, head: CheckpointHead):
 
 export const papayaTraining: FamilyTraining<ClassificationDataset> = {
   // For the measurement, see docs/decisions.md.
-  task(given, head, positive) {
+  task(given, head, { positive, rules } = {}) {
     const dataset = { ...given, positive };
     const continued = head && continuedDataset(dataset, head);
-    if (continued === undefined) return classificationTask(dataset, 'mean');
-    return { ...classificationTask(continued, 'first'), continuesHead: true };
+    if (continued === undefined) return classificationTask({ ...dataset, rules }, 'mean');
+    return { ...classificationTask({ ...continued, rules }, 'first'), continuesHead: true };
   },
   exportedOutputs: (graph, encoder, inputs, { id2label, orchard }) => ({
     name: 'logits',

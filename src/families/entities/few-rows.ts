@@ -55,9 +55,12 @@ export async function trainOnFewSentences(
       const expert = await trainCrf(split.train, tags, options);
       for (const sentence of split.judged) {
         const emissions = runToEnd(expert.emissionsInSteps(foldWords(sentence.words, options.lowercase)));
-        const { words, tags } = sentence;
+        const { words, tags, text } = sentence;
         const said = encoder[judged.length] ?? new Float32Array();
-        judged.push({ words, tags, encoder: said, expert: emissions, transitions: expert.transitions });
+        judged.push({
+          ...{ words, tags, encoder: said, expert: emissions, transitions: expert.transitions },
+          ...(text !== undefined && { text }),
+        });
       }
     }
     return {

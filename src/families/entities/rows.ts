@@ -30,6 +30,7 @@ import { comparisonWarnings, type RowComparison, requireValid, type Splits, spli
 import { beginTag, entityTypes, insideTag, OUTSIDE, parseTag } from './bio-tags.js';
 import { type LocatedSentence, type SequenceDataset, sequenceTypes, type TaggedSentence } from './sequence-dataset.js';
 import { taggedSentence } from './tagged-sentence.js';
+import { sentenceText } from './word-pieces.js';
 
 const TRAIN_FOLDER = 'train';
 const DEV_FOLDER = 'val';
@@ -42,6 +43,8 @@ type Place = Pick<DatasetProblem, 'file' | 'line' | 'column'>;
 interface WrittenSentence extends DatasetLocation {
   readonly words: readonly string[];
   readonly tags: readonly string[];
+  /** What the words are of. Default: they are all there is. */
+  readonly text?: string;
   placeOfTag(index?: number): Place;
 }
 
@@ -74,7 +77,7 @@ function checkSentence(
   sentence: WrittenSentence,
   { ids, expected, problems }: SentenceCheck,
 ): LocatedSentence | undefined {
-  const { file, line, words, tags } = sentence;
+  const { file, line, words, tags, text } = sentence;
   const before = problems.total;
   const broken = words.find((word) => /\p{Surrogate}/u.test(word));
   if (broken !== undefined) {
@@ -95,6 +98,7 @@ function checkSentence(
   return {
     words,
     tags: repaired.flatMap((tag) => ids.get(tag) ?? []),
+    ...(text !== undefined && text !== sentenceText(words) && { text }),
     file,
     line,
     isRepaired: repaired.some((tag, index) => tag !== tags[index]),
@@ -153,8 +157,8 @@ async function datasetOf(
   };
 }
 
-function withoutLocation({ words, tags }: LocatedSentence): TaggedSentence {
-  return { words, tags };
+function withoutLocation({ words, tags, text }: LocatedSentence): TaggedSentence {
+  return { words, tags, ...(text !== undefined && { text }) };
 }
 
 function typeWarnings(
@@ -227,6 +231,7 @@ function writtenSentences(table: RowTable): readonly WrittenSentence[] {
     return checked.rows.map((row, at) => ({
       ...placeOfRow(table, at),
       ...taggedSentence(row),
+      text: row.text,
       placeOfTag: () => placeOfField(table, at, 'entities'),
     }));
   }

@@ -8,6 +8,8 @@ export const sequenceTypes = ['sequence-labeling', 'named-entity-recognition'] a
 export interface TaggedSentence {
   readonly words: readonly string[];
   readonly tags: readonly number[];
+  /** What the words are of, where that is known and not the words with a space between each two. */
+  readonly text?: string;
 }
 
 export interface LocatedSentence extends TaggedSentence, DatasetLocation {

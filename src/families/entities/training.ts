@@ -41,7 +41,7 @@ import {
   type TagShares,
   type TagWeights,
 } from './calibration.js';
-import { entityScores, sequenceEvaluation } from './evaluation.js';
+import { entityScores, type RuledSequences, sequenceEvaluation } from './evaluation.js';
 import { type SentenceExample, trainOnFewSentences } from './few-rows.js';
 import type { SequenceDataset, TaggedSentence } from './sequence-dataset.js';
 import { firstPieces, sentencePlaces, sentenceText, wordOutputs } from './word-pieces.js';
@@ -253,7 +253,9 @@ function tagWeights(sentences: readonly TaggedSentence[], tags: number): number[
   return counts.map((count) => Math.min(LARGEST_WEIGHT, words / (tags * Math.max(1, count))));
 }
 
-export function sequenceTask(dataset: SequenceDataset): TrainingTask<RowHead> {
+type RuledDataset = SequenceDataset & RuledSequences;
+
+export function sequenceTask(dataset: RuledDataset): TrainingTask<RowHead> {
   const { tags, train, dev, warnings } = dataset;
   const constraints = bioConstraints(tags);
   const texts = (sentences: readonly TaggedSentence[]) => sentences.map(({ words }) => sentenceText(words));
@@ -289,7 +291,7 @@ function figuresOf(predicted: readonly (readonly string[])[], { tags, dev }: Seq
 }
 
 async function trainExpert(
-  dataset: SequenceDataset,
+  dataset: RuledDataset,
   constraints: TagTransitions,
   { lowercase, seed, signal }: ExpertOptions,
 ): Promise<TrainedExpert> {
@@ -303,16 +305,18 @@ async function trainExpert(
 }
 
 /** Blends encoder and CRF as suits the judged sentences best, and measures the blend on them. @param dataset its dev is judged */
-function* finishedTask(dataset: SequenceDataset, rows: TagBlendRows, expert: CrfExpert): Steps<FinishedTask> {
-  const blend = yield* fitBlend(dataset, rows);
+function* finishedTask(dataset: RuledDataset, rows: TagBlendRows, expert: CrfExpert): Steps<FinishedTask> {
+  const fitted = yield* fitBlend(dataset, rows);
+  const { evaluation, ruled } = yield* sequenceEvaluation(dataset, rows, fitted.blend.weights);
+  const blend = ruled ? { ...fitted, blend: { ...fitted.blend, ...ruled } } : fitted;
   return {
     blend,
-    evaluation: yield* sequenceEvaluation(dataset, rows, blend.blend.weights),
+    evaluation,
     files: new Map([[EXPERT_FILE, expert.encode()]]),
   };
 }
 
-function fewRowsTask(dataset: SequenceDataset, constraints: TagTransitions): FewRowsTask {
+function fewRowsTask(dataset: RuledDataset, constraints: TagTransitions): FewRowsTask {
   const { tags, isDevDrawn = false } = dataset;
   const train = isDevDrawn ? [...dataset.train, ...dataset.dev] : dataset.train;
   const dev = isDevDrawn ? [] : dataset.dev;
@@ -424,19 +428,19 @@ function continuedDataset(dataset: SequenceDataset, { per, labels }: CheckpointH
   const areBio = labels.every((label) => label === OUTSIDE || parseTag(label) !== undefined);
   const places = tags.map((tag) => labels.indexOf(tag));
   if (per !== 'token' || !areBio || places.includes(-1) || types(tags) !== types(labels)) return undefined;
-  const moved = ({ words, tags: ids }: TaggedSentence): TaggedSentence => ({
-    words,
+  const moved = ({ tags: ids, ...sentence }: TaggedSentence): TaggedSentence => ({
+    ...sentence,
     tags: ids.map((id) => places[id] ?? 0),
   });
   return { ...dataset, tags: labels, train: train.map(moved), dev: dev.map(moved) };
 }
 
 export const grapefruitTraining: FamilyTraining<SequenceDataset> = {
-  task(dataset, head) {
+  task(dataset, head, { rules } = {}) {
     const continued = head && continuedDataset(dataset, head);
-    if (continued === undefined) return sequenceTask(dataset);
+    if (continued === undefined) return sequenceTask({ ...dataset, rules });
     // From few rows, the head would be learned anew.
-    const { fewRows, ...task } = sequenceTask(continued);
+    const { fewRows, ...task } = sequenceTask({ ...continued, rules });
     return { ...task, continuesHead: true };
   },
   exportedOutputs: (graph, encoder, inputs, { orchard }) => ({

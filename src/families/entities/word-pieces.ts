@@ -13,6 +13,17 @@ export function sentencePlaces(words: readonly string[]): Word[] {
   });
 }
 
+/** Where words are in the text that they are of. @param text default: {@link sentenceText} */
+export function placesIn(words: readonly string[], text: string | undefined): Word[] {
+  if (text === undefined) return sentencePlaces(words);
+  let end = 0;
+  return words.map((word) => {
+    const start = text.indexOf(word, end);
+    end = start + word.length;
+    return { text: word, start };
+  });
+}
+
 interface WordPiece {
   readonly word: number;
   readonly token: number;

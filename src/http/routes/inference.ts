@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import {
   batchQueriesSchema,
+  type InferenceResponse,
   MAX_BATCH_QUERIES,
   MAX_MEDLEY_QUERIES,
   medleyBatchRequestSchema,
@@ -8,6 +9,7 @@ import {
   querySchema,
   unwrap,
 } from '../../contract/index.js';
+import type { JudgedResult } from '../../families/index.js';
 import { type Failure, type Route, route } from '../route.js';
 import {
   inferenceCallsOf,
@@ -41,6 +43,24 @@ const customFailures: readonly Failure[] = ['not_found', 'model_not_ready'];
 const onePretrained = z.object({ path: pretrainedPathSchema, query: noQuery, body: query });
 const batchPretrained = z.object({ path: pretrainedPathSchema, query: noQuery, body: queries });
 
+/** The interface has no field for the rules behind an answer. */
+const documented = ({ rules: _, ...result }: JudgedResult): JudgedResult => result;
+const listed = (results: readonly JudgedResult[]) => results.map(documented);
+const byName = <Given, Made>(data: Readonly<Record<string, Given>>, change: (each: Given) => Made) =>
+  Object.fromEntries(Object.entries(data).map(([name, each]) => [name, change(each)]));
+
+type Response<Data> = InferenceResponse<Data>;
+const ofOne = ({ data, metadata }: Response<JudgedResult>) => ({ data: documented(data), metadata });
+const ofList = ({ data, metadata }: Response<readonly JudgedResult[]>) => ({ data: listed(data), metadata });
+const ofMedley = ({ data, metadata }: Response<Readonly<Record<string, JudgedResult>>>) => ({
+  data: byName(data, documented),
+  metadata,
+});
+const ofMedleyLists = ({ data, metadata }: Response<Readonly<Record<string, readonly JudgedResult[]>>>) => ({
+  data: byName(data, listed),
+  metadata,
+});
+
 export const inferenceRoutes: readonly Route[] = [
   route({
     ...one,
@@ -52,7 +72,7 @@ export const inferenceRoutes: readonly Route[] = [
     output: oneResultSchema,
     failures: pretrainedFailures,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      unwrap(predictor(account).predictPretrained(path.model_name, body.query, { signal })),
+      unwrap(predictor(account).predictPretrained(path.model_name, body.query, { signal }).map(ofOne)),
   }),
   route({
     ...one,
@@ -64,7 +84,7 @@ export const inferenceRoutes: readonly Route[] = [
     output: oneResultSchema,
     failures: customFailures,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      unwrap(predictor(account).predictCustom(path.model_id, body.query, { signal })),
+      unwrap(predictor(account).predictCustom(path.model_id, body.query, { signal }).map(ofOne)),
   }),
   route({
     ...batch,
@@ -76,7 +96,7 @@ export const inferenceRoutes: readonly Route[] = [
     output: resultListSchema,
     failures: pretrainedFailures,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      unwrap(predictor(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
+      unwrap(predictor(account).predictPretrainedBatch(path.model_name, body.queries, { signal }).map(ofList)),
   }),
   route({
     ...batch,
@@ -88,7 +108,7 @@ export const inferenceRoutes: readonly Route[] = [
     output: resultListSchema,
     failures: customFailures,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      unwrap(predictor(account).predictCustomBatch(path.model_id, body.queries, { signal })),
+      unwrap(predictor(account).predictCustomBatch(path.model_id, body.queries, { signal }).map(ofList)),
   }),
   route({
     ...one,
@@ -100,7 +120,8 @@ export const inferenceRoutes: readonly Route[] = [
     input: z.object({ query: noQuery, body: medleyRequestSchema }),
     output: medleyResultSchema,
     failures: pretrainedFailures,
-    answer: ({ medley }, { account, signal }, { body }) => unwrap(medley(account).predict(body, { signal })),
+    answer: ({ medley }, { account, signal }, { body }) =>
+      unwrap(medley(account).predict(body, { signal }).map(ofMedley)),
   }),
   route({
     ...batch,
@@ -112,7 +133,8 @@ export const inferenceRoutes: readonly Route[] = [
     input: z.object({ query: noQuery, body: medleyBatchRequestSchema }),
     output: medleyResultListsSchema,
     failures: pretrainedFailures,
-    answer: ({ medley }, { account, signal }, { body }) => unwrap(medley(account).predictBatch(body, { signal })),
+    answer: ({ medley }, { account, signal }, { body }) =>
+      unwrap(medley(account).predictBatch(body, { signal }).map(ofMedleyLists)),
   }),
   route({
     ...batch,
@@ -124,6 +146,6 @@ export const inferenceRoutes: readonly Route[] = [
     output: resultListSchema,
     failures: pretrainedFailures,
     answer: ({ medley }, { account, signal }, { path, body }) =>
-      unwrap(medley(account).predictPretrainedBatch(path.model_name, body.queries, { signal })),
+      unwrap(medley(account).predictPretrainedBatch(path.model_name, body.queries, { signal }).map(ofList)),
   }),
 ];

@@ -38,8 +38,8 @@ describe('the F1 of a model that chooses between two labels', () => {
   const logits = [1, -1, -1, 1, -1, -1, -1];
   const none = Int32Array.of();
   const encoding = { ids: none, typeIds: none, sequenceIds: none, offsets: null, truncated: 0 };
-  const scoresOf = (outputs: (logit: number) => number[], ...given: [CheckpointHead?, string?]) => {
-    const task = papayaTraining.task(dataset, ...given);
+  const scoresOf = (outputs: (logit: number) => number[], head?: CheckpointHead, positive?: string) => {
+    const task = papayaTraining.task(dataset, head, { positive });
     return {
       task,
       scores: task.evaluate(logits.map((logit) => [{ encoding, outputs: Float32Array.from(outputs(logit)) }])),

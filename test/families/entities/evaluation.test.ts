@@ -4,7 +4,8 @@ import { sequenceEvaluation as sequenceEvaluationSteps } from '../../../src/fami
 import { modelEvaluationSchema } from '../../../src/models/index.js';
 import { atOnce } from '../../support/at-once.js';
 
-const sequenceEvaluation = atOnce(sequenceEvaluationSteps);
+const evaluate = atOnce(sequenceEvaluationSteps);
+const sequenceEvaluation = (...given: Parameters<typeof evaluate>) => evaluate(...given).evaluation;
 
 const tags = ['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC', 'B-ORG'];
 const NEVER = -60;

@@ -1,0 +1,58 @@
+import type { Replacements } from '../../api/index.js';
+import { command } from '../command.js';
+import { onOneLine } from '../format.js';
+import {
+  checkpointOptions,
+  choice,
+  list,
+  modelParameters,
+  openModel,
+  openTexts,
+  option,
+  rulesOption,
+  textOptions,
+} from '../parameters.js';
+import { Progress } from '../terminal.js';
+
+export const redactCommand = command({
+  name: 'redact',
+  summary: 'replace the entities of texts, such as names',
+  details: `Reads texts from the command line, from --input, or from standard input, and prints each without its entities. A text
+that can't be read or answered is reported with its line number and left out; the exit code is then 1.
+
+  orchard redact named-entity-recognition 'Ada Lovelace lived in London.' --types PER
+  orchard redact named-entity-recognition --input letters.txt --replacement '***' > redacted.txt`,
+  parameters: {
+    model: modelParameters.model,
+    texts: list('[texts...]', 'texts to redact'),
+    ...textOptions,
+    types: option('--types <types>', 'types of entities to replace, with commas between (default: all)'),
+    replacement: option('--replacement <text>', 'what replaces each entity (default: its type in brackets)'),
+    format: choice(
+      '-f, --format <format>',
+      'output format: the text alone (text), or JSON Lines with what was replaced',
+      ['text', 'jsonl'],
+    ),
+    rules: rulesOption,
+    ...checkpointOptions,
+    device: modelParameters.device,
+    threads: modelParameters.threads,
+  },
+  async run({ settings, terminal, output }) {
+    const { types, replacement, format = output.isJson ? 'jsonl' : 'text' } = settings;
+    const isJson = format === 'jsonl';
+    const progress = new Progress(terminal, !output.isTerminal);
+    using input = await openTexts(settings, { terminal, output, progress, isJson, keepsLines: !isJson });
+    await using model = await openModel(settings);
+    const replaced = types?.split(',').map((type) => type.trim()) ?? model.labels;
+    const replacements: Replacements = Object.fromEntries(replaced.map((type) => [type, replacement ?? true]));
+    for await (const redacted of model.redact(input.read(), replacements)) {
+      const { line } = await input.take();
+      if (redacted.isErr()) await input.problem(line, redacted.error.message);
+      else if (isJson) await output.line(JSON.stringify({ line, ...redacted.value }));
+      else await output.line(onOneLine(redacted.value.text));
+      if (output.closed.aborted) break;
+    }
+    await input.reportProblems();
+  },
+});

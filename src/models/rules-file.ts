@@ -1,0 +1,179 @@
+import { writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import * as z from 'zod';
+import { ModelFolderError } from '../contract/index.js';
+import { CONFIG_FILE, MAX_CONFIG_BYTES, readJsonText } from './folder-files.js';
+import { readConfig } from './model-config.js';
+
+/** Rules of a model's folder. */
+export const RULES_FILE = 'rules.json';
+
+/** What a rule looks for: the matches of a pattern, or any of some terms. */
+export type RuleCondition = PatternCondition | TermsCondition;
+
+interface PatternCondition {
+  /** The source of a JavaScript regular expression, which gets the flag `u`, such as `'A-\\d{5}'`. */
+  readonly pattern: string;
+  readonly terms?: undefined;
+  /** Whether case makes no difference. Default false. */
+  readonly ignoreCase?: boolean | undefined;
+}
+
+interface TermsCondition {
+  /** Words or phrases. They match in any Unicode form, and any white space matches any other. */
+  readonly terms: readonly string[];
+  readonly pattern?: undefined;
+  /** Whether case makes no difference. Default false. */
+  readonly ignoreCase?: boolean | undefined;
+  /** Whether a term has to begin and end where words do. Default true. */
+  readonly wholeWords?: boolean | undefined;
+}
+
+interface NamedRule {
+  /** What answers call the rule. Default: its position in the list, from 0. */
+  readonly name?: string | undefined;
+}
+
+/** Entity models: what matches is an entity of this type, which the model need not have. */
+export type EntityRule = NamedRule & RuleCondition & { readonly type: string };
+/** Classifiers: a text with a match has this label. */
+export type LabelRule = NamedRule & RuleCondition & { readonly label: string };
+/** Classifiers: a text with a match does not have this label. */
+export type VetoRule = NamedRule & RuleCondition & { readonly not: string };
+
+/** What a model answers wherever a pattern or a term matches, whatever it has learned (docs/rules.md). */
+export type Rule = EntityRule | LabelRule | VetoRule;
+
+export const MAX_RULES = 1000;
+/** Of all rules together. */
+export const MAX_TERMS = 200_000;
+const MAX_TERM_LENGTH = 500;
+const MAX_PATTERN_LENGTH = 5000;
+
+const text = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .refine((given) => given.trim() !== '', 'it is blank');
+
+const isTerms = (given: unknown): given is readonly string[] =>
+  Array.isArray(given) && given.every((term) => typeof term === 'string');
+
+const ruleSchema = z.lazy(() =>
+  z
+    .strictObject({
+      name: text(100).optional(),
+      type: text(MAX_TERM_LENGTH).regex(/^\S+$/u, 'a type of entities has no white space').optional(),
+      label: text(MAX_TERM_LENGTH).optional(),
+      not: text(MAX_TERM_LENGTH).optional(),
+      pattern: z
+        .string({ error: 'give the source of a regular expression as a string' })
+        .max(MAX_PATTERN_LENGTH)
+        .optional(),
+      terms: z.custom<readonly string[]>(isTerms, 'give a list of strings').optional(),
+      ignoreCase: z.boolean().optional(),
+      wholeWords: z.boolean().optional(),
+    })
+    .transform(({ name, type, label, not, pattern, terms, ignoreCase, wholeWords }, context): Rule => {
+      const refuse = (message: string, ...path: (string | number)[]) => {
+        context.addIssue({ code: 'custom', message, path, input: undefined });
+        return z.NEVER;
+      };
+      const given = [type, label, not].filter((each) => each !== undefined);
+      if (given.length !== 1) return refuse('give one of type (entities), label and not (classifiers)');
+      if ((pattern === undefined) === (terms === undefined)) return refuse('give one of pattern and terms');
+      const named = { ...(name !== undefined && { name }), ...(ignoreCase !== undefined && { ignoreCase }) };
+      const of = (condition: RuleCondition): Rule => {
+        if (type !== undefined) return { type, ...named, ...condition };
+        return label === undefined ? { not: not ?? '', ...named, ...condition } : { label, ...named, ...condition };
+      };
+      if (pattern !== undefined) {
+        if (wholeWords !== undefined) return refuse('it is for terms; write a pattern’s own bounds', 'wholeWords');
+        const problem = problemOf(pattern, ignoreCase);
+        return problem === undefined ? of({ pattern }) : refuse(problem, 'pattern');
+      }
+      const listed = terms ?? [];
+      if (listed.length === 0) return refuse('give at least one term', 'terms');
+      const wrong = listed.findIndex((term) => term.trim() === '' || term.length > MAX_TERM_LENGTH);
+      if (wrong !== -1) return refuse(`give 1 to ${MAX_TERM_LENGTH} characters that are not all blank`, 'terms', wrong);
+      return of({ terms: listed, ...(wholeWords !== undefined && { wholeWords }) });
+    }),
+);
+
+/** What is wrong with a pattern, if anything. */
+function problemOf(pattern: string, ignoreCase: boolean | undefined): string | undefined {
+  try {
+    if (!patternOf({ pattern, ignoreCase }).test('')) return undefined;
+    return EMPTY_MATCH;
+  } catch (thrown) {
+    return thrown instanceof SyntaxError ? thrown.message : String(thrown);
+  }
+}
+
+export const EMPTY_MATCH = 'the pattern matches the empty text, so it would match everywhere; require a character';
+
+export function patternOf({ pattern, ignoreCase = false }: Pick<PatternCondition, 'pattern' | 'ignoreCase'>): RegExp {
+  return new RegExp(pattern, ignoreCase ? 'giu' : 'gu');
+}
+
+/** A list of rules, as options and rules.json have it. */
+export const rulesSchema: z.ZodType<readonly Rule[]> = z.lazy(() =>
+  z
+    .array(ruleSchema)
+    .min(1, 'give at least one rule')
+    .max(MAX_RULES, `at most ${MAX_RULES} rules`)
+    .superRefine((rules, context) => {
+      const terms = rules.reduce((sum, rule) => sum + (rule.terms?.length ?? 0), 0);
+      if (terms <= MAX_TERMS) return;
+      context.addIssue({ code: 'custom', message: `${terms} terms in all; give at most ${MAX_TERMS}` });
+    }),
+);
+
+/** What a rule is called in answers. */
+export const ruleName = ({ name }: Rule, position: number): RuleName => name ?? position;
+/** The name of a rule or, if it has none, its position in the list, from 0. */
+export type RuleName = string | number;
+
+/** What a rule is called in messages: `rule 2 (ORDER)`. */
+export function ruleTitle(rule: Rule, position: number): string {
+  return `rule ${JSON.stringify(ruleName(rule, position))} (${answerOf(rule)})`;
+}
+
+function answerOf(rule: Rule): string {
+  if ('type' in rule) return rule.type;
+  return 'label' in rule ? rule.label : `not ${rule.not}`;
+}
+
+/** Rules that the library wrote to a file. @throws ModelFolderError */
+export async function readRulesFile(file: string): Promise<readonly Rule[]> {
+  return checkedRules((await readJsonText(dirname(file), basename(file), MAX_CONFIG_BYTES)).json, file);
+}
+
+/** The rules of a folder that has some. @throws ModelFolderError */
+export async function readRules(directory: string): Promise<readonly Rule[]> {
+  const { json } = await readJsonText(directory, RULES_FILE, MAX_CONFIG_BYTES);
+  return checkedRules(json, join(directory, RULES_FILE));
+}
+
+/** What {@link RULES_FILE} holds. */
+export function rulesContent(rules: readonly Rule[]): Uint8Array {
+  return Buffer.from(`${JSON.stringify(rules, undefined, 2)}\n`);
+}
+
+/** Gives the model in a folder these rules, in place of its own. @throws ModelFolderError */
+export async function addRules(directory: string, rules: readonly Rule[]): Promise<void> {
+  const config = await readConfig(directory);
+  const { files } = config.orchard;
+  const listed = files.includes(RULES_FILE) ? files : [...files, RULES_FILE];
+  const orchard = { ...config.orchard, files: listed, rules: rules.length };
+  await writeFile(join(directory, RULES_FILE), rulesContent(rules));
+  await writeFile(join(directory, CONFIG_FILE), `${JSON.stringify({ ...config, orchard }, undefined, 2)}\n`);
+}
+
+/** @throws ModelFolderError */
+export function checkedRules(json: unknown, file: string): readonly Rule[] {
+  const parsed = rulesSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new ModelFolderError(file, `${issue?.path.join('.')}: ${issue?.message}`);
+}
