@@ -48,10 +48,9 @@ import {
   EVALUATION_FILE,
   findModel,
   folderVersion,
-  MAX_RULES,
-  MAX_TERMS,
   type ModelLoader,
   modelAsOfNow,
+  problemOfAll,
   RULES_FILE,
   type Rule,
   readFolderFile,
@@ -59,7 +58,6 @@ import {
   readRules,
   readUnchanged,
   rulesContent,
-  rulesSchema,
   TRAINING_FILE,
   writeFolder,
 } from '../models/index.js';
@@ -71,6 +69,7 @@ import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model, ModelText, ModelTexts } from './model.js';
 import { asOfNow } from './paths.js';
 import { checkedReplacements, type RedactedText, type Replacements, redacted } from './redact.js';
+import { rulesSchema } from './rules.js';
 
 export const MODEL_FOLDER = { marker: CONFIG_FILE, noun: `${CONFIG_FILE} of a model` };
 
@@ -426,12 +425,11 @@ async function open(model: string, options: LoadModelOptions): Promise<Model> {
   return (await readUnchanged(asked, openOnce, (opened) => opened.close())).value;
 }
 
-/** @throws ValidationError for too many rules, or terms, in all */
+/** @throws ValidationError for too many rules, or terms, with those of the folder */
 function checkedTogether(rules: readonly Rule[]): void {
-  const terms = rules.reduce((sum, rule) => sum + (rule.terms?.length ?? 0), 0);
-  if (rules.length <= MAX_RULES && terms <= MAX_TERMS) return;
-  const msg = `${rules.length} rules with ${terms} terms, those of the folder included; at most ${MAX_RULES} rules and ${MAX_TERMS} terms are possible`;
-  throw new ValidationError([{ loc: ['rules'], msg, type: 'too_big' }]);
+  const msg = problemOfAll(rules);
+  if (msg !== undefined)
+    throw new ValidationError([{ loc: ['rules'], msg: `with the folder's, ${msg}`, type: 'too_big' }]);
 }
 
 /** @throws ValidationError for an option that would be ignored without a word */

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import * as z from 'zod';
 import { ModelFolderError } from '../contract/index.js';
+import { fields, flag, listOf, requireShape, text } from '../system/index.js';
 import { CONFIG_FILE, MAX_CONFIG_BYTES, readJsonText } from './folder-files.js';
 import { readConfig } from './model-config.js';
 
@@ -44,64 +44,70 @@ export type VetoRule = NamedRule & RuleCondition & { readonly not: string };
 /** What a model answers wherever a pattern or a term matches, whatever it has learned (docs/rules.md). */
 export type Rule = EntityRule | LabelRule | VetoRule;
 
-export const MAX_RULES = 1000;
+const MAX_RULES = 1000;
 /** Of all rules together. */
-export const MAX_TERMS = 200_000;
-const MAX_TERM_LENGTH = 500;
+const MAX_TERMS = 200_000;
+/** Of a term, and of names, types and labels. */
+const MAX_NAME_LENGTH = 500;
 const MAX_PATTERN_LENGTH = 5000;
 
-const text = (most: number) =>
-  z
-    .string()
-    .max(most)
-    .refine((given) => given.trim() !== '', 'it is blank');
+/** The fields of a rule; which of them go together is checked by {@link ruleOf}. */
+interface RuleFields {
+  readonly name?: string | undefined;
+  readonly type?: string | undefined;
+  readonly label?: string | undefined;
+  readonly not?: string | undefined;
+  readonly pattern?: string | undefined;
+  readonly terms?: readonly string[] | undefined;
+  readonly ignoreCase?: boolean | undefined;
+  readonly wholeWords?: boolean | undefined;
+}
 
-const isTerms = (given: unknown): given is readonly string[] =>
-  Array.isArray(given) && given.every((term) => typeof term === 'string');
+/** What is wrong with a rule. @property path within the rule; empty for the rule as a whole */
+export interface RuleProblem {
+  readonly message: string;
+  readonly path: (string | number)[];
+}
 
-const ruleSchema = z.lazy(() =>
-  z
-    .strictObject({
-      name: text(100).optional(),
-      type: text(MAX_TERM_LENGTH).regex(/^\S+$/u, 'a type of entities has no white space').optional(),
-      label: text(MAX_TERM_LENGTH).optional(),
-      not: text(MAX_TERM_LENGTH).optional(),
-      pattern: z
-        .string({ error: 'give the source of a regular expression as a string' })
-        .max(MAX_PATTERN_LENGTH)
-        .optional(),
-      terms: z.custom<readonly string[]>(isTerms, 'give a list of strings').optional(),
-      ignoreCase: z.boolean().optional(),
-      wholeWords: z.boolean().optional(),
-    })
-    .transform(({ name, type, label, not, pattern, terms, ignoreCase, wholeWords }, context): Rule => {
-      const refuse = (message: string, ...path: (string | number)[]) => {
-        context.addIssue({ code: 'custom', message, path, input: undefined });
-        return z.NEVER;
-      };
-      const given = [type, label, not].filter((each) => each !== undefined);
-      if (given.length !== 1) return refuse('give one of type (entities), label and not (classifiers)');
-      if ((pattern === undefined) === (terms === undefined)) return refuse('give one of pattern and terms');
-      const named = { ...(name !== undefined && { name }), ...(ignoreCase !== undefined && { ignoreCase }) };
-      const of = (condition: RuleCondition): Rule => {
-        if (type !== undefined) return { type, ...named, ...condition };
-        return label === undefined ? { not: not ?? '', ...named, ...condition } : { label, ...named, ...condition };
-      };
-      if (pattern !== undefined) {
-        if (wholeWords !== undefined) return refuse('it is for terms; write a pattern’s own bounds', 'wholeWords');
-        const problem = problemOf(pattern, ignoreCase);
-        return problem === undefined ? of({ pattern }) : refuse(problem, 'pattern');
-      }
-      const listed = terms ?? [];
-      if (listed.length === 0) return refuse('give at least one term', 'terms');
-      const wrong = listed.findIndex((term) => term.trim() === '' || term.length > MAX_TERM_LENGTH);
-      if (wrong !== -1) return refuse(`give 1 to ${MAX_TERM_LENGTH} characters that are not all blank`, 'terms', wrong);
-      return of({ terms: listed, ...(wholeWords !== undefined && { wholeWords }) });
-    }),
-);
+/** The rule with these fields, or what is wrong with them. */
+export function ruleOf(fields: RuleFields): Rule | RuleProblem {
+  const { name, type, label, not, pattern, terms, ignoreCase, wholeWords } = fields;
+  const refuse = (message: string, ...path: (string | number)[]): RuleProblem => ({ message, path });
+  for (const field of ['name', 'type', 'label', 'not'] as const) {
+    const given = fields[field];
+    if (given === undefined || (given.trim() !== '' && given.length <= MAX_NAME_LENGTH)) continue;
+    return refuse(`give 1 to ${MAX_NAME_LENGTH} characters that are not all blank`, field);
+  }
+  const answers = [type, label, not].filter((each) => each !== undefined);
+  if (answers.length !== 1) return refuse('give one of type (entities), label and not (classifiers)');
+  if (type !== undefined && /\s/u.test(type)) return refuse('a type of entities has no white space', 'type');
+  const named = { ...(name !== undefined && { name }), ...(ignoreCase !== undefined && { ignoreCase }) };
+  const of = (condition: RuleCondition): Rule => {
+    if (type !== undefined) return { type, ...named, ...condition };
+    return label === undefined ? { not: not ?? '', ...named, ...condition } : { label, ...named, ...condition };
+  };
+  if (pattern !== undefined && terms === undefined) {
+    if (wholeWords !== undefined) return refuse('it is for terms; write the bounds into the pattern', 'wholeWords');
+    const problem = problemOf(pattern, ignoreCase);
+    return problem === undefined ? of({ pattern }) : refuse(problem, 'pattern');
+  }
+  if (pattern !== undefined || terms === undefined) return refuse('give one of pattern and terms');
+  if (terms.length === 0) return refuse('give at least one term', 'terms');
+  const wrong = terms.findIndex((term) => term.trim() === '' || term.length > MAX_NAME_LENGTH);
+  if (wrong === -1) return of({ terms, ...(wholeWords !== undefined && { wholeWords }) });
+  return refuse(`give 1 to ${MAX_NAME_LENGTH} characters that are not all blank`, 'terms', wrong);
+}
+
+/** What is wrong with rules together, if anything. */
+export function problemOfAll(rules: readonly Rule[]): string | undefined {
+  const terms = rules.reduce((sum, rule) => sum + (rule.terms?.length ?? 0), 0);
+  if (rules.length <= MAX_RULES && terms <= MAX_TERMS) return undefined;
+  return `there are ${rules.length} rules with ${terms} terms; at most ${MAX_RULES} rules with ${MAX_TERMS} terms are possible`;
+}
 
 /** What is wrong with a pattern, if anything. */
 function problemOf(pattern: string, ignoreCase: boolean | undefined): string | undefined {
+  if (pattern.length > MAX_PATTERN_LENGTH) return `give at most ${MAX_PATTERN_LENGTH} characters`;
   try {
     if (!patternOf({ pattern, ignoreCase }).test('')) return undefined;
     return EMPTY_MATCH;
@@ -116,17 +122,15 @@ export function patternOf({ pattern, ignoreCase = false }: Pick<PatternCondition
   return new RegExp(pattern, ignoreCase ? 'giu' : 'gu');
 }
 
-/** A list of rules, as options and rules.json have it. */
-export const rulesSchema: z.ZodType<readonly Rule[]> = z.lazy(() =>
-  z
-    .array(ruleSchema)
-    .min(1, 'give at least one rule')
-    .max(MAX_RULES, `at most ${MAX_RULES} rules`)
-    .superRefine((rules, context) => {
-      const terms = rules.reduce((sum, rule) => sum + (rule.terms?.length ?? 0), 0);
-      if (terms <= MAX_TERMS) return;
-      context.addIssue({ code: 'custom', message: `${terms} terms in all; give at most ${MAX_TERMS}` });
-    }),
+const rulesShape = listOf(
+  fields(
+    {},
+    {
+      ...{ name: text, type: text, label: text, not: text, pattern: text, terms: listOf(text) },
+      ...{ ignoreCase: flag, wholeWords: flag },
+    },
+    'refused',
+  ),
 );
 
 /** What a rule is called in answers. */
@@ -172,8 +176,12 @@ export async function addRules(directory: string, rules: readonly Rule[]): Promi
 
 /** @throws ModelFolderError */
 export function checkedRules(json: unknown, file: string): readonly Rule[] {
-  const parsed = rulesSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new ModelFolderError(file, `${issue?.path.join('.')}: ${issue?.message}`);
+  const rules = requireShape(rulesShape, json, file).map((given, position) => {
+    const rule = ruleOf(given);
+    if (!('message' in rule)) return rule;
+    throw new ModelFolderError(file, `${[position, ...rule.path].join('.')}: ${rule.message}`);
+  });
+  const problem = problemOfAll(rules);
+  if (problem !== undefined) throw new ModelFolderError(file, problem);
+  return rules;
 }

@@ -349,3 +349,39 @@ describe('redact', () => {
     expect((await errorOf(classifier.redact('Ada'))).message).toMatch(/finds no entities/);
   });
 });
+
+describe('rules that are refused', () => {
+  // As a program without types passes them.
+  const refusal = async (rules: object) =>
+    (await errorOf(loadModel(entities, { rules: JSON.parse(JSON.stringify(rules)) }))).message;
+  it.each([
+    ['an invalid pattern', [{ type: 'X', pattern: '(a' }], /^rules\.0\.pattern: Invalid regular expression/],
+    [
+      'a pattern for the empty text',
+      [{ type: 'X', pattern: 'a*' }],
+      /^rules\.0\.pattern: the pattern matches the empty text/,
+    ],
+    [
+      'a RegExp',
+      [{ type: 'X', pattern: /a/ }],
+      /^rules\.0\.pattern: give the source of a regular expression as a string/,
+    ],
+    ['no terms', [{ type: 'X', terms: [] }], /^rules\.0\.terms: give at least one term/],
+    ['a blank term', [{ type: 'X', terms: ['a', ' '] }], /^rules\.0\.terms\.1: give 1 to 500 characters/],
+    ['pattern and terms', [{ type: 'X', pattern: 'a', terms: ['a'] }], /^rules\.0: give one of pattern and terms/],
+    [
+      'type and label',
+      [{ type: 'X', label: 'a', terms: ['a'] }],
+      /^rules\.0: give one of type \(entities\), label and not/,
+    ],
+    ['bounds of a pattern', [{ type: 'X', pattern: 'a', wholeWords: true }], /^rules\.0\.wholeWords: it is for terms/],
+    [
+      'a type with white space',
+      [{ type: 'X Y', terms: ['a'] }],
+      /^rules\.0\.type: a type of entities has no white space/,
+    ],
+    ['no rules', [], /give at least one rule/],
+  ])('%s', async (_, rules, message) => {
+    expect(await refusal(rules)).toMatch(message);
+  });
+});

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ModelFolderError, ValidationError } from '../../src/contract/index.js';
 import { outsideOf, RuleSet, requireFittingRules, ruledEntities, ruledScores } from '../../src/families/rules.js';
-import { type Rule, rulesSchema } from '../../src/models/index.js';
+import type { Rule } from '../../src/models/index.js';
 import { runToEnd } from '../../src/system/index.js';
 
 /** What rules make of answers, against references that are written for shortness. */
@@ -146,23 +146,6 @@ describe('scores of labels', () => {
 });
 
 describe('rules that are refused', () => {
-  const refusal = (rules: unknown) =>
-    rulesSchema.safeParse(rules).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  it.each([
-    ['an invalid pattern', [{ type: 'X', pattern: '(a' }], /^0\.pattern: Invalid regular expression/],
-    ['a pattern for the empty text', [{ type: 'X', pattern: 'a*' }], /^0\.pattern: the pattern matches the empty text/],
-    ['a RegExp', [{ type: 'X', pattern: /a/ }], /^0\.pattern: give the source of a regular expression as a string/],
-    ['no terms', [{ type: 'X', terms: [] }], /^0\.terms: give at least one term/],
-    ['a blank term', [{ type: 'X', terms: ['a', ' '] }], /^0\.terms\.1: give 1 to 500 characters/],
-    ['pattern and terms', [{ type: 'X', pattern: 'a', terms: ['a'] }], /^0: give one of pattern and terms/],
-    ['type and label', [{ type: 'X', label: 'a', terms: ['a'] }], /^0: give one of type \(entities\), label and not/],
-    ['bounds of a pattern', [{ type: 'X', pattern: 'a', wholeWords: true }], /^0\.wholeWords: it is for terms/],
-    ['a type with white space', [{ type: 'X Y', terms: ['a'] }], /^0\.type: a type of entities has no white space/],
-    ['no rules', [], /give at least one rule/],
-  ])('%s', (_, rules, message) => {
-    expect(refusal(rules)?.join('\n')).toMatch(message);
-  });
-
   it('those of another kind of model, and unknown labels, by their names', () => {
     const of = (rule: Rule, view: 'labels' | 'entities' | 'passages') => () =>
       requireFittingRules([rule], view, ['spam', 'ham']);

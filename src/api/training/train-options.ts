@@ -12,8 +12,9 @@ import {
 } from '../../contract/index.js';
 import { invalid, type Rows, readingShape } from '../../datasets/index.js';
 import { type TrainingEvent, tuningSchema } from '../../jobs/index.js';
-import { type ModelLoader, rulesSchema } from '../../models/index.js';
+import type { ModelLoader } from '../../models/index.js';
 import { isLanguage, languageNames, type Tuning } from '../../training/index.js';
+import { rulesSchema } from '../rules.js';
 
 const path = z.string().min(1, 'the path is empty').optional();
 const rows = z.custom<Rows>((value) => typeof value === 'object' && value !== null, {
