@@ -31,6 +31,7 @@ export {
   type FoldSummary,
   type OutOfFoldAnswer,
 } from './cross-validate.js';
+export type { BaselineOptions, DriftOptions } from './drift.js';
 export type {
   AverageFigures,
   EntityEvaluation,

@@ -15,6 +15,7 @@ import {
   validate,
 } from '../contract/index.js';
 import type { RowsOrPath } from '../datasets/index.js';
+import type { Baseline, Drift } from '../drift/index.js';
 import { type Family, familyOfModel } from '../families/index.js';
 import {
   answerStream,
@@ -55,6 +56,7 @@ import {
 import { mapWithPauses, requirePath, validateWithPauses } from '../system/index.js';
 import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
 import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
+import type { BaselineOptions, DriftOptions } from './drift.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model } from './model.js';
 import { asOfNow } from './paths.js';
@@ -141,6 +143,20 @@ export class OpenModel implements Model {
     });
   }
 
+  baseline(options: BaselineOptions = {}): ResultAsync<Baseline, OrchardError> {
+    return this.#call(`the baseline of ${this.name}`, async () => {
+      const { modelBaseline } = await import('./drift.js');
+      return modelBaseline(this, options, () => this.#recordedBaseline());
+    });
+  }
+
+  drift(texts: readonly string[], options: DriftOptions = {}): ResultAsync<Drift, OrchardError> {
+    return this.#call(`comparing texts with the baseline of ${this.name}`, async () => {
+      const { modelDrift } = await import('./drift.js');
+      return modelDrift(this, texts, options, () => this.#recordedBaseline());
+    });
+  }
+
   save(folder: string): ResultAsync<void, OrchardError> {
     const target = asOfNow(folder);
     return this.#call(`saving ${this.name}`, () => writeFolder(target, MODEL_FOLDER, (made) => this.#writeTo(made)));
@@ -190,6 +206,11 @@ export class OpenModel implements Model {
   ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
     if (this.#handle.isClosed) return yield err(new ClosedError('model'));
     yield* answerStream(texts, (text) => this.#one(text, options), options);
+  }
+
+  async #recordedBaseline(): Promise<Baseline> {
+    const { BASELINE_FILE, readBaseline } = await import('../drift/index.js');
+    return this.#handle.read(readBaseline, [BASELINE_FILE]);
   }
 
   async #writeTo(made: string): Promise<void> {

@@ -71,6 +71,7 @@ export type {
   FewRowsTask,
   FinishedTask,
   JudgedSplit,
+  JudgedText,
   Judgement,
   LabelNoise,
   ModelFile,

@@ -366,7 +366,8 @@ interface TextFrequencies {
   readonly frequencies: Int32Array;
 }
 
-function* countTexts(texts: readonly string[], options: NGramOptions): Steps<TextFrequencies> {
+/** How many of the texts have each n-gram. */
+export function* countTexts(texts: readonly string[], options: NGramOptions): Steps<TextFrequencies> {
   const hasher = new NGramHasher(options);
   const table = new HashTable(1 << 16);
   let frequencies = new Int32Array(1 << 16);

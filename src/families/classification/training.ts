@@ -395,6 +395,7 @@ async function learnedFromNames(
     finished: {
       blend: { encoder: part, expert: part, blend: part },
       evidence,
+      judgedTexts: [],
       files: new Map([[EXPERT_FILE, expert.encode()]]),
     },
     layer,
@@ -455,7 +456,11 @@ function* finishedTask(
     logits,
     uncalibrated: blendLogits(UNCALIBRATED, encoder, expert),
   });
-  return { blend, evaluation, evidence, files: new Map([[EXPERT_FILE, lexical.encode()]]) };
+  const judgedTexts = yield* mapSteps(judged, ({ text }, row) => {
+    const answer = predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading);
+    return { text, labels: answer.map((id) => labels[id] ?? '') };
+  });
+  return { blend, evaluation, evidence, judgedTexts, files: new Map([[EXPERT_FILE, lexical.encode()]]) };
 }
 
 /** What the dev rows say of how far the scores can be trusted. @param coverages of the dev rows. */
