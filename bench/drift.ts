@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import type { Drift, Model, TrainOptions } from '../src/api/index.js';
+import type { Model, TrainOptions } from '../src/api/index.js';
 import { train } from '../src/api/index.js';
 import { unwrap } from '../src/contract/index.js';
+import type { Drift } from '../src/drift/index.js';
 import { Random } from '../src/system/index.js';
 import { type LabelledTexts, readers } from './datasets/labelled-texts.js';
 import { machine } from './report.js';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { querySchema, signalSchema, ValidationError, validate } from '../contract/index.js';
+import { querySchema, signalSchema, unwrap, ValidationError, validate } from '../contract/index.js';
 import {
   type AnsweredText,
   type Baseline,
@@ -17,8 +17,7 @@ import {
 } from '../drift/index.js';
 import { SentenceEncoder } from '../search/index.js';
 import { mapWithPauses, validateWithPauses, withPauses } from '../system/index.js';
-import type { Answer } from './answers.js';
-import { answersTo } from './evaluate.js';
+import { labelsOf } from './answers.js';
 import type { Model } from './model.js';
 
 /** `model.baseline` and `model.drift`: which texts are usual for a model, and whether others are like them. */
@@ -122,13 +121,8 @@ async function answeredTexts(
 ): Promise<readonly AnsweredText[]> {
   // What ranks passages gives no labels, so that its answers say nothing here.
   if (model.kind === 'passages') return texts.map((text) => ({ text, labels: [] }));
-  const answers = await answersTo(model, texts, signal);
-  return texts.map((text, at) => ({ text, labels: labelsOf(answers[at]) }));
-}
-
-function labelsOf(answer: Answer | undefined): readonly string[] {
-  if (answer?.kind === 'labels') return answer.labels;
-  return answer?.kind === 'entities' ? [...new Set(answer.entities.map(({ type }) => type))] : [];
+  const answers = await unwrap(model.predict(texts, { signal }));
+  return answers.map((answer, at) => ({ text: texts[at] ?? '', labels: labelsOf(answer) }));
 }
 
 async function vectorsOf(

@@ -55,7 +55,14 @@ import {
 } from '../models/index.js';
 import { mapWithPauses, requirePath, validateWithPauses } from '../system/index.js';
 import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
-import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
+import {
+  type Answer,
+  type AnswerExplanation,
+  type AnswerOf,
+  type AnswerReading,
+  answerReading,
+  toAnswer,
+} from './answers.js';
 import type { BaselineOptions, DriftOptions } from './drift.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model } from './model.js';
@@ -94,9 +101,7 @@ export class OpenModel implements Model {
     this.family = family.name;
     this.kind = family.answerView;
     this.labels = family.classNames(config).names;
-    const isBinary = config.orchard.labels.length === 2 && Object.keys(config.id2label).length === 1;
-    const isMultilabel = config.problem_type === 'multi_label_classification' && !isBinary;
-    this.#reading = { view: family.answerView, isMultilabel };
+    this.#reading = answerReading(config, join(directory, CONFIG_FILE));
     this.#handle = handle;
     this.#checkpoint = checkpoint;
     this.#version = version;

@@ -143,7 +143,8 @@ export function* compare(baseline: Baseline, sample: TextSample, seed: number): 
   let mmd: number | undefined;
   if (isEnough) {
     const { baseline: before, value: now } = knownShare;
-    const known = `the texts share ${percent(now)} of their words and word pairs with the baseline, whose own texts share ${percent(before)} with each other`;
+    const unit = unitOf(baseline);
+    const known = `the texts share ${percent(now)} of their ${unit} with the baseline, whose own texts share ${percent(before)} with each other`;
     add('knownShare', welchTest(baseline.knownShare, shares), known);
     const long = `the texts have ${Math.round(length.value)} characters on average (geometric mean), those of the baseline ${Math.round(length.baseline)}`;
     add('length', welchTest(baseline.logLength, lengths), long);
@@ -213,14 +214,18 @@ function shiftsOf(
   };
 }
 
+const unitOf = ({ known }: Baseline): string => (known.options.words ? 'words and word pairs' : 'character n-grams');
+
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
 function* oddestTexts(
-  { knownShare }: Baseline,
+  baseline: Baseline,
   { knownShares }: TextSample,
   usual: Vectors | undefined,
   given: Vectors | undefined,
 ): Steps<OddText[]> {
+  const { knownShare } = baseline;
+  const unit = unitOf(baseline);
   const isCompared = usual !== undefined && given !== undefined && usual.values.length > NEIGHBOURS * usual.width;
   const rowsOf = ({ values, width }: Vectors) =>
     Array.from({ length: values.length / width }, (_, row) => values.subarray(row * width, (row + 1) * width));
@@ -233,7 +238,7 @@ function* oddestTexts(
     const unknownScore = standardScore(knownShare.mean - share, knownShare.variance);
     const distanceScore = distance === undefined ? 0 : standardScore(distance - near.mean, near.variance);
     const isFar = `far from the baseline's texts: distance ${distance?.toFixed(2)}, usually ${near.mean.toFixed(2)}`;
-    const isUnknown = `${percent(1 - share)} of its words and word pairs are new, usually ${percent(1 - knownShare.mean)}`;
+    const isUnknown = `${percent(1 - share)} of its ${unit} are new, usually ${percent(1 - knownShare.mean)}`;
     const clear = [
       { score: distanceScore, reason: isFar },
       { score: unknownScore, reason: isUnknown },

@@ -12,6 +12,7 @@ export {
 export { copyToDatabase, type DataPlace, withOperator } from './backends.js';
 export type { BodyLimits } from './body.js';
 export { createHandler, type Handler, type HandlerOptions } from './create-handler.js';
+export type { DriftWatch } from './drift-watch.js';
 export type { AccessLogEntry, ProbeOptions, Readiness } from './probes.js';
 export { type CalendarQuota, type CalendarQuotaOptions, calendarQuota, type Quota } from './quota.js';
 export type { Connection } from './route.js';

@@ -21,6 +21,7 @@ import {
 } from '../jobs/index.js';
 import { CONFIG_FILE, catalogueModels, type ModelLoader, modelFolderConfig, readFolderFile } from '../models/index.js';
 import type { Storage } from '../storage/index.js';
+import { DriftWatch } from './drift-watch.js';
 import { DatasetUploads, type UploadLimits, uploadReadingHost } from './uploads.js';
 
 export type TrainerService = Pick<
@@ -47,6 +48,8 @@ export interface Services {
   readonly medley: (account: Account) => MedleyService;
   /** Needed only for the page at /. Default: no page. */
   readonly page?: PageServices | undefined;
+  /** Compares what custom models are asked with their baselines, for /metrics. Default: nothing is compared. */
+  readonly drift?: DriftWatch | undefined;
 }
 
 /** What only the page at / needs. */
@@ -97,6 +100,8 @@ export interface AccountServicesOptions {
   readonly uploadLimits?: UploadLimits;
   /** How the models of all accounts run, in one shared service. Default: 2 worker threads. */
   readonly inference?: ServiceOptions;
+  /** Whether /metrics tells if custom models are asked what they were trained for (docs/drift.md). Default false. */
+  readonly watchDrift?: boolean | undefined;
   /** Removes counts of an account outside the storage when it is erased. Default: there are none. */
   readonly forget?: (app_id: string) => Promise<void>;
 }
@@ -120,6 +125,7 @@ export function accountServices({
   modelLoader = catalogueModels(),
   inference: inferenceOptions,
   uploadLimits,
+  watchDrift = false,
   forget,
 }: AccountServicesOptions): AccountServices {
   const strict = { allowFileUrls: false, allowPrivateAddresses: false };
@@ -131,6 +137,15 @@ export function accountServices({
   const predictors = perAccount((account) => new Predictor({ ...models, storage, account }));
   const medleys = perAccount((account) => new Medley({ ...models, account }));
   const uploads = new DatasetUploads(storage, trainers.of, uploadLimits);
+  const modelFolder = async ({ app_id }: Account, id: string): Promise<string> => {
+    const ready = new ReadyModels(storage, app_id, { gone: () => undefined });
+    try {
+      return await ready.directoryOf(id);
+    } finally {
+      ready.close();
+    }
+  };
+  const drift = watchDrift ? new DriftWatch(modelFolder) : undefined;
   return {
     trainer: trainers.of,
     predictor: predictors.of,
@@ -148,16 +163,16 @@ export function accountServices({
         );
       },
       report: (account, id) => unwrap(trainers.of(account).report(id)),
-      async modelFolder({ app_id }, id) {
-        const ready = new ReadyModels(storage, app_id, { gone: () => undefined });
-        try {
-          return await ready.directoryOf(id);
-        } finally {
-          ready.close();
-        }
-      },
+      modelFolder,
     },
-    operator: operatorServices({ storage, trainerOf: trainers.madeFor, queue: trainerOptions.queue, forget }),
+    ...(drift && { drift }),
+    operator: operatorServices({
+      ...{ storage, trainerOf: trainers.madeFor, queue: trainerOptions.queue },
+      async forget(app_id) {
+        drift?.forget(app_id);
+        await forget?.(app_id);
+      },
+    }),
     async close() {
       await Promise.all([trainers.close(), predictors.close(), medleys.close()]);
       await Promise.all([inference.close(), uploads.close(), host.close()]);

@@ -63,8 +63,11 @@ export const inferenceRoutes: readonly Route[] = [
     input: z.object({ path: modelPathSchema, query: noQuery, body: query }),
     output: oneResultSchema,
     failures: customFailures,
-    answer: ({ predictor }, { account, signal }, { path, body }) =>
-      unwrap(predictor(account).predictCustom(path.model_id, body.query, { signal })),
+    async answer({ predictor, drift }, { account, signal }, { path, body }) {
+      const answered = await unwrap(predictor(account).predictCustom(path.model_id, body.query, { signal }));
+      drift?.note(account, path.model_id, [body.query], [answered.data]);
+      return answered;
+    },
   }),
   route({
     ...batch,
@@ -87,8 +90,11 @@ export const inferenceRoutes: readonly Route[] = [
     input: z.object({ path: modelPathSchema, query: noQuery, body: queries }),
     output: resultListSchema,
     failures: customFailures,
-    answer: ({ predictor }, { account, signal }, { path, body }) =>
-      unwrap(predictor(account).predictCustomBatch(path.model_id, body.queries, { signal })),
+    async answer({ predictor, drift }, { account, signal }, { path, body }) {
+      const answered = await unwrap(predictor(account).predictCustomBatch(path.model_id, body.queries, { signal }));
+      drift?.note(account, path.model_id, body.queries, answered.data);
+      return answered;
+    },
   }),
   route({
     ...one,
