@@ -131,7 +131,7 @@ export function* compare(baseline: Baseline, sample: TextSample, seed: number): 
   const knownShare = {
     baseline: baseline.knownShare.mean,
     value: shares.mean,
-    interval: meanInterval(shares, CONFIDENCE),
+    interval: within01(meanInterval(shares, CONFIDENCE)),
   };
   const [shortest, longest] = meanInterval(lengths, CONFIDENCE);
   const length: ComparedMean = {
@@ -150,7 +150,7 @@ export function* compare(baseline: Baseline, sample: TextSample, seed: number): 
     add('length', welchTest(baseline.logLength, lengths), long);
     if (labels) add('labels', labels.pValue, labels.reason);
     if (usual && given && usual.values.length >= FEWEST_TEXTS * usual.width) {
-      const some = firstVectors(given, drawn([...sample.knownShares.keys()], MOST_VECTORS, seed));
+      const some = chosenVectors(given, drawn([...sample.knownShares.keys()], MOST_VECTORS, seed));
       const tested = yield* discrepancy(usual, some, { random, permutations: PERMUTATIONS });
       mmd = tested.value;
       const far = `the vectors of the texts lie elsewhere than those of the baseline (MMD² ${tested.value.toFixed(4)})`;
@@ -176,7 +176,9 @@ export function* compare(baseline: Baseline, sample: TextSample, seed: number): 
   };
 }
 
-function firstVectors({ values, width }: Vectors, chosen: readonly number[]): Vectors {
+const within01 = ([low, high]: DriftInterval): DriftInterval => [Math.max(0, low), Math.min(1, high)];
+
+function chosenVectors({ values, width }: Vectors, chosen: readonly number[]): Vectors {
   const some = new Float32Array(chosen.length * width);
   for (const [row, at] of chosen.entries()) some.set(values.subarray(at * width, (at + 1) * width), row * width);
   return { width, values: some };

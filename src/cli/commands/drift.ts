@@ -25,7 +25,7 @@ with usual texts of your own. The tests together give a false alarm in at most 5
   orchard drift ./reviews-model this-week.txt --usual last-month.txt --fail-on-drift`,
   parameters: {
     model: modelParameters.model,
-    input: argument('<texts>', 'file of texts; - is standard input'),
+    texts: argument('<texts>', 'file of texts; - is standard input'),
     usual: option('--usual <file>', "file of usual texts to compare with, instead of the model's baseline"),
     inputFormat: textOptions.inputFormat,
     textColumn: textOptions.textColumn,
@@ -37,7 +37,7 @@ with usual texts of your own. The tests together give a false alarm in at most 5
     threads: modelParameters.threads,
   },
   async run({ settings, terminal, output }) {
-    const { input, usual, inputFormat, textColumn, show = 5, failOnDrift = false, seed } = settings;
+    const { texts: input, usual, inputFormat, textColumn, show = 5, failOnDrift = false, seed } = settings;
     if (input === '-' && usual === '-') throw new UsageError('only one of texts and --usual can be standard input');
     const shown = { terminal, output };
     const given = await textsOf({ input, inputFormat, textColumn }, shown);
@@ -45,8 +45,8 @@ with usual texts of your own. The tests together give a false alarm in at most 5
       usual === undefined ? undefined : await textsOf({ input: usual, inputFormat, textColumn }, shown);
     const drift = await interruptible(async (signal) => {
       await using model = await openModel(settings, signal);
-      const texts = usualTexts?.map(({ text }) => text);
-      const baseline = texts && (await unwrap(model.baseline({ texts, seed, signal })));
+      const usualOnes = usualTexts?.map(({ text }) => text);
+      const baseline = usualOnes && (await unwrap(model.baseline({ texts: usualOnes, seed, signal })));
       return await unwrap(
         model.drift(
           given.map(({ text }) => text),
