@@ -13,7 +13,7 @@ import {
   NGramFilter,
   PROBE_TEXT,
   requireBaseline,
-  requireSameEncoder,
+  requireSameModel,
 } from '../drift/index.js';
 import { SentenceEncoder } from '../search/index.js';
 import { mapWithPauses, validateWithPauses, withPauses } from '../system/index.js';
@@ -79,7 +79,7 @@ export async function modelBaseline(
   const answered = await answeredTexts(model, chosen, signal);
   const encoded = drawn(chosen, MOST_VECTORS, seed ?? 0);
   const [probe = new Float32Array(), ...some] = await vectorsOf(model, [PROBE_TEXT, ...encoded], signal);
-  const labels = model.kind === 'passages' ? undefined : model.labels;
+  const labels = labelsGiven(model);
   const input = { origin: 'texts', known: given, texts: answered, labels, vectors: { some, probe } } as const;
   return withPauses(makeBaseline(input, seed ?? 0), signal);
 }
@@ -97,29 +97,29 @@ export async function modelDrift(
   const places = drawn([...given.keys()], MOST_TEXTS, seed);
   const chosen = places.flatMap((at) => given.slice(at, at + 1));
   const filter = NGramFilter.decode(baseline.known);
-  let vectors: readonly Float32Array[] | undefined;
-  if (baseline.vectors !== undefined && chosen.length > 0) {
-    const [probe = new Float32Array(), ...some] = await vectorsOf(model, [PROBE_TEXT, ...chosen], signal);
-    requireSameEncoder(baseline.vectors, probe);
-    vectors = some;
-  }
+  const [probe, ...vectors] =
+    baseline.vectors === undefined ? [] : await vectorsOf(model, [PROBE_TEXT, ...chosen], signal);
+  requireSameModel(baseline, { labels: labelsGiven(model), probe });
   const answered = baseline.labels && (await answeredTexts(model, chosen, signal));
   const sample = {
     knownShares: await mapWithPauses(chosen, (text) => filter.share(text), signal),
     logLengths: chosen.map(logLength),
     labels: answered && labelCounts(model.labels, answered),
-    vectors,
+    vectors: baseline.vectors && vectors,
   };
   const drift = await withPauses(compare(baseline, sample, seed), signal);
   return { ...drift, oddest: drift.oddest.map((odd) => ({ ...odd, index: places[odd.index] ?? odd.index })) };
 }
+
+/** What ranks passages gives no labels. */
+const labelsGiven = ({ kind, labels }: Model): readonly string[] | undefined =>
+  kind === 'passages' ? undefined : labels;
 
 async function answeredTexts(
   model: Model,
   texts: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<readonly AnsweredText[]> {
-  // What ranks passages gives no labels, so that its answers say nothing here.
   if (model.kind === 'passages') return texts.map((text) => ({ text, labels: [] }));
   const answers = await unwrap(model.predict(texts, { signal }));
   return answers.map((answer, at) => ({ text: texts[at] ?? '', labels: labelsOf(answer) }));

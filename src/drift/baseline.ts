@@ -300,16 +300,29 @@ export function roundedVectors(some: readonly Float32Array[], width: number): Ve
   return { width, values };
 }
 
-/** Vectors of the same encoder differ by their rounding to bytes; of another one, the cosine is far lower. */
-const SAME_ENCODER = 0.99;
+/** Vectors of one encoder differ by rounding, in a copy with 8-bit weights by up to 0.005; those of another one by far more. */
+const LEAST_COSINE = 0.99;
 
-/** @throws ValidationError if the baseline's vectors are of another encoder */
-export function requireSameEncoder({ width, probe }: BaselineVectors, own: Float32Array): void {
-  const before = decodeVectors({ width, codes: probe }).values;
-  const now = roundedVectors([own], own.length).values;
+interface ComparedModel {
+  /** All labels that it has; undefined if it gives none. */
+  readonly labels: readonly string[] | undefined;
+  /** Its vector of {@link PROBE_TEXT}; needed if the baseline has vectors. */
+  readonly probe: Float32Array | undefined;
+}
+
+/** @throws ValidationError if the baseline was made with a model of other labels, or of an evidently different encoder */
+export function requireSameModel({ labels: counts, vectors }: Baseline, { labels, probe }: ComparedModel): void {
+  const known = counts && new Set(Object.keys(counts));
+  const isSame = known === undefined ? labels === undefined : labels?.every((label) => known.has(label));
+  if (!isSame) throw otherModel('whose labels differ');
+  if (vectors === undefined || probe === undefined) return;
+  const before = decodeVectors({ width: vectors.width, codes: vectors.probe }).values;
+  const now = roundedVectors([probe], probe.length).values;
   const cosine = before.reduce((sum, each, at) => sum + each * (now[at] ?? 0), 0);
-  if (own.length === width && cosine >= SAME_ENCODER) return;
-  const msg =
-    'it was made with another model, whose vectors differ; make it again with this one: model.baseline({ texts })';
-  throw new ValidationError([{ loc: ['baseline'], msg, type: 'other_model' }]);
+  if (probe.length !== vectors.width || cosine < LEAST_COSINE) throw otherModel('whose vectors differ');
+}
+
+function otherModel(why: string): ValidationError {
+  const msg = `it was made with another model, ${why}; make it again with this one: model.baseline({ texts })`;
+  return new ValidationError([{ loc: ['baseline'], msg, type: 'other_model' }]);
 }

@@ -257,8 +257,11 @@ function* oddestTexts(
   return odd.sort((a, b) => b.score - a.score || a.index - b.index).slice(0, MOST_ODD);
 }
 
+/** Smaller standard deviations, such as those of texts that all have the same words, would make every text odd. */
+const LEAST_DEVIATION = 0.02;
+
 const standardScore = (difference: number, variance: number): number =>
-  variance > 0 ? difference / Math.sqrt(variance) : Math.sign(difference);
+  difference / Math.max(LEAST_DEVIATION, Math.sqrt(variance));
 
 /** The mean distance to the nearest vectors. @param own a row to leave out */
 function nearestDistance(vector: Float32Array, others: readonly Float32Array[], own = -1): number {

@@ -13,7 +13,7 @@ export {
   PROBE_TEXT,
   readBaseline,
   requireBaseline,
-  requireSameEncoder,
+  requireSameModel,
 } from './baseline.js';
 export {
   type ComparedMean,
