@@ -10,7 +10,7 @@ export const ROOMS = [
   ['inference'],
   ['jobs'],
   ['training'],
-  ['report'],
+  ['report', 'drift'],
   ['families'],
   ['lexical'],
   ['engine'],

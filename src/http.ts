@@ -14,6 +14,7 @@ export {
   calendarQuota,
   createHandler,
   type DatasetUploads,
+  type DriftWatch,
   type ErasedData,
   type Handler,
   type HandlerOptions,

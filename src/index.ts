@@ -5,6 +5,7 @@ export {
   type AnswerOf,
   type AnswerTo,
   type AverageFigures,
+  type BaselineOptions,
   type CheckDataOptions,
   type ConflictingRows,
   type ConfusedLabels,
@@ -14,6 +15,7 @@ export {
   crossValidate,
   type DataCheck,
   type DoubtfulRow,
+  type DriftOptions,
   type DuplicateRows,
   type EntityAnswer,
   type EntityEvaluation,
@@ -167,6 +169,19 @@ export {
   type TaggedRow,
   type TrainingRow,
 } from './datasets/index.js';
+export type {
+  Baseline,
+  BaselineVectors,
+  ComparedMean,
+  Drift,
+  DriftInterval,
+  DriftTest,
+  DriftTestName,
+  KnownNGrams,
+  LabelShift,
+  Moments,
+  OddText,
+} from './drift/index.js';
 export type { AdapterTarget } from './engine/index.js';
 export {
   type ArchiveOptions,

@@ -9,8 +9,8 @@ import type {
   TaggedRow,
   TrainingRow,
 } from '../datasets/index.js';
-import type { ExplainedAnswer, JudgedResult } from '../families/index.js';
-import type { RuleName } from '../models/index.js';
+import { type ExplainedAnswer, familyOfModel, type JudgedResult } from '../families/index.js';
+import type { ModelFolderConfig, RuleName } from '../models/index.js';
 
 /** The answers of models; `kind` tells them apart. */
 
@@ -116,6 +116,19 @@ const THRESHOLD = 0.5;
 export interface AnswerReading {
   readonly view: AnswerView;
   readonly isMultilabel: boolean;
+}
+
+/** @param file named in errors. @throws ModelFolderError */
+export function answerReading(config: ModelFolderConfig, file: string): AnswerReading {
+  const isBinary = config.orchard.labels.length === 2 && Object.keys(config.id2label).length === 1;
+  const isMultilabel = config.problem_type === 'multi_label_classification' && !isBinary;
+  return { view: familyOfModel(config, file).answerView, isMultilabel };
+}
+
+/** The labels that an answer gives, or the types of the entities that it finds, each once. */
+export function labelsOf(answer: Answer): readonly string[] {
+  if (answer.kind === 'labels') return answer.labels;
+  return answer.kind === 'entities' ? [...new Set(answer.entities.map(({ type }) => type))] : [];
 }
 
 /** @param isTruncated whether only the beginning of the text was read */

@@ -1,15 +1,19 @@
-export type {
-  Answer,
-  AnswerExplanation,
-  AnswerOf,
-  AnswerTo,
-  EntityAnswer,
-  FoundEntity,
-  LabelAnswer,
-  PassageAnswer,
-  ReadText,
-  ScoredLabel,
-  ScoredPassage,
+export {
+  type Answer,
+  type AnswerExplanation,
+  type AnswerOf,
+  type AnswerReading,
+  type AnswerTo,
+  answerReading,
+  type EntityAnswer,
+  type FoundEntity,
+  type LabelAnswer,
+  labelsOf,
+  type PassageAnswer,
+  type ReadText,
+  type ScoredLabel,
+  type ScoredPassage,
+  toAnswer,
 } from './answers.js';
 export {
   type CheckDataOptions,
@@ -31,6 +35,7 @@ export {
   type FoldSummary,
   type OutOfFoldAnswer,
 } from './cross-validate.js';
+export type { BaselineOptions, DriftOptions } from './drift.js';
 export type {
   AverageFigures,
   EntityEvaluation,

@@ -1,9 +1,11 @@
 import type { Result, ResultAsync } from 'neverthrow';
 import type { AnswerView, FamilyName, ModelType, OrchardError, Topk } from '../contract/index.js';
 import type { DatasetWarning, Rows, RowsOrPath } from '../datasets/index.js';
+import type { Baseline, Drift } from '../drift/index.js';
 import type { CallOptions, ExplainOptions, Queries, StreamOptions } from '../inference/index.js';
 import type { ClassFigures, RecordedPart, Rule } from '../models/index.js';
 import type { Answer, AnswerExplanation } from './answers.js';
+import type { BaselineOptions, DriftOptions } from './drift.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { RedactedText, Replacements } from './redact.js';
 import type { TrainOptions } from './train.js';
@@ -140,6 +142,18 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
    * DatasetError that names the invalid rows or lines.
    */
   evaluate(rows: RowsOrPath, options?: EvaluateOptions): ResultAsync<Evaluation, OrchardError>;
+  /**
+   * What texts are usual for the model: the baseline that `train` keeps in its folder, or, with `texts`, one of these texts.
+   * It is plain JSON without any text in it. Fails with a ModelFolderError if the folder has none.
+   */
+  baseline(options?: BaselineOptions): ResultAsync<Baseline, OrchardError>;
+  /**
+   * Tells whether texts are like those of the baseline: by the share of known n-grams, text length, the shares of answers and
+   * the vectors of the texts. It compares at most 5,000 texts; of more, so many are drawn. Fails with a ValidationError for a
+   * blank text or a baseline of another model, and a ModelFolderError if the folder has no baseline and none is given.
+   * @param texts at most 100,000 UTF-16 code units each
+   */
+  drift(texts: readonly string[], options?: DriftOptions): ResultAsync<Drift, OrchardError>;
   /**
    * Writes the model, as it was loaded, with its rules to a self-contained folder. The folder must be missing or empty, or hold a model, which
    * is replaced. Fails with a ValidationError for any other folder, a StorageError, or a ModelFolderError if files of the model

@@ -19,6 +19,7 @@ import {
   WEIGHT_FORMS,
 } from '../contract/index.js';
 import type { RowsOrPath } from '../datasets/index.js';
+import type { Baseline, Drift } from '../drift/index.js';
 import { type Family, familyOfModel, requireFittingRules, typesOfRules } from '../families/index.js';
 import {
   answerStream,
@@ -64,7 +65,15 @@ import {
 import { mapWithPauses, requirePath, TemporaryDirectory, validateWithPauses } from '../system/index.js';
 import { joinParts } from '../text/index.js';
 import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
-import { type Answer, type AnswerExplanation, type AnswerOf, type AnswerReading, toAnswer } from './answers.js';
+import {
+  type Answer,
+  type AnswerExplanation,
+  type AnswerOf,
+  type AnswerReading,
+  answerReading,
+  toAnswer,
+} from './answers.js';
+import type { BaselineOptions, DriftOptions } from './drift.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model, ModelText, ModelTexts } from './model.js';
 import { asOfNow } from './paths.js';
@@ -130,9 +139,7 @@ export class OpenModel implements Model {
       predict: (texts, request) =>
         handle.predict(texts, { ...(rulesFile !== undefined && { rules: rulesFile }), ...request }),
     };
-    const isBinary = config.orchard.labels.length === 2 && Object.keys(config.id2label).length === 1;
-    const isMultilabel = config.problem_type === 'multi_label_classification' && !isBinary;
-    this.#reading = { view: family.answerView, isMultilabel };
+    this.#reading = answerReading(config, join(directory, CONFIG_FILE));
     this.#handle = handle;
     this.#checkpoint = checkpoint;
     this.#version = version;
@@ -241,6 +248,20 @@ export class OpenModel implements Model {
     });
   }
 
+  baseline(options: BaselineOptions = {}): ResultAsync<Baseline, OrchardError> {
+    return this.#call(`the baseline of ${this.name}`, async () => {
+      const { modelBaseline } = await import('./drift.js');
+      return modelBaseline(this, options, () => this.#recordedBaseline());
+    });
+  }
+
+  drift(texts: readonly string[], options: DriftOptions = {}): ResultAsync<Drift, OrchardError> {
+    return this.#call(`comparing texts with the baseline of ${this.name}`, async () => {
+      const { modelDrift } = await import('./drift.js');
+      return modelDrift(this, texts, options, () => this.#recordedBaseline());
+    });
+  }
+
   save(folder: string): ResultAsync<void, OrchardError> {
     const target = asOfNow(folder);
     return this.#call(`saving ${this.name}`, () => writeFolder(target, MODEL_FOLDER, (made) => this.#writeTo(made)));
@@ -324,6 +345,11 @@ export class OpenModel implements Model {
   ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
     if (this.#handle.isClosed) return yield err(new ClosedError('model'));
     yield* answerStream(texts, (text) => this.#one(text, options), options);
+  }
+
+  async #recordedBaseline(): Promise<Baseline> {
+    const { BASELINE_FILE, readBaseline } = await import('../drift/index.js');
+    return this.#handle.read(readBaseline, [BASELINE_FILE]);
   }
 
   async #writeTo(made: string): Promise<void> {

@@ -4,6 +4,7 @@ import { checkCommand } from './commands/check.js';
 import { completionCommand } from './commands/completion.js';
 import { crossValidateCommand } from './commands/cross-validate.js';
 import { devicesCommand } from './commands/devices.js';
+import { driftCommand } from './commands/drift.js';
 import { embedCommand } from './commands/embed.js';
 import { evaluateCommand } from './commands/evaluate.js';
 import { explainCommand } from './commands/explain.js';
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   explainCommand,
   redactCommand,
   evaluateCommand,
+  driftCommand,
   suggestCommand,
   embedCommand,
   searchCommand,

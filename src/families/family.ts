@@ -336,6 +336,15 @@ export interface FinishedTask {
   readonly evaluation?: ModelEvaluation;
   /** What its scores rest on, where they are held back by it. */
   readonly evidence?: Evidence;
+  /** What models that had not learned from the judged texts answered. */
+  readonly judgedTexts: readonly JudgedText[];
+}
+
+/** A text that is not learned from, and its answer. */
+export interface JudgedText {
+  readonly text: string;
+  /** The labels given, or the types of the entities found, each once; empty for a question. */
+  readonly labels: readonly string[];
 }
 
 /**

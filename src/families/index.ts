@@ -76,6 +76,7 @@ export type {
   FewRowsTask,
   FinishedTask,
   JudgedSplit,
+  JudgedText,
   Judgement,
   LabelNoise,
   ModelFile,

@@ -69,7 +69,9 @@ export function createHandler(options: HandlerOptions): Handler {
   const documented = documentedRoutes();
   const routes = [...documented, ...optionalRoutes(options, authenticateOperator && operator, maxUploadBytes)];
   const document = JSON.stringify(openApiDocument(documented, options));
-  return handlerOf(options, 'there is no such path; see /docs', (app) => {
+  const { registry = new Registry(), drift } = options;
+  drift?.register(registry);
+  return handlerOf({ ...options, registry }, 'there is no such path; see /docs', (app) => {
     const holds = new AccountHolds(options.accountLimits);
     for (const route of routes) addRoute(app, route, options, holds);
     const file = { path: '/openapi.json', type: 'application/json', read: async () => document };

@@ -22,6 +22,7 @@ import {
 } from '../jobs/index.js';
 import { CONFIG_FILE, catalogueModels, type ModelLoader, modelFolderConfig, readFolderFile } from '../models/index.js';
 import type { Storage } from '../storage/index.js';
+import { DriftWatch } from './drift-watch.js';
 import { type LabellingLimits, LabellingSets } from './labelling.js';
 import { DatasetUploads, MAX_ROWS_THREADS, Turns, type UploadLimits, uploadReadingHost } from './uploads.js';
 
@@ -58,6 +59,8 @@ export interface Services {
   readonly versions?: VersionsOf | undefined;
   /** Needed only for the page at /. Default: no page. */
   readonly page?: PageServices | undefined;
+  /** Compares what custom models are asked with their baselines, for /metrics. Default: nothing is compared. */
+  readonly drift?: DriftWatch | undefined;
 }
 
 /** What only the page at / needs. */
@@ -112,6 +115,8 @@ export interface AccountServicesOptions {
   readonly labellingLimits?: LabellingLimits;
   /** How the models of all accounts run, in one shared service. Default: 2 worker threads. */
   readonly inference?: ServiceOptions;
+  /** Whether /metrics tells if custom models are asked what they were trained for (docs/drift.md). Default false. */
+  readonly watchDrift?: boolean | undefined;
   /** Removes counts of an account outside the storage when it is erased. Default: there are none. */
   readonly forget?: (app_id: string) => Promise<void>;
 }
@@ -137,6 +142,7 @@ export function accountServices({
   inference: inferenceOptions,
   uploadLimits,
   labellingLimits,
+  watchDrift = false,
   forget,
 }: AccountServicesOptions): AccountServices {
   const strict = { allowFileUrls: false, allowPrivateAddresses: false };
@@ -161,6 +167,7 @@ export function accountServices({
     ...{ storage, trainer: trainers.of, predictor: predictors.of, modelFolder, reading, ordering: new Turns(1) },
     limits: labellingLimits,
   });
+  const drift = watchDrift ? new DriftWatch(modelFolder) : undefined;
   return {
     trainer: trainers.of,
     predictor: predictors.of,
@@ -182,7 +189,14 @@ export function accountServices({
       report: (account, id) => unwrap(trainers.of(account).report(id)),
       modelFolder,
     },
-    operator: operatorServices({ storage, trainerOf: trainers.madeFor, queue: trainerOptions.queue, forget }),
+    ...(drift && { drift }),
+    operator: operatorServices({
+      ...{ storage, trainerOf: trainers.madeFor, queue: trainerOptions.queue },
+      async forget(app_id) {
+        drift?.forget(app_id);
+        await forget?.(app_id);
+      },
+    }),
     async close() {
       labelling.close();
       await Promise.all([trainers.close(), predictors.close(), medleys.close()]);

@@ -32,6 +32,7 @@ interface ServiceOptions extends LimitSettings {
   readonly device: Device;
   readonly workers?: number | undefined;
   readonly maxWaiting?: number | undefined;
+  readonly watchDrift?: boolean | undefined;
   readonly maxConnections?: number | undefined;
   /** What each account may hold open, and how many of its queries may wait: half of `maxWaiting` by default. */
   readonly accountLimits?: (AccountLimits & { readonly waiting?: number }) | undefined;
@@ -82,7 +83,15 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 }
 
 function servicesOf(options: ServiceOptions, { storage, queue, forget }: Backend): AccountServices {
-  const { workers, device, maxWaiting = MAX_WAITING, allowPrivateAddresses, isolation, accountLimits } = options;
+  const {
+    workers,
+    device,
+    maxWaiting = MAX_WAITING,
+    allowPrivateAddresses,
+    isolation,
+    accountLimits,
+    watchDrift,
+  } = options;
   const maxWaitingPerAccount = accountLimits?.waiting ?? Math.ceil(maxWaiting / 2);
   return accountServices({
     storage,
@@ -92,6 +101,7 @@ function servicesOf(options: ServiceOptions, { storage, queue, forget }: Backend
       runsJobs: queue === undefined,
     },
     inference: { device, ...(workers && { workers }), maxWaiting, maxWaitingPerAccount },
+    watchDrift,
     forget,
   });
 }

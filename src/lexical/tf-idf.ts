@@ -421,10 +421,11 @@ interface TextFrequencies {
   readonly frequencies: Int32Array | Float32Array;
 }
 
-function* countTexts(
+/** How many of the texts have each n-gram. */
+export function* countTexts(
   texts: readonly string[],
   options: NGramOptions,
-  weights: Float32Array | undefined,
+  weights?: Float32Array,
 ): Steps<TextFrequencies> {
   const hasher = new NGramHasher(options);
   const table = new HashTable(1 << 16);

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ExecutionProvider, TrainingError, type TrainingStats, toOrchardError } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
+import { BASELINE_FILE, type Baseline } from '../drift/index.js';
 import { type Encoder, newEncoder } from '../encoder/index.js';
 import { calibrate, Evaluator } from '../engine/index.js';
 import {
@@ -70,6 +71,7 @@ import {
 import { knownTexts, unfamiliarTexts } from './known-texts.js';
 import { estimateMemory, requireMemory } from './memory-estimate.js';
 import { ProgressReporter } from './progress-reporter.js';
+import { trainingBaseline } from './training-baseline.js';
 import { type LoopInput, runTrainingLoop, type TrainedModel } from './training-loop.js';
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
 
@@ -154,7 +156,8 @@ export async function runTraining(
     progress.blended(finished.blend);
     progress.warned(finished.warnings);
     const all = [...warnings, ...finished.warnings];
-    await writeModel(spec, { ...parts, ...trained, ...finished, warnings: all });
+    const model = { ...parts, ...trained, ...finished, warnings: all };
+    await writeModel(spec, { ...model, ...(await baselineOf(spec, model, plain, { executor: cpu, signal })) });
     await rm(work, { recursive: true, force: true });
     return trained.stats;
   }
@@ -203,7 +206,8 @@ export async function runTraining(
   };
   const model = { ...parts, ...trained, ...run, ...finished };
   const evaluation = await explainMistakes({ executor: cpu, signal }, { ...model, rules }, configOf(spec, model));
-  await writeModel(spec, { ...model, ...(evaluation && { evaluation }) });
+  const baseline = await baselineOf(spec, model, plain, { executor: cpu, signal });
+  await writeModel(spec, { ...model, ...(evaluation && { evaluation }), ...baseline });
   await rm(work, { recursive: true, force: true });
   return trained.stats;
 }
@@ -331,6 +335,7 @@ interface FinishedModel extends TokenizedRows, Omit<TrainedModel, 'devOutputs'>,
   /** How the rows of its figures were judged, and what was chosen, if it learned from few rows. */
   readonly judged?: Judgement;
   readonly choices?: Partial<FewRowsChoices> & { readonly trainedEncoder: boolean };
+  readonly baseline?: Baseline;
 }
 
 /** How many of the most confident mistakes are explained: each has the encoder read its text once for every word. */
@@ -397,8 +402,27 @@ function judgedUntrained({ examples, train }: TrainingTask): Pick<FinishedModel,
   return { judged: { rows, folds: rows }, choices: { trainedEncoder: false } };
 }
 
+/** @param plain the task without edited copies of rows */
+async function baselineOf(
+  spec: TrainingSpec,
+  model: FinishedModel,
+  plain: TrainingTask,
+  { executor, signal }: Pick<LoopInput, 'executor' | 'signal'>,
+): Promise<Pick<FinishedModel, 'baseline'>> {
+  const { family, judged, choices, hyperparameters } = model;
+  const parts = {
+    ...model,
+    task: plain,
+    labels: family.answerView === 'passages' ? undefined : family.classNames(configOf(spec, model)).names,
+    maxTokens: hyperparameters.maxTokens,
+    hasLearned: judged?.folds !== undefined && choices?.trainedEncoder === true,
+  };
+  const baseline = await trainingBaseline(parts, { executor, seed: spec.seed, signal });
+  return baseline === undefined ? {} : { baseline };
+}
+
 async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<void> {
-  const { family, encoder, evaluation, quantization } = model;
+  const { family, encoder, evaluation, quantization, baseline } = model;
   const files = filesOf(spec, model);
   const familyTraining = await family.training();
   const config = configForOthers(configOf(spec, model), familyTraining);
@@ -418,7 +442,12 @@ async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<voi
     tokenizer: model.tokenizerJson,
     tokenizerConfig: model.tokenizerConfig,
     weights: new Map([...namedWeights(model), ...(companionTensors?.(encoder, config) ?? [])]),
-    files: new Map<string, string | Uint8Array>([...files, ...(companions?.(encoder, config) ?? []), ...report]),
+    files: new Map<string, string | Uint8Array>([
+      ...files,
+      ...(companions?.(encoder, config) ?? []),
+      ...report,
+      ...(baseline ? [[BASELINE_FILE, JSON.stringify(baseline)] as const] : []),
+    ]),
     onnx,
     ...(quantizedOnnx && { quantizedOnnx }),
     training,
@@ -515,6 +544,7 @@ interface TokenizedRows {
   /** How texts are read. The model folder keeps it, so that queries are read as the rows were. */
   readonly reading: ReadingFields;
   readonly reader: TextReader;
+  readonly tokenizer: Tokenizer;
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
 }
@@ -551,6 +581,7 @@ export async function tokenize(
     maskId: tokenizer.specialTokens.mask,
     reading,
     reader,
+    tokenizer,
     train: await withPauses(reader.reading(task.train), signal),
     dev: await withPauses(reader.reading(task.dev), signal),
   };

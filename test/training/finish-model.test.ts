@@ -50,7 +50,7 @@ function anExpert(float32: number, int8: number) {
       seen.push([...outputs]);
       const value = outputs === trained.devOutputs ? float32 : int8;
       const figures: PartFigures = { value, weights: { encoder: value, expert: 1, bias: [] } };
-      return { blend: { encoder: figures, expert: figures, blend: figures }, files: new Map() };
+      return { blend: { encoder: figures, expert: figures, blend: figures }, files: new Map(), judgedTexts: [] };
     },
   };
   return { expert, seen };

@@ -93,6 +93,10 @@ const parameters = {
     'what one account may have open at a time: requests (default: 250), streams (50), uploads (5), downloads (10), bodyBytes (64 MiB), waiting queries (half of --max-waiting)',
     accountLimitsFrom,
   ),
+  watchDrift: flag(
+    '--watch-drift',
+    'compare what custom models are asked with the texts they were trained on, for /metrics; no text is kept',
+  ),
   maxConnections: option('--max-connections <number>', 'maximum open connections (default: 1000)', integer(1)),
 };
 

@@ -432,6 +432,7 @@ async function learnedFromNames(
     finished: {
       blend: { encoder: part, expert: part, blend: part },
       evidence,
+      judgedTexts: [],
       files: new Map([[EXPERT_FILE, expert.encode()]]),
     },
     layer,
@@ -494,7 +495,11 @@ function* finishedTask(
   const blend = ruled
     ? { ...fitted, blend: { ...fitted.blend, ...(yield* scoresOf(dataset, logits, ruled)), value: fitted.blend.value } }
     : fitted;
-  return { blend, evaluation, evidence, files: new Map([[EXPERT_FILE, lexical.encode()]]) };
+  const judgedTexts = yield* mapSteps(judged, (row, at) => {
+    const answer = predictedLabels(logits.subarray(at * outputs, (at + 1) * outputs), reading);
+    return { text: joinedText(row), labels: answer.map((id) => labels[id] ?? '') };
+  });
+  return { blend, evaluation, evidence, judgedTexts, files: new Map([[EXPERT_FILE, lexical.encode()]]) };
 }
 
 /** What the model answers to the dev rows that rules match, by their positions. */

@@ -14,6 +14,7 @@ import type {
   FamilyTraining,
   FewRowsTask,
   FinishedTask,
+  JudgedText,
   PartFigures,
   TaskDescription,
   TrainedExpert,
@@ -312,8 +313,21 @@ function* finishedTask(dataset: RuledDataset, rows: TagBlendRows, expert: CrfExp
   return {
     blend,
     evaluation,
+    judgedTexts: yield* answeredSentences(dataset, rows, blend.blend.weights),
     files: new Map([[EXPERT_FILE, expert.encode()]]),
   };
+}
+
+function answeredSentences(
+  { tags, dev }: SequenceDataset,
+  { constraints, sentences }: TagBlendRows,
+  weights: TagWeights,
+): Steps<JudgedText[]> {
+  const decoder = onceForEach((each: TagTransitions) => new SequenceDecoder(tags, constraints, each, weights));
+  return mapSteps(sentences, (sentence, row) => {
+    const found = spansOf(decoder(sentence.transitions).tagsOf(sentence));
+    return { text: sentenceText(dev[row]?.words ?? []), labels: [...new Set(found.map(({ type }) => type))] };
+  });
 }
 
 function fewRowsTask(dataset: RuledDataset, constraints: TagTransitions): FewRowsTask {

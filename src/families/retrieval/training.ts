@@ -307,7 +307,8 @@ function* finish(
     [VECTORS_FILE, index.encode()],
     [POSTINGS_FILE, bm25.encode()],
   ]);
-  return { blend, files, evaluation: yield* retrievalEvaluation({ passages, dev }, judged, weights) };
+  const judgedTexts = dev.map(({ question }) => ({ text: question, labels: [] }));
+  return { blend, files, judgedTexts, evaluation: yield* retrievalEvaluation({ passages, dev }, judged, weights) };
 }
 
 function rankIn(judged: JudgedCandidates | undefined, weights: RetrievalWeights): number {

@@ -83,8 +83,11 @@ export const inferenceRoutes: readonly Route[] = [
     input: z.object({ path: modelPathSchema, query: noQuery, body: query }),
     output: oneResultSchema,
     failures: customFailures,
-    answer: ({ predictor }, { account, signal }, { path, body }) =>
-      unwrap(predictor(account).predictCustom(path.model_id, body.query, { signal }).map(ofOne)),
+    async answer({ predictor, drift }, { account, signal }, { path, body }) {
+      const answered = await unwrap(predictor(account).predictCustom(path.model_id, body.query, { signal }).map(ofOne));
+      drift?.note(account, answered.metadata.model_id ?? path.model_id, [body.query], [answered.data]);
+      return answered;
+    },
   }),
   route({
     ...batch,
@@ -107,8 +110,12 @@ export const inferenceRoutes: readonly Route[] = [
     input: z.object({ path: modelPathSchema, query: noQuery, body: queries }),
     output: resultListSchema,
     failures: customFailures,
-    answer: ({ predictor }, { account, signal }, { path, body }) =>
-      unwrap(predictor(account).predictCustomBatch(path.model_id, body.queries, { signal }).map(ofList)),
+    async answer({ predictor, drift }, { account, signal }, { path, body }) {
+      const { model_id } = path;
+      const answered = await unwrap(predictor(account).predictCustomBatch(model_id, body.queries, { signal }).map(ofList));
+      drift?.note(account, answered.metadata.model_id ?? model_id, body.queries, answered.data);
+      return answered;
+    },
   }),
   route({
     ...one,

@@ -51,8 +51,9 @@ export function trainerRoutes(): readonly Route[] {
       input: one,
       output: detailSchema,
       failures: ['not_found', 'model_in_use'],
-      answer: async ({ trainer }, { account }, { path }) => {
+      answer: async ({ trainer, drift }, { account }, { path }) => {
         await unwrap(trainer(account).deleteModel(path.model_id));
+        drift?.forget(account.app_id, path.model_id);
         return done('model.deleted', `model ${path.model_id} is deleted`);
       },
     }),

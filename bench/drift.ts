@@ -1,0 +1,145 @@
+import { parseArgs } from 'node:util';
+import { train } from 'orchard-nlp';
+import { z } from 'zod';
+import type { LabelAnswer, Model } from '../src/api/index.js';
+import { unwrap } from '../src/contract/index.js';
+import {
+  type Baseline,
+  compare,
+  type Drift,
+  labelCounts,
+  logLength,
+  makeBaseline,
+  NGramFilter,
+  PROBE_TEXT,
+} from '../src/drift/index.js';
+import { SentenceEncoder } from '../src/search/index.js';
+import { Random, runToEnd } from '../src/system/index.js';
+import { type LabelledTexts, type Row, readers } from './datasets/labelled-texts.js';
+import { machine } from './report.js';
+
+/**
+ * How often `model.drift` gives an alarm: for texts of the source that a model was trained on, for such texts with 20 % of
+ * another source among them, and for another source. Each seed draws other rows, trains another model with `effort: 'quick'`,
+ * and compares with the baseline that it keeps and with one of other texts of the source. The encoder stays as it is in such
+ * trainings, so that the vectors of a source are computed once.
+ * Usage: `npm run bench -- drift <datasets folder> [dataset …] [--seeds 10] [--rows 500] [--texts 500]`; without names
+ * Banking77, MASSIVE, AG News and Twitter financial.
+ */
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seeds: { type: 'string', default: '10' },
+    /** Rows that a model is trained on. */
+    rows: { type: 'string', default: '500' },
+    /** Texts that are compared, and those of the second baseline. */
+    texts: { type: 'string', default: '500' },
+  },
+});
+const [folder = '', ...named] = positionals;
+if (folder === '') throw new Error('usage: npm run bench -- drift <datasets folder> [dataset …]');
+const { seeds, rows, texts } = z.record(z.string(), z.coerce.number().int().min(1)).parse(values);
+const [SEEDS, ROWS, TEXTS] = [seeds ?? 10, rows ?? 500, texts ?? 500];
+const names = named.length > 0 ? named : ['banking77', 'massive_en', 'ag_news', 'twitter_financial'];
+const FOREIGN_SHARE = 0.2;
+
+/** What is mixed into a source, and compared with it. */
+const foreignOf = (name: string): string => (name === 'banking77' ? 'massive_en' : 'banking77');
+
+interface AskedText {
+  readonly text: string;
+  readonly labels: readonly string[];
+  readonly vector: Float32Array;
+}
+
+function distinctRows(name: string): Row[] {
+  const reader = readers[name];
+  if (reader === undefined) throw new Error(`no dataset ${name}; there are ${Object.keys(readers).join(', ')}`);
+  const { train, dev, test }: LabelledTexts = reader(folder);
+  const distinct = new Map([...train, ...dev, ...test].map((row) => [row.text.trim(), row]));
+  return [...distinct.values()].filter(({ text }) => text.trim() !== '');
+}
+
+/** Of one encoder, which all models of a source have. */
+class Vectors {
+  readonly #known = new Map<string, Float32Array>();
+
+  async of(model: Model, given: readonly string[]): Promise<readonly Float32Array[]> {
+    const missing = [...new Set(given)].filter((text) => !this.#known.has(text));
+    const encoder = await SentenceEncoder.ofModel(model, { service: {} });
+    for (const [at, vector] of (await encoder.vectors(missing)).entries()) this.#known.set(missing[at] ?? '', vector);
+    await encoder.close();
+    return given.map((text) => this.#known.get(text) ?? new Float32Array());
+  }
+}
+
+function compared(baseline: Baseline, given: readonly AskedText[], model: Model, seed: number): Drift {
+  const filter = NGramFilter.decode(baseline.known);
+  const sample = {
+    knownShares: given.map(({ text }) => filter.share(text)),
+    logLengths: given.map(({ text }) => logLength(text)),
+    labels: labelCounts(model.labels, given),
+    vectors: given.map(({ vector }) => vector),
+  };
+  return runToEnd(compare(baseline, sample, seed));
+}
+
+const TESTS = ['knownShare', 'length', 'labels', 'vectors'] as const;
+const table: Record<string, string | number>[] = [];
+
+function report(source: string, baseline: string, what: string, drifts: readonly Drift[]): void {
+  const alarms = drifts.filter(({ alarm }) => alarm).length;
+  const byTest = TESTS.map((test): [string, number] => [
+    test,
+    drifts.filter(({ tests }) => tests.some(({ name, adjusted }) => name === test && adjusted <= 0.05)).length,
+  ]);
+  table.push({ source, baseline, texts: what, alarms: `${alarms} of ${drifts.length}`, ...Object.fromEntries(byTest) });
+}
+
+for (const name of names) {
+  const own = distinctRows(name);
+  const foreign = distinctRows(foreignOf(name));
+  const vectors = new Vectors();
+  const drifts = new Map<string, Drift[]>();
+  for (let seed = 0; seed < SEEDS; seed += 1) {
+    const shuffled = Random.fromSeed(seed).shuffle(own);
+    const others = shuffled.slice(ROWS, ROWS + 2 * TEXTS);
+    const strange = Random.fromSeed(seed).shuffle(foreign).slice(0, TEXTS);
+    const learned = shuffled.slice(0, ROWS).map(({ text, labels: [label = ''] }) => ({ text, label }));
+    await using model: Model<LabelAnswer> = await unwrap(train({ rows: learned, seed, effort: 'quick' }));
+    const asked = [...others, ...strange].map(({ text }) => text);
+    const [probe = new Float32Array(), ...found] = await vectors.of(model, [PROBE_TEXT, ...asked]);
+    const answers = await unwrap(model.predict(asked));
+    const all = asked.map((text, at): AskedText => {
+      return { text, labels: answers[at]?.labels ?? [], vector: found[at] ?? new Float32Array() };
+    });
+    const [usual, fresh, odd] = [0, 1, 2].map((part) => all.slice(part * TEXTS, (part + 1) * TEXTS));
+    if (usual === undefined || fresh === undefined || odd === undefined) throw new Error('too few texts');
+    const few = Math.round(FOREIGN_SHARE * TEXTS);
+    const mixed = [...fresh.slice(few), ...odd.slice(0, few)];
+    const some = usual.map(({ vector }) => vector);
+    const input = { origin: 'texts', known: usual.map(({ text }) => text), texts: usual } as const;
+    const ofTexts = runToEnd(makeBaseline({ ...input, labels: model.labels, vectors: { some, probe } }, seed));
+    for (const [kept, baseline] of [
+      ['of the training', await unwrap(model.baseline())],
+      ['of texts', ofTexts],
+    ] as const) {
+      for (const [what, given] of [
+        ['the same source', fresh],
+        [`20 % ${foreignOf(name)}`, mixed],
+        [foreignOf(name), odd],
+      ] as const) {
+        const key = `${kept}\n${what}`;
+        drifts.set(key, [...(drifts.get(key) ?? []), compared(baseline, given, model, seed)]);
+      }
+    }
+    process.stderr.write(`${name} ${seed + 1} of ${SEEDS}\n`);
+  }
+  for (const [key, found] of drifts) {
+    const [kept = '', what = ''] = key.split('\n');
+    report(name, kept, what, found);
+  }
+}
+console.log(machine());
+console.table(table);

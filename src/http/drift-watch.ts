@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
+import { Gauge, type Registry } from 'prom-client';
+import { type AnswerReading, answerReading, labelsOf, toAnswer } from '../api/index.js';
+import type { Account } from '../contract/index.js';
+import { type Baseline, compare, type Drift, logLength, NGramFilter, readBaseline } from '../drift/index.js';
+import type { JudgedResult } from '../families/index.js';
+import { CONFIG_FILE, readConfig } from '../models/index.js';
+import { withPauses } from '../system/index.js';
+
+/** Models that are watched at a time, those asked last. Each takes at most about half a megabyte. */
+const MOST_MODELS = 100;
+/** The latest queries of a model that are compared with its baseline. */
+const MOST_QUERIES = 500;
+
+const LABELS = ['app_id', 'model'] as const;
+type Gauges = Readonly<
+  Record<'texts' | 'knownShare' | 'usualShare' | 'shift' | 'alarm', Gauge<(typeof LABELS)[number]>>
+>;
+
+/**
+ * Compares what custom models are asked with their baselines, for /metrics. Of each of the latest queries it keeps the share
+ * of known n-grams, the length and the labels of the answer, never the text; all of it is in memory alone. Vectors would take
+ * a second run of the encoder for each query, so that they are not compared.
+ */
+export class DriftWatch {
+  readonly #folderOf: (account: Account, id: string) => Promise<string>;
+  /** By app_id and id. Models without a baseline are remembered, too. */
+  readonly #models = new LRUCache<string, Watched>({ maxSize: MOST_MODELS, sizeCalculation: () => 1 });
+
+  /** @param folderOf the folder of an account's model. */
+  constructor(folderOf: (account: Account, id: string) => Promise<string>) {
+    this.#folderOf = folderOf;
+  }
+
+  /** Notes answered queries. Never throws; queries that come before the baseline is read are left out. */
+  note(account: Account, id: string, queries: readonly string[], results: readonly JudgedResult[]): void {
+    const key = keyOf(account.app_id, id);
+    let watched = this.#models.get(key);
+    if (watched === undefined) {
+      watched = new Watched(account.app_id, id, this.#folderOf(account, id));
+      this.#models.set(key, watched);
+    }
+    for (const [at, query] of queries.entries()) watched.note(query, results[at]);
+  }
+
+  /** Drops what is known of a deleted model or, without an id, of all models of an account. */
+  forget(app_id: string, id?: string): void {
+    for (const [key, watched] of this.#models.entries()) {
+      if (watched.app_id === app_id && (id === undefined || key === keyOf(app_id, id))) this.#models.delete(key);
+    }
+  }
+
+  /** Adds the gauges, which are computed when they are read. */
+  register(registry: Registry): void {
+    const gauge = (name: string, help: string, collect?: () => Promise<void>) =>
+      new Gauge({
+        name: `orchard_drift_${name}`,
+        help,
+        labelNames: LABELS,
+        registers: [registry],
+        ...(collect && { collect }),
+      });
+    const gauges: Gauges = {
+      texts: gauge('texts', `Latest queries that are compared with the baseline, at most ${MOST_QUERIES}`, () =>
+        this.#collect(gauges),
+      ),
+      knownShare: gauge('known_share', "Mean share of a query's n-grams that the baseline's texts have, 0 to 1"),
+      usualShare: gauge('known_share_baseline', 'The same of the texts of the baseline'),
+      shift: gauge('label_shift', 'Largest difference between the share of a label in the answers and in the baseline'),
+      alarm: gauge('alarm', '1 if the latest queries are unlike the baseline, at a level of 5 % per reading, else 0'),
+    };
+  }
+
+  /** It is called before the other gauges are read, as theirs is the first to be registered. */
+  async #collect(gauges: Gauges): Promise<void> {
+    const found: (readonly [Watched, Drift])[] = [];
+    for (const watched of this.#models.values()) {
+      const drift = await watched.drift();
+      if (drift !== undefined) found.push([watched, drift]);
+    }
+    for (const gauge of Object.values(gauges)) gauge.reset();
+    for (const [{ app_id, model }, drift] of found) {
+      const labels = { app_id, model };
+      gauges.texts.set(labels, drift.texts);
+      gauges.knownShare.set(labels, drift.knownShare.value);
+      gauges.usualShare.set(labels, drift.knownShare.baseline);
+      gauges.shift.set(labels, Math.abs(drift.labels?.[0]?.shift ?? 0));
+      gauges.alarm.set(labels, Number(drift.alarm));
+    }
+  }
+}
+
+const keyOf = (app_id: string, id: string): string => `${id} ${app_id}`;
+
+interface Reference {
+  /** Without vectors. */
+  readonly baseline: Baseline;
+  readonly filter: NGramFilter;
+  readonly reading: AnswerReading;
+  /** The labels of the baseline, and their places among them. */
+  readonly places: ReadonlyMap<string, number>;
+}
+
+/** A query, without its text. */
+interface Noted {
+  readonly knownShare: number;
+  readonly logLength: number;
+  /** Places of labels in the baseline. */
+  readonly labels: readonly number[];
+}
+
+class Watched {
+  /** /metrics needs no key, so that ids are not shown: the first twelve hex digits of the id's SHA-256. */
+  readonly model: string;
+  readonly #noted: Noted[] = [];
+  #next = 0;
+  #reference: Reference | undefined;
+  #latest: Drift | undefined;
+
+  constructor(
+    readonly app_id: string,
+    id: string,
+    folder: Promise<string>,
+  ) {
+    this.model = createHash('sha256').update(id).digest('hex').slice(0, 12);
+    void this.#read(folder);
+  }
+
+  note(query: string, result: JudgedResult | undefined): void {
+    if (this.#reference === undefined || result === undefined) return;
+    const { filter, reading, places } = this.#reference;
+    this.#noted[this.#next] = {
+      knownShare: filter.share(query),
+      logLength: logLength(query),
+      labels: places.size === 0 ? [] : labelsOf(toAnswer(result, reading)).flatMap((label) => places.get(label) ?? []),
+    };
+    this.#next = (this.#next + 1) % MOST_QUERIES;
+    this.#latest = undefined;
+  }
+
+  /** @returns undefined as long as nothing is known */
+  async drift(): Promise<Drift | undefined> {
+    if (this.#reference === undefined || this.#noted.length === 0) return undefined;
+    if (this.#latest !== undefined) return this.#latest;
+    const { baseline, places } = this.#reference;
+    const noted = [...this.#noted];
+    const counts = new Int32Array(places.size);
+    for (const { labels } of noted) for (const place of labels) counts[place] = (counts[place] ?? 0) + 1;
+    const sample = {
+      knownShares: noted.map(({ knownShare }) => knownShare),
+      logLengths: noted.map((each) => each.logLength),
+      labels: baseline.labels && Object.fromEntries([...places].map(([label, place]) => [label, counts[place] ?? 0])),
+    };
+    const drift = await withPauses(compare(baseline, sample, 0));
+    this.#latest = drift;
+    return drift;
+  }
+
+  /** A model without a baseline is not watched. What else is wrong with its folder, its queries tell. */
+  async #read(folder: Promise<string>): Promise<void> {
+    try {
+      const directory = await folder;
+      const { vectors: _, ...baseline } = await readBaseline(directory);
+      const places = new Map(Object.keys(baseline.labels ?? {}).map((label, place) => [label, place]));
+      const reading = answerReading(await readConfig(directory), join(directory, CONFIG_FILE));
+      this.#reference = { baseline, filter: NGramFilter.decode(baseline.known), reading, places };
+    } catch {}
+  }
+}
