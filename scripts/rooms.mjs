@@ -12,7 +12,7 @@ export const ROOMS = [
   ['training'],
   ['report'],
   ['families'],
-  ['lexical'],
+  ['lexical', 'wasm'],
   ['engine'],
   ['encoder'],
   ['graph'],
