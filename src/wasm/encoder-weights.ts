@@ -19,9 +19,9 @@ export interface Layer {
   readonly bytes: { readonly scales: number; readonly rounding: Rounding } | undefined;
 }
 
-/** How a layer's input is rounded: x / step, from -zero to 255 - zero. */
+/** How the input of a layer is rounded: x / step, from -zero to 255 - zero. */
 export interface Rounding {
-  readonly inverse: number;
+  readonly step: number;
   readonly zero: number;
 }
 
@@ -135,7 +135,7 @@ export class EncoderWeights {
       outputs,
       panels,
       bias: this.#layout.put(joined(bias)),
-      bytes: { scales: this.#layout.put(joined(scales)), rounding: { inverse: 1 / scale, zero } },
+      bytes: { scales: this.#layout.put(joined(scales)), rounding: { step: scale, zero } },
     };
   }
 

@@ -245,9 +245,9 @@ export class ForwardPass {
       return;
     }
     const { inputs, outputs, panels, bias, bytes } = inner;
-    const { inverse, zero } = outer.bytes.rounding;
+    const { step, zero } = outer.bytes.rounding;
     this.#kernels.multiplyBytes(rounded, rows, inputs, panels, outputs, wide, outputs);
-    this.#kernels.restoreThroughGelu(wide, rows, outputs, bytes.scales, bias, rounded, inverse, zero);
+    this.#kernels.restoreThroughGelu(wide, rows, outputs, bytes.scales, bias, rounded, step, zero);
   }
 
   /** @param input of float32 layers; 8-bit layers read what was rounded before */
@@ -262,8 +262,8 @@ export class ForwardPass {
 
   #round({ inputs, bytes }: Layer, values: number, rows: number): void {
     if (bytes === undefined) return;
-    const { inverse, zero } = bytes.rounding;
-    this.#kernels.roundValues(values, rows * inputs, this.#at.rounded, inverse, zero);
+    const { step, zero } = bytes.rounding;
+    this.#kernels.roundValues(values, rows * inputs, this.#at.rounded, step, zero);
   }
 
   /** states = normalize(update + residual), also rounded for the next layer. @param residual an address; 0 for none */
@@ -271,8 +271,8 @@ export class ForwardPass {
     const { hidden_size: width, layer_norm_eps: epsilon = 1e-12 } = this.#config;
     const { states, rounded } = this.#at;
     const target = next?.bytes === undefined ? 0 : rounded;
-    const { inverse, zero } = next?.bytes?.rounding ?? { inverse: 0, zero: 0 };
-    this.#kernels.normalizeRows(update, residual, rows, width, weight, bias, epsilon, states, target, inverse, zero);
+    const { step, zero } = next?.bytes?.rounding ?? { step: 0, zero: 0 };
+    this.#kernels.normalizeRows(update, residual, rows, width, weight, bias, epsilon, states, target, step, zero);
   }
 
   #head(tokens: number): Float32Array {

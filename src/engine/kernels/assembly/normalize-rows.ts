@@ -16,7 +16,7 @@ export function normalizeRows(
   epsilon: f32,
   out: usize,
   rounded: usize,
-  inverse: f32,
+  step: f32,
   zero: f32,
 ): void {
   const bytes = <usize>width * F32;
@@ -41,7 +41,7 @@ export function normalizeRows(
       const scaled = f32x4.mul(f32x4.sub(v128.load(input + at), mean), factor);
       const normal = f32x4.add(f32x4.mul(scaled, v128.load(weight + at)), v128.load(bias + at));
       v128.store(out + at, normal);
-      if (rounded) putRounded(rounded + (at >> 1), normal, inverse, zero);
+      if (rounded) putRounded(rounded + (at >> 1), normal, step, zero);
     }
     input += bytes;
     if (residual) residual += bytes;
