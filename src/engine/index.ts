@@ -45,6 +45,7 @@ export {
   type IdBags,
   type Kernels,
   loadKernels,
+  provideKernels,
   quantizeDropoutRate,
   type SvmProblem,
 } from './kernels/kernels.js';

@@ -1,3 +1,4 @@
+export { type AnsweringFamily, answering, familyNameOfModel } from './answering.js';
 export { type ClassificationType, classificationTypes } from './classification/classification-dataset.js';
 export { classificationScores } from './classification/evaluation.js';
 export { type Example, logitsOf, trainOnFewRows } from './classification/few-rows.js';

@@ -99,3 +99,4 @@ export {
 } from './pauses.js';
 export { publicFetch } from './public-fetch.js';
 export { lockDevice, startThread, turnTelemetryOff } from './threads.js';
+export { utf8Text } from './utf8.js';

@@ -359,8 +359,20 @@ export type Kernel = (...values: number[]) => number;
 
 let compiled: WebAssembly.Module | undefined;
 
+/** For places that compile no code at run time, such as workerd: the module that `dist/kernels.wasm` has, compiled by them. */
+export function provideKernels(module: WebAssembly.Module): void {
+  compiled = module;
+}
+
+function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let at = 0; at < bytes.length; at += 1) bytes[at] = characters.charCodeAt(at);
+  return bytes;
+}
+
 function compiledModule(): WebAssembly.Module {
-  compiled ??= new WebAssembly.Module(Buffer.from(KERNELS_WASM_BASE64, 'base64'));
+  compiled ??= new WebAssembly.Module(bytesOfBase64(KERNELS_WASM_BASE64));
   return compiled;
 }
 

@@ -1,3 +1,5 @@
+import { utf8Text } from '../../system/index.js';
+
 /** Reads protobuf messages field by field, from a file or from memory. Of a file, it doesn't read what is skipped. */
 
 /** A part of a file: [from, to). */
@@ -67,7 +69,7 @@ export class WireFile {
     if (to - from > most) throw new Error(`it has a name of ${to - from} bytes`);
     const characters = new Uint8Array(to - from);
     for (let at = from; at < to; at += 1) characters[at - from] = this.#byte(at);
-    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(characters);
+    return utf8Text(characters);
   }
 
   #field(number: number, type: number, to: number): WireField {
