@@ -11,6 +11,7 @@ export type {
   ScoredLabel,
   ScoredPassage,
 } from './answers.js';
+export { type AnswerReading, toAnswer } from './answers.js';
 export {
   type CheckDataOptions,
   type ConflictingRows,

@@ -1,7 +1,7 @@
 import { ModelFolderError } from '../contract/index.js';
 import { requireShape } from '../system/index.js';
 import { readTemplates } from './post-processors.js';
-import { readBertNormalization } from './steps/normalizers.js';
+import { readBertNormalization } from './steps/bert-normalization.js';
 import { readWordPieces } from './steps/piece-models.js';
 import type { Tokenizer } from './tokenizer.js';
 import {

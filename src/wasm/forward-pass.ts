@@ -150,7 +150,7 @@ export class ForwardPass {
   /** Bytes of memory. */
   readonly bytes: number;
   readonly #config: BertConfig;
-  readonly #pooling: PassOutput['pooling'];
+  readonly #output: PassOutput;
   readonly #maxTokens: number;
   readonly #network: Network;
   readonly #at: Scratch;
@@ -165,7 +165,7 @@ export class ForwardPass {
     const rows = pooling === 'none' ? maxTokens : 1;
     this.#at = scratchOf(layout, config, maxTokens, rows * (this.#network.classifier?.outputs ?? 0));
     this.#config = config;
-    this.#pooling = pooling;
+    this.#output = { pooling, classifier };
     this.#maxTokens = maxTokens;
     this.outputs = classifier ? weights.outputsOf('classifier') : config.hidden_size;
     const { kernels, memory } = layout.allocate();
@@ -185,9 +185,10 @@ export class ForwardPass {
 
   /**
    * [outputs] or, without pooling, [tokens, outputs]. Takes one to some milliseconds.
+   * @param output default: as it was opened with. Another one has no classifier: it is states or their mean
    * @throws RangeError for more tokens than were allowed for, or ids that the encoder has no row for
    */
-  run({ ids, typeIds }: Pick<Encoding, 'ids' | 'typeIds'>): Float32Array {
+  run({ ids, typeIds }: Pick<Encoding, 'ids' | 'typeIds'>, output = this.#output): Float32Array {
     const tokens = ids.length;
     this.#read(ids, typeIds);
     const { hidden_size: width } = this.#config;
@@ -199,10 +200,10 @@ export class ForwardPass {
     this.#normalize(embeddingNorm, at.update, 0, tokens, blocks[0]?.projections);
     for (const [number, block] of blocks.entries()) {
       const next = blocks[number + 1]?.projections;
-      const isAskedOnce = next === undefined && this.#pooling === 'first';
+      const isAskedOnce = next === undefined && output.pooling === 'first';
       this.#block(block, tokens, isAskedOnce ? 1 : tokens, next);
     }
-    return this.#head(tokens);
+    return this.#head(tokens, output);
   }
 
   #read(ids: Int32Array, typeIds: Int32Array): void {
@@ -275,23 +276,23 @@ export class ForwardPass {
     this.#kernels.normalizeRows(update, residual, rows, width, weight, bias, epsilon, states, target, step, zero);
   }
 
-  #head(tokens: number): Float32Array {
+  #head(tokens: number, { pooling, classifier: isClassified }: PassOutput): Float32Array {
     const { pooler, classifier } = this.#network;
     const { hidden_size: width } = this.#config;
     const { states, pooled, outputs } = this.#at;
-    const rows = this.#pooling === 'none' ? tokens : 1;
+    const rows = pooling === 'none' ? tokens : 1;
     let from = states;
-    if (this.#pooling === 'mean') {
+    if (pooling === 'mean') {
       from = pooled;
       this.#kernels.meanRows(states, tokens, width, pooled);
     }
-    if (pooler !== undefined) {
+    if (pooler !== undefined && isClassified) {
       from = pooled;
       this.#linear(pooler, states, 1, pooled);
       const values = this.#floats(pooled, width);
       values.set(values.map(Math.tanh));
     }
-    if (classifier === undefined) return this.#floats(from, rows * width).slice();
+    if (classifier === undefined || !isClassified) return this.#floats(from, rows * width).slice();
     this.#linear(classifier, from, rows, outputs);
     return withoutPadding(this.#floats(outputs, rows * classifier.outputs), rows, this.outputs);
   }

@@ -1,1 +1,1 @@
-export { ForwardPass, type ForwardPassOptions, type PassOutput } from './forward-pass.js';
+export { ForwardPass, type PassOutput } from './forward-pass.js';
