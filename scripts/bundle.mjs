@@ -1,5 +1,5 @@
 /** Bundles src/ into dist/ and removes what earlier builds left there; tsup.config.ts has the page at /. */
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -195,9 +195,13 @@ const output = [
 // The names of chunks change with what is in them. After the writing, so that no file is missing meanwhile.
 const written = new Set(output.map(({ fileName }) => fileName));
 for (const entry of readdirSync(dist, { withFileTypes: true })) {
-  if (entry.isFile() && !written.has(entry.name)) rmSync(join(dist, entry.name));
+  if (entry.isFile() && entry.name !== 'kernels.wasm' && !written.has(entry.name)) rmSync(join(dist, entry.name));
 }
 chmodSync(join(dist, 'orchard.js'), 0o755);
+
+// For places that compile no code at run time.
+const [, kernels] = /'([^']+)';/.exec(readFileSync(join(root, 'src', 'engine', 'kernels', 'generated.ts'), 'utf8'));
+writeFileSync(join(dist, 'kernels.wasm'), Buffer.from(kernels, 'base64'));
 
 const reference = join(dist, 'reference');
 mkdirSync(reference, { recursive: true });
