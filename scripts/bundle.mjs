@@ -1,5 +1,5 @@
 /** Bundles src/ into dist/ and removes what earlier builds left there; tsup.config.ts has the page at /. */
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -24,6 +24,9 @@ const worker = {
 
 /** Of these, one that is a single file: to look for fifty chunks takes a thread longer than to read 1.3 MB. */
 const runner = { 'training-runner': 'src/training/training-runner.ts' };
+
+/** What runs anywhere: a single file without modules of Node, whose zod it doesn't need either. */
+const anywhere = { web: 'src/web.ts' };
 
 /** The command; npm links to it. */
 const command = { orchard: 'src/orchard.ts' };
@@ -153,18 +156,22 @@ function groupsOf(chunks) {
 }
 
 /** Bundles some entries. @returns the files that were written. */
-async function bundle(input, options) {
+async function bundle(input, { platform = 'node', ...options }) {
   const build = await rolldown({
     cwd: root,
     input,
-    external: [/^node:(?!crypto$|child_process$)/, ...external],
-    plugins: [lateFunctions, lateRooms, directImports],
-    platform: 'node',
+    external: [platform === 'node' ? /^node:(?!crypto$|child_process$)/ : /^node:/, ...external],
+    plugins: platform === 'node' ? [lateFunctions, lateRooms, directImports] : [],
+    platform,
+    ...(platform !== 'node' && { treeshake: { moduleSideEffects: false } }),
     preserveEntrySignatures: 'allow-extension',
     // Rewrites `await using`, which Node knows from release 24 on.
     transform: { target: 'node20' },
     // jsonc-parser's other form loads its parts in a way that bundlers of applications lose.
-    resolve: { mainFields: ['module', 'main'] },
+    resolve: {
+      mainFields: ['module', 'main'],
+      ...(platform !== 'node' && { conditionNames: ['browser', 'import', 'default'] }),
+    },
   });
   const apart = options.codeSplitting ?? groupsOf((await build.generate({ format: 'esm' })).output);
   const { output } = await build.write({
@@ -182,14 +189,19 @@ async function bundle(input, options) {
 const output = [
   ...(await bundle({ ...entries, ...worker, ...command }, { chunkFileNames: 'chunk-[name]-[hash].js' })),
   ...(await bundle(runner, { codeSplitting: false })),
+  ...(await bundle(anywhere, { platform: 'neutral', codeSplitting: false })),
 ];
 
 // The names of chunks change with what is in them. After the writing, so that no file is missing meanwhile.
 const written = new Set(output.map(({ fileName }) => fileName));
 for (const entry of readdirSync(dist, { withFileTypes: true })) {
-  if (entry.isFile() && !written.has(entry.name)) rmSync(join(dist, entry.name));
+  if (entry.isFile() && entry.name !== 'kernels.wasm' && !written.has(entry.name)) rmSync(join(dist, entry.name));
 }
 chmodSync(join(dist, 'orchard.js'), 0o755);
+
+// For places that compile no code at run time.
+const [, kernels] = /'([^']+)';/.exec(readFileSync(join(root, 'src', 'engine', 'kernels', 'generated.ts'), 'utf8'));
+writeFileSync(join(dist, 'kernels.wasm'), Buffer.from(kernels, 'base64'));
 
 const reference = join(dist, 'reference');
 mkdirSync(reference, { recursive: true });

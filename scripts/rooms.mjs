@@ -4,7 +4,7 @@
  */
 export const ROOMS = [
   ['cli'],
-  ['http'],
+  ['http', 'web'],
   ['api'],
   ['search', 'postgres'],
   ['inference'],
@@ -12,7 +12,7 @@ export const ROOMS = [
   ['training'],
   ['report', 'drift'],
   ['families'],
-  ['lexical'],
+  ['lexical', 'wasm'],
   ['engine'],
   ['encoder'],
   ['graph'],
@@ -22,7 +22,7 @@ export const ROOMS = [
 ];
 
 /** Files of src/ that are built as entries of the package. They import any room; no room imports them. */
-export const ENTRIES = ['index', 'testing', 'http', 'graph', 'postgres', 'orchard'];
+export const ENTRIES = ['index', 'testing', 'http', 'graph', 'postgres', 'web', 'orchard'];
 
 /** Folders outside src/ that enter rooms through their index.ts, too. */
 export const OUTSIDE = ['bench', 'models/recipes'];

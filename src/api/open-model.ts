@@ -474,21 +474,28 @@ export interface ExportOptions {
    * answers with the result. `int8`: only `onnx/model_quantized.onnx`, which is all that Orchard needs.
    */
   readonly weights?: CopiedWeights;
+  /**
+   * `web`: one file, which `openModel` of `orchard-nlp/web` reads, with the weights that the model answers with. `output` is
+   * the path of the file, and `weights` must be left out.
+   */
+  readonly for?: 'web';
 }
 
 const exportSchema = z.lazy(() =>
   z.strictObject({
     folder: z.string().min(1),
     output: z.string().min(1),
-    weights: z.enum(WEIGHT_FORMS).default('float32'),
+    weights: z.enum(WEIGHT_FORMS).optional(),
+    for: z.literal('web').optional(),
   }),
 );
 
 /**
- * Copies a model folder for use elsewhere.
+ * Copies a model folder for use elsewhere, or writes it as one file for use outside Node.
  * @param folder the folder of a model that this library trained, of a model of the catalogue, or of a checkpoint of
  *   transformers, which becomes a model folder of the same class.
- * @param output a folder that is missing or empty, or holds a model, which is replaced.
+ * @param output a folder that is missing or empty, or holds a model, which is replaced; for the web, a new file, or one that
+ *   was written so.
  * @returns the path of the copy. Fails with a ValidationError if `output` holds other files, a ModelFolderError if `folder` is
  *   not a model or lacks what the copy needs, or a StorageError.
  */
@@ -500,9 +507,21 @@ export function exportModel(
   const exported = async () => {
     const asked = validate(exportSchema, { folder, output, ...options }, []);
     const source = requirePath(asked.folder, 'folder');
-    const write = (made: string) => convertFolder(source, made, asked.weights);
+    if (asked.for === 'web') {
+      if (asked.weights !== undefined) throw fixedWeights();
+      const { writeWebFile } = await import('./write-web-file.js');
+      await writeWebFile(source, requirePath(asked.output, 'output'));
+      return asked.output;
+    }
+    const write = (made: string) => convertFolder(source, made, asked.weights ?? 'float32');
     await writeFolder(asked.output, MODEL_FOLDER, write, 'output');
     return asked.output;
   };
   return callResult(exported(), `exporting ${folder}`);
+}
+
+function fixedWeights(): ValidationError {
+  const msg =
+    'a file for the web has the weights that the model answers with; export a folder with other weights, then that folder';
+  return new ValidationError([{ loc: ['weights'], msg, type: 'unsupported' }]);
 }

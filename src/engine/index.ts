@@ -36,6 +36,7 @@ export type {
   TrainingHead,
 } from './head.js';
 export { Arena } from './kernels/arena.js';
+export { type ForwardKernels, loadForwardKernels } from './kernels/forward-kernels.js';
 export {
   type AdaGradArrays,
   DOT_STEP,
@@ -44,6 +45,7 @@ export {
   type IdBags,
   type Kernels,
   loadKernels,
+  provideKernels,
   quantizeDropoutRate,
   type SvmProblem,
 } from './kernels/kernels.js';

@@ -1,61 +1,47 @@
-import { type FamilyName, familyNameOf, ModelFolderError, type ModelType } from '../contract/index.js';
+import { type FamilyName, familyNameOf, type ModelType } from '../contract/index.js';
 import type { ModelFolderConfig } from '../models/index.js';
-import { entityTypes } from './entities/bio-tags.js';
-import { typesOfTokens } from './entities/token-decoding.js';
+import { answering, familyNameOfModel } from './answering.js';
 import type { Family, TypeFacts } from './family.js';
 
 const papaya: Family = {
-  name: 'Papaya',
+  ...answering.Papaya,
   tier: 'basic',
   durations: {
     scratch: { rows: 40_000, minEpochs: 3, maxEpochs: 30 },
     backbone: { rows: 40_000, minEpochs: 3, maxEpochs: 10 },
   },
-  answerView: 'labels',
   longTexts: 'truncate',
   marksCapitals: false,
-  classNames: ({ orchard }) => ({ noun: 'label', names: orchard.labels }),
   rows: async () => (await import('./classification/rows.js')).classificationRows,
   training: async () => (await import('./classification/training.js')).papayaTraining,
-  decoder: async (config, files) => (await import('./classification/decoder.js')).papayaDecoder(config, files),
 };
 
 export const grapefruit: Family = {
-  name: 'Grapefruit',
+  ...answering.Grapefruit,
   tier: 'basic',
   durations: {
     scratch: { rows: 60_000, minEpochs: 3, maxEpochs: 30 },
     backbone: { rows: 120_000, minEpochs: 3, maxEpochs: 10 },
   },
-  answerView: 'entities',
   longTexts: 'windows',
   backboneEnding: 'entities',
   marksCapitals: true,
-  classNames: ({ orchard: { labels, aggregation } }) => ({
-    noun: 'entity type',
-    names: aggregation === undefined ? entityTypes(labels) : typesOfTokens(labels),
-  }),
   rows: async () => (await import('./entities/rows.js')).sequenceRows,
   training: async () => (await import('./entities/training.js')).grapefruitTraining,
-  decoder: async (config, files, tokenizer) =>
-    (await import('./entities/decoder.js')).grapefruitDecoder(config, files, tokenizer),
 };
 
 export const dragonfruit: Family = {
-  name: 'Dragonfruit',
+  ...answering.Dragonfruit,
   tier: 'pro',
   // A row costs more here: each question is trained with two passages, and each epoch ends with reading all.
   durations: {
     scratch: { rows: 15_000, minEpochs: 2, maxEpochs: 5 },
     backbone: { rows: 10_000, minEpochs: 1, maxEpochs: 5 },
   },
-  answerView: 'passages',
   longTexts: 'truncate',
   marksCapitals: false,
-  classNames: () => ({ noun: 'label', names: [] }),
   rows: async () => (await import('./retrieval/rows.js')).retrievalRows,
   training: async () => (await import('./retrieval/training.js')).dragonfruitTraining,
-  decoder: async (config, files) => (await import('./retrieval/decoder.js')).dragonfruitDecoder(config, files),
 };
 
 export const families: Readonly<Record<FamilyName, Family>> = {
@@ -126,9 +112,6 @@ export function familyOfType(type: ModelType): Family {
 }
 
 /** @param file its config.json, named in errors. @throws ModelFolderError if its type belongs to another family */
-export function familyOfModel({ orchard }: Pick<ModelFolderConfig, 'orchard'>, file: string): Family {
-  const { family, type } = orchard;
-  const right = familyNameOf[type];
-  if (right === family) return families[family];
-  throw new ModelFolderError(file, `its type ${type} is of the family ${right}, not ${family}`);
+export function familyOfModel(config: Pick<ModelFolderConfig, 'orchard'>, file: string): Family {
+  return families[familyNameOfModel(config, file)];
 }

@@ -1,10 +1,11 @@
-import type { AnswerView, FamilyName, InferenceResult, ModelType, Tier, Topk } from '../contract/index.js';
+import type { InferenceResult, ModelType, Tier, Topk } from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import type { Encoder, EncoderInputs } from '../encoder/index.js';
 import type { LinearFit, RowHead, TrainingHead } from '../engine/index.js';
 import type { Graph, GraphExecutor, Tensor } from '../graph/index.js';
 import type { BlendWeights, Evidence, ModelEvaluation, ModelFolderConfig, NamedTensor } from '../models/index.js';
-import type { TextOutputs, Tokenizer } from '../text/index.js';
+import type { TextOutputs } from '../text/index.js';
+import type { AnsweringFamily } from './answering.js';
 import type { Explainer, ModelResult } from './explanation.js';
 import type { CheckedRowSets, Dataset, RowSets } from './row-sets.js';
 import type { RuleSet } from './rules.js';
@@ -14,27 +15,19 @@ import type { RuleSet } from './rules.js';
  * how outputs become a result. Everything in which families differ is here, so no other code asks which
  * family it deals with. A new family is a folder here and an entry in families.ts.
  */
-export interface Family {
-  readonly name: FamilyName;
+export interface Family extends AnsweringFamily {
   /** The tier that an account needs to train it. */
   readonly tier: Tier;
   /** Unless the request says: from random weights (docs/training.md), and from a backbone (docs/backbones.md). */
   readonly durations: { readonly scratch: Duration; readonly backbone: Duration };
-  readonly answerView: AnswerView;
   readonly longTexts: LongTexts;
   /** `entities` takes the backbone `english-mini-entities` rather than `english-mini`. Default: none of its own. */
   readonly backboneEnding?: string;
   /** Whether token types may tell the encoder which words had capitals, if its tokenizer folds case. */
   readonly marksCapitals: boolean;
-  classNames(config: ModelFolderConfig): ClassNames;
   /** How its rows are read, checked and written, loaded on first use: a program that only predicts doesn't need it. */
   rows(): Promise<FamilyRows>;
   training(): Promise<FamilyTraining>;
-  /**
-   * @param tokenizer of the folder, which only models that label tokens need.
-   * @throws ModelFolderError for a file that is missing or doesn't fit
-   */
-  decoder(config: ModelFolderConfig, files: ModelFiles, tokenizer?: Tokenizer): Promise<Decoder>;
 }
 
 export interface FamilyRows<Made extends Dataset = Dataset> {

@@ -1,3 +1,4 @@
+export { type AnsweringFamily, answering, familyNameOfModel } from './answering.js';
 export {
   type ClassificationType,
   classificationTypes,

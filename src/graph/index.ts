@@ -38,7 +38,13 @@ export {
   promisingDevices,
   WORTH_A_DEVICE,
 } from './onnx/devices.js';
-export { restoredWeights } from './onnx/integer-weights.js';
+export {
+  restoredWeights,
+  type StoredLayer,
+  type StoredModel,
+  type StoredTable,
+  storedModel,
+} from './onnx/integer-weights.js';
 export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
 export { onnxPieces } from './onnx/to-onnx.js';
 export type {

@@ -12,8 +12,8 @@ export {
 export { copyToDatabase, type DataPlace, withOperator, withStorage } from './backends.js';
 export type { BodyLimits } from './body.js';
 export { createHandler, type Handler, type HandlerOptions } from './create-handler.js';
-export type { LabellingLimits, LabellingSets } from './labelling.js';
 export type { DriftWatch } from './drift-watch.js';
+export type { LabellingLimits, LabellingSets } from './labelling.js';
 export type { AccessLogEntry, ProbeOptions, Readiness } from './probes.js';
 export { type CalendarQuota, type CalendarQuotaOptions, calendarQuota, type Quota } from './quota.js';
 export type { Connection } from './route.js';

@@ -1,3 +1,4 @@
+import { ModelFolderError } from '../contract/index.js';
 import {
   type Decoder,
   ExplainedText,
@@ -5,7 +6,8 @@ import {
   type ModelResult,
   type RuleSet,
 } from '../families/index.js';
-import type { TextReader, TextWindow, WindowOutputs } from '../text/index.js';
+import type { ModelFolderConfig } from '../models/index.js';
+import type { TextReader, TextWindow, Tokenizer, WindowOutputs } from '../text/index.js';
 import type { EncoderRuns } from './encoder-runs.js';
 import type { BatchAnswer, StageTimes } from './worker.js';
 
@@ -26,9 +28,33 @@ export interface WorkSlice extends Omit<BatchAnswer, 'times' | 'loadedBytes' | '
 
 export interface ModelParts {
   readonly reader: TextReader;
-  readonly runs: EncoderRuns;
+  readonly runs: Pick<EncoderRuns, 'plan' | 'run'>;
   /** @param rules in place of the folder's; false for none. */
   decoderWith(rules: RuleSet | false | undefined): Decoder;
+}
+
+/** The encoder needs a row for each token; windows need room for text and overlap by at most half. @throws ModelFolderError */
+export function checkReading(
+  config: ModelFolderConfig,
+  tokenizer: Tokenizer,
+  { configFile, tokenizerFile }: { readonly configFile: string; readonly tokenizerFile: string },
+): void {
+  const { vocab_size: rows } = config;
+  const { max_tokens, window_overlap = 0 } = config.orchard;
+  const { vocabularySize, specialTokens } = tokenizer;
+  const highest = Math.max(vocabularySize - 1, ...Object.values(specialTokens));
+  if (typeof rows === 'number' && highest >= rows) {
+    const reason = `it has ids up to ${highest}, but config.json has a vocab_size of ${rows}`;
+    throw new ModelFolderError(tokenizerFile, reason);
+  }
+  const special = tokenizer.encode('').sequenceIds.reduce((count, text) => count + (text === -1 ? 1 : 0), 0);
+  const room = max_tokens - special;
+  if (room >= 1 && window_overlap <= room / 2) return;
+  const reason =
+    room < 1
+      ? `orchard.max_tokens: ${max_tokens} leave no room for a text; ${special} tokens are special`
+      : `orchard.window_overlap: ${window_overlap} of ${room} tokens; at most half of them can be read again`;
+  throw new ModelFolderError(configFile, reason);
 }
 
 interface TextReading {

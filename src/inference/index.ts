@@ -20,6 +20,7 @@ export type {
   WorkerStats,
 } from './inference-service.js';
 export { Medley, type MedleyAnswers, type MedleyFailure, type MedleyOptions, type MedleyResult } from './medley.js';
+export { PortableModel, type ReadModelFile } from './portable-model.js';
 export {
   type BatchPredictionResult,
   type ExplanationResult,

@@ -16,14 +16,7 @@ import {
   openDeviceGraph,
   type TensorData,
 } from '../graph/index.js';
-import {
-  CONFIG_FILE,
-  type ModelFolderConfig,
-  memoryOfModel,
-  ONNX_FILE,
-  openModelFolder,
-  TOKENIZER_FILE,
-} from '../models/index.js';
+import { CONFIG_FILE, memoryOfModel, ONNX_FILE, openModelFolder, TOKENIZER_FILE } from '../models/index.js';
 import {
   loadTokenizer,
   outputsByText,
@@ -32,7 +25,7 @@ import {
   type TextWindow,
   type Tokenizer,
 } from '../text/index.js';
-import { BatchWork, type ModelParts, type WorkOptions, type WorkSlice } from './batch-work.js';
+import { BatchWork, checkReading, type ModelParts, type WorkOptions, type WorkSlice } from './batch-work.js';
 import { EncoderRuns, nativeWork } from './encoder-runs.js';
 
 /** One tokenizer for all models with equal tokenizer files, kept as long as one of the models. */
@@ -50,26 +43,6 @@ export class SharedTokenizers {
     this.#tokenizers.set(key, new WeakRef(tokenizer));
     return tokenizer;
   }
-}
-
-/** The encoder needs a row for each token; windows need room for text and overlap by at most half. */
-function checkReading(directory: string, config: ModelFolderConfig, tokenizer: Tokenizer): void {
-  const { vocab_size: rows } = config;
-  const { max_tokens, window_overlap = 0 } = config.orchard;
-  const { vocabularySize, specialTokens } = tokenizer;
-  const highest = Math.max(vocabularySize - 1, ...Object.values(specialTokens));
-  if (typeof rows === 'number' && highest >= rows) {
-    const reason = `it has ids up to ${highest}, but ${CONFIG_FILE} has a vocab_size of ${rows}`;
-    throw new ModelFolderError(join(directory, TOKENIZER_FILE), reason);
-  }
-  const special = tokenizer.encode('').sequenceIds.reduce((count, text) => count + (text === -1 ? 1 : 0), 0);
-  const room = max_tokens - special;
-  if (room >= 1 && window_overlap <= room / 2) return;
-  const reason =
-    room < 1
-      ? `orchard.max_tokens: ${max_tokens} leave no room for a text; ${special} tokens are special`
-      : `orchard.window_overlap: ${window_overlap} of ${room} tokens; at most half of them can be read again`;
-  throw new ModelFolderError(join(directory, CONFIG_FILE), reason);
 }
 
 /** The inputs of every graph, and that of encoders that read token types. */
@@ -137,15 +110,18 @@ function checkNumbers({ data }: TensorData, path: string): void {
 export class TextModel {
   readonly #parts: ModelParts;
 
+  readonly #runs: EncoderRuns;
+
   readonly #graph: DeviceGraph;
 
   private constructor(
-    parts: ModelParts,
+    parts: ModelParts & { readonly runs: EncoderRuns },
     graph: DeviceGraph,
     /** Approximate memory in bytes. */
     readonly bytes: number,
   ) {
     this.#parts = parts;
+    this.#runs = parts.runs;
     this.#graph = graph;
   }
 
@@ -164,7 +140,8 @@ export class TextModel {
     const { config, files, onnxPath, ...folder } = await openModelFolder(directory);
     const family = familyOfModel(config, join(directory, CONFIG_FILE));
     const tokenizer = tokenizers.load(folder.tokenizerKey, folder.tokenizer, folder.tokenizerConfig);
-    checkReading(directory, config, tokenizer);
+    const places = { configFile: join(directory, CONFIG_FILE), tokenizerFile: join(directory, TOKENIZER_FILE) };
+    checkReading(config, tokenizer, places);
     const plain = await family.decoder(config, files, tokenizer);
     const own = await rulesOfFolder(directory, config, files);
     const answers = ruledAnswers(family.answerView, config.orchard);
@@ -201,7 +178,8 @@ export class TextModel {
 
   /** Outputs of the encoder with its head for each text. */
   async encode(texts: readonly string[]): Promise<TextOutputs[]> {
-    const { reader, runs } = this.#parts;
+    const { reader } = this.#parts;
+    const runs = this.#runs;
     const windows = reader.read(texts);
     const computed = new Map<TextWindow, Float32Array>();
     for (const run of runs.plan(windows)) await runs.run(run, false, computed);
@@ -209,7 +187,7 @@ export class TextModel {
   }
 
   release(): Promise<void> {
-    return this.#parts.runs.release();
+    return this.#runs.release();
   }
 }
 

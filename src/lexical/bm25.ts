@@ -2,7 +2,17 @@ import { LRUCache } from 'lru-cache';
 import { stemmer } from 'stemmer';
 import { ModelFolderError } from '../contract/index.js';
 import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../models/index.js';
-import { fields, flag, type JsonShape, number, runToEnd, type Scored, type Steps, topScores } from '../system/index.js';
+import {
+  fields,
+  flag,
+  type JsonShape,
+  number,
+  runToEnd,
+  type Scored,
+  type Steps,
+  topScores,
+  utf8Text,
+} from '../system/index.js';
 import { parseEntry } from './expert-file.js';
 import { withRoom } from './hash-table.js';
 
@@ -262,7 +272,7 @@ export class Bm25Index {
   encode(): Uint8Array {
     if (this.#added.size > 0 || this.#deleted.size > 0) return runToEnd(this.compacting()).encode();
     const [settings, terms, postings, lengths] = [this.#settings, this.#terms, this.#postings, this.#lengths];
-    const text = new Int8Array(Buffer.from(terms.join(TERM_SEPARATOR)));
+    const text = new Int8Array(new TextEncoder().encode(terms.join(TERM_SEPARATOR)));
     const tensors = new Map<string, IntegerTensor>(
       Object.entries({ terms: text, ...postings, lengths }).map(([name, values]) => [
         name,
@@ -286,7 +296,7 @@ export class Bm25Index {
     if (!areBytes || !areIntegers) {
       throw refused('one of terms, frequencies (I8), starts, passages, lengths (I32) is missing');
     }
-    const joined = Buffer.from(text.buffer, text.byteOffset, text.length).toString('utf8');
+    const joined = utf8Text(new Uint8Array(text.buffer, text.byteOffset, text.length));
     const terms = joined === '' ? [] : joined.split(TERM_SEPARATOR);
     const postings = { starts, passages, frequencies };
     const problem = findPostingsProblem(postings, terms.length, lengths);

@@ -42,6 +42,7 @@ export {
   type SentenceLayer,
   SIMILARITIES,
 } from './model-config.js';
+export { isModelFile, modelFilePieces, readModelFile } from './model-file.js';
 export {
   changedFolder,
   claimFolder,

@@ -10,6 +10,7 @@ import {
   type Shaped,
   shaped,
   text,
+  utf8Text,
   whole,
 } from '../system/index.js';
 
@@ -153,7 +154,7 @@ function* filePieces<Tensor extends NamedTensor | IntegerTensor>(
 
 /** The length comes first; spaces align the tensors to 8 bytes. */
 function headerOf(entries: readonly (readonly [name: string, entry: unknown])[]): Uint8Array {
-  const json = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
+  const json = new TextEncoder().encode(JSON.stringify(Object.fromEntries(entries)));
   const length = Math.ceil(json.length / 8) * 8;
   const header = new Uint8Array(8 + length).fill(0x20, 8);
   new DataView(header.buffer).setBigUint64(0, BigInt(length), true);
@@ -224,7 +225,7 @@ function readHeader(bytes: Uint8Array, file: string): Header {
   if (headerLength > MAX_HEADER_BYTES || 8 + headerLength > bytes.length) {
     throw refusal(`its header of ${headerLength} bytes is cut off or not a header`);
   }
-  const json = Buffer.from(bytes.subarray(8, 8 + headerLength)).toString('utf8');
+  const json = utf8Text(bytes.subarray(8, 8 + headerLength));
   const header = shaped(object, parsedJson(json));
   if (header === undefined) throw refusal('its header is not a JSON object');
   const { __metadata__: given, ...tensors } = header;

@@ -37,6 +37,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type * as z from 'zod';
 import { isError, messageOf, missingPermission, StorageError, ValidationError } from '../contract/index.js';
+import { isInnerName } from './inner-name.js';
 
 /** The process id, its start in kernel ticks (Linux only), its machine, and a UUID. */
 const OWNED = /^(\d+)\.(\d*)\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
@@ -432,22 +433,6 @@ export function parseJson<S extends z.ZodType>(schema: S, text: string): z.infer
 }
 
 /** Files of a folder that a stranger filled: their names stay inside it, and they are files. */
-
-/** Longest name of a file within a folder, its own folders included. */
-const MAX_NAME_CHARACTERS = 1024;
-/** Drives and NTFS streams have a colon, Windows' separator is a backslash. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
-const REFUSED_CHARACTERS = /[\u0000-\u001f\\:*?"<>|]/;
-/** What Windows takes for a device, with any extension. */
-const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
-
-/** Whether a name, with `/` between its parts, can only mean a file inside the folder, on every platform. */
-export function isInnerName(name: string): boolean {
-  if (name.length > MAX_NAME_CHARACTERS || REFUSED_CHARACTERS.test(name)) return false;
-  return name
-    .split('/')
-    .every((part) => part !== '' && !/[. ]$/.test(part) && !part.startsWith(' ') && !DEVICE.test(part));
-}
 
 interface InnerFile {
   /** Without symbolic links. */

@@ -18,7 +18,6 @@ export {
   fromHome,
   HOME_HINT,
   inDirectory,
-  isInnerName,
   isPresent,
   KnownHashes,
   missingWriteFlag,
@@ -41,6 +40,7 @@ export {
   writeFailure,
   writeFlushed,
 } from './files.js';
+export { isInnerName } from './inner-name.js';
 export {
   MODELS_VERSION,
   ownFile,
@@ -99,3 +99,4 @@ export {
 } from './pauses.js';
 export { publicFetch } from './public-fetch.js';
 export { lockDevice, startThread, turnTelemetryOff } from './threads.js';
+export { utf8Text } from './utf8.js';

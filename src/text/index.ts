@@ -1,3 +1,4 @@
+export { loadBertStyleTokenizer } from './bert-style-tokenizer.js';
 export { encodingWindows, markCapitals } from './encoding.js';
 export { englishTokenizer } from './english-tokenizer.js';
 export { loadTokenizer, maxTextMs, TimeLimitError, withTimeLimit } from './load-tokenizer.js';

@@ -18,12 +18,12 @@ import {
   shortText,
   whole,
 } from '../system/index.js';
+import { bertStyleTokenizer } from './bert-style-tokenizer.js';
 import { assemble, type SpecialTokenTemplates, type TemplatePart, type TextPieces } from './encoding.js';
 import { createPipelineTokenizer } from './pipeline-tokenizer.js';
-import { readTemplates } from './post-processors.js';
 import { MAX_PATTERN } from './steps/aligned-text.js';
-import { MAX_FORM_BYTES, MAX_INSERTED, readBertNormalization } from './steps/normalizers.js';
-import { listedPieces, readWordPieces, requirePiecesFit } from './steps/piece-models.js';
+import { MAX_FORM_BYTES, MAX_INSERTED } from './steps/normalizers.js';
+import { listedPieces, requirePiecesFit } from './steps/piece-models.js';
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 import {
   type AnyTokenizerJson,
@@ -32,26 +32,18 @@ import {
   idShape,
   type SpecialTokenNames,
   specialTokenNamesShape,
+  TOKENIZER_CONFIG,
+  TOKENIZER_FILE,
   templatesShape,
   UnknownPartError,
 } from './tokenizer-json.js';
-import { createWordPieceTokenizer } from './word-piece-tokenizer.js';
-
-const TOKENIZER_FILE = 'tokenizer.json';
 
 /** One pass for BERT's kind, else step by step; unknown steps need @huggingface/tokenizers, without offsets. */
 export function loadTokenizer(tokenizerJson: unknown, config: unknown = {}): Tokenizer {
-  const names = requireShape(specialTokenNamesShape, config, 'tokenizer_config.json');
+  const names = requireShape(specialTokenNamesShape, config, TOKENIZER_CONFIG);
   const json = requireShape(anyTokenizerJsonShape, tokenizerJson, TOKENIZER_FILE);
-  if (isBertStyle(json)) {
-    return createWordPieceTokenizer({
-      ...readWordPieces(json.model, TOKENIZER_FILE),
-      normalization: readBertNormalization(json.normalizer, TOKENIZER_FILE),
-      templates: readTemplates(json.post_processor, TOKENIZER_FILE),
-      addedTokens: json.added_tokens ?? [],
-      names,
-    });
-  }
+  const bertStyle = bertStyleTokenizer(json, names);
+  if (bertStyle !== undefined) return bertStyle;
   requireLimits(json);
   try {
     return createPipelineTokenizer(json, names, TOKENIZER_FILE);
@@ -59,25 +51,6 @@ export function loadTokenizer(tokenizerJson: unknown, config: unknown = {}): Tok
     if (!(thrown instanceof UnknownPartError)) throw thrown;
     return createFallbackTokenizer(json, names, thrown.part);
   }
-}
-
-function isBertStyle({
-  model,
-  normalizer,
-  pre_tokenizer,
-  post_processor,
-  added_tokens = [],
-}: AnyTokenizerJson): boolean {
-  const isWordPiece =
-    model.type === 'WordPiece' || (model.type === undefined && typeof model.continuing_subword_prefix === 'string');
-  const processors = [undefined, 'TemplateProcessing', 'BertProcessing'];
-  return (
-    isWordPiece &&
-    normalizer?.type === 'BertNormalizer' &&
-    pre_tokenizer?.type === 'BertPreTokenizer' &&
-    processors.includes(post_processor?.type) &&
-    added_tokens.every((token) => !token.normalized && !token.single_word)
-  );
 }
 
 /** Steps within steps; two are usual. */
@@ -294,7 +267,7 @@ function createFallbackTokenizer(json: AnyTokenizerJson, config: SpecialTokenNam
 function refusal(what: string, cause: unknown): ModelFolderError {
   if (cause instanceof ModelFolderError) return cause;
   const reason = messageOf(cause);
-  return new ModelFolderError('tokenizer.json', `${what}: ${reason}`, { cause });
+  return new ModelFolderError(TOKENIZER_FILE, `${what}: ${reason}`, { cause });
 }
 
 /** What the post-processor adds, found with one placeholder for each text. */
@@ -328,8 +301,8 @@ const modelShape = fields(
 
 /** The package would take the model as it is. @throws ModelFolderError */
 function requireModelLimits(json: AnyTokenizerJson): void {
-  const { vocab } = requireShape(modelShape, json.model, 'tokenizer.json', 'model');
-  requirePiecesFit(shaped(listedPieces, vocab) ?? [], 'tokenizer.json');
+  const { vocab } = requireShape(modelShape, json.model, TOKENIZER_FILE, 'model');
+  requirePiecesFit(shaped(listedPieces, vocab) ?? [], TOKENIZER_FILE);
 }
 
 export class TimeLimitError extends Error {

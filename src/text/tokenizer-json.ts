@@ -18,6 +18,9 @@ import {
 } from '../system/index.js';
 import type { SpecialTokenIds } from './tokenizer.js';
 
+export const TOKENIZER_FILE = 'tokenizer.json';
+export const TOKENIZER_CONFIG = 'tokenizer_config.json';
+
 /** Sixteen times the largest vocabulary of the Hub. */
 const MAX_ID = 2 ** 24 - 1;
 export const idShape = whole(0, MAX_ID);
@@ -177,7 +180,7 @@ export function findSpecialTokens(
   };
   if (missing.length === 0) return ids;
   const reason = `has no entry for ${missing.join(', ')}; name the tokens in tokenizer_config.json`;
-  throw new ModelFolderError('tokenizer.json', `its vocabulary ${reason}`);
+  throw new ModelFolderError(TOKENIZER_FILE, `its vocabulary ${reason}`);
 }
 
 /** What we don't compute as the Rust package does. */

@@ -22,6 +22,9 @@ export interface BertNormalization {
   readonly lowercase: boolean;
 }
 
+/** Of a call; engines allow tens of thousands. */
+const MOST_ARGUMENTS = 4096;
+
 /** UNSEEN code units are classified when first met; NEEDS_LOOKUP ones aren't, or don't stay, one character. */
 const UNSEEN = 0;
 const JOINS = 1;
@@ -116,7 +119,11 @@ export class WordReader {
   }
 
   word(): string {
-    return Buffer.from(this.units.buffer, 0, 2 * this.length).toString('utf16le');
+    let word = '';
+    for (let at = 0; at < this.length; at += MOST_ARGUMENTS) {
+      word += String.fromCharCode(...this.units.subarray(at, Math.min(this.length, at + MOST_ARGUMENTS)));
+    }
+    return word;
   }
 
   #append(unit: number, start: number, end: number): void {

@@ -9,23 +9,37 @@ const ZIP_ENDING = '.zip';
 
 export const exportCommand = command({
   name: 'export',
-  summary: 'copy a model to a folder or zip: fp32 for other libraries, or int8',
+  summary: 'copy a model: to a folder or zip, or to one file for the web',
   details: `fp32 writes model.safetensors and onnx/model.onnx, which Python libraries and transformers.js load. If a model has only 8-bit
 weights, its fp32 weights are restored from them. int8 writes only the 8-bit graph: a quarter of the size, and enough for Orchard.
 
   orchard export sentiment-classification ./sentiment-fp32
-  orchard export ./reviews-model reviews.zip --precision int8`,
+  orchard export ./reviews-model reviews.zip --precision int8
+
+With --for web, the output is one file that openModel of orchard-nlp/web reads in browsers and at the edge.
+
+  orchard export sentiment-classification sentiment.orchard --for web`,
   parameters: {
     model: modelParameters.model,
-    output: argument('<output>', 'new folder, or new file that ends in .zip'),
+    output: argument('<output>', 'new folder, new file that ends in .zip or, with --for web, new file'),
     precision: choice('--precision <precision>', 'precision of the weights (default: fp32)', ['fp32', 'int8']),
+    for: choice('--for <place>', 'web: one file for orchard-nlp/web', ['web']),
   },
-  async run({ settings: { model, output: target, precision = 'fp32' }, output }) {
+  async run({ settings: { model, output: target, precision: asked, for: place }, output }) {
+    const precision = asked ?? 'fp32';
     const { exportModel } = await import('../../api/index.js');
     const { filesIn, TemporaryDirectory } = await import('../../system/index.js');
     const { findModel } = await import('../../models/index.js');
     const { directory } = await findModel(model);
     const path = resolve(target);
+    if (place === 'web') {
+      if (asked !== undefined)
+        throw new UsageError('--for web takes no --precision: the file has the weights that the model answers with');
+      await unwrap(exportModel(directory, path, { for: 'web' }));
+      const { size } = await stat(path);
+      await output.result({ path, for: place, bytes: size }, `${path}: ${grouped(size)} bytes, for orchard-nlp/web`);
+      return;
+    }
     const isZip = extname(path) === ZIP_ENDING;
     if (isZip && (await stat(path).catch(() => undefined)))
       throw new UsageError(`${path} already exists; give a new file`);

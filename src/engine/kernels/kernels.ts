@@ -143,9 +143,9 @@ type View = Float32Array | Int32Array | Int16Array | Uint16Array | Int8Array;
 
 /** Kernels on views of one arena. Each throws a RangeError, and writes nothing, if views or lengths don't fit. */
 export function loadKernels(arena: Arena) {
-  const { exports } = new WebAssembly.Instance(compiledModule(), { env: { memory: arena.memory, log: Math.log } });
+  const exports = instantiate(arena);
   const exported = (name: string) => {
-    const kernel = exportedKernel(exports, name);
+    const kernel = requireKernel(exports, name);
     return (...values: (number | View)[]): number =>
       kernel(...values.map((value) => (typeof value === 'number' ? value : value.byteOffset)));
   };
@@ -247,7 +247,7 @@ export function loadKernels(arena: Arena) {
       const width = Math.ceil(stride / 4) * 4;
       const most = Math.min(starts.length - 1, Math.floor(sums.length / width));
       const room = Math.min(ids.length, values.length);
-      const sumByteRows = exportedKernel(exports, 'sumByteRows');
+      const sumByteRows = requireKernel(exports, 'sumByteRows');
       const at = offsetsOf({ table, scales, ids, starts, values, sums });
       return (bags) => {
         const entries = starts[bags] ?? 0;
@@ -281,8 +281,8 @@ export function loadKernels(arena: Arena) {
       requireLength(given.length, { starts });
       requireLength(hashes.length, { counts, weights });
       requireLength(ids.length, { values });
-      const countFeatures = exportedKernel(exports, 'countFeatures');
-      const weighFeatures = exportedKernel(exports, 'weighFeatures');
+      const countFeatures = requireKernel(exports, 'countFeatures');
+      const weighFeatures = requireKernel(exports, 'weighFeatures');
       const at = offsetsOf({ hashes, slots, given, starts, counts, ids, weights, values });
       const mask = slots.length - 1;
       return {
@@ -359,16 +359,32 @@ export function loadKernels(arena: Arena) {
   };
 }
 
-type Kernel = (...values: number[]) => number;
+export type Kernel = (...values: number[]) => number;
 
 let compiled: WebAssembly.Module | undefined;
 
+/** For places that compile no code at run time, such as workerd: the module that `dist/kernels.wasm` has, compiled by them. */
+export function provideKernels(module: WebAssembly.Module): void {
+  compiled = module;
+}
+
+function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let at = 0; at < bytes.length; at += 1) bytes[at] = characters.charCodeAt(at);
+  return bytes;
+}
+
 function compiledModule(): WebAssembly.Module {
-  compiled ??= new WebAssembly.Module(Buffer.from(KERNELS_WASM_BASE64, 'base64'));
+  compiled ??= new WebAssembly.Module(bytesOfBase64(KERNELS_WASM_BASE64));
   return compiled;
 }
 
-function exportedKernel(exports: Readonly<Record<string, unknown>>, name: string): Kernel {
+export function instantiate({ memory }: Arena): Readonly<Record<string, unknown>> {
+  return new WebAssembly.Instance(compiledModule(), { env: { memory, log: Math.log } }).exports;
+}
+
+export function requireKernel(exports: Readonly<Record<string, unknown>>, name: string): Kernel {
   const value = exports[name];
   if (!isKernel(value)) throw new InternalError(`kernel ${name} is missing: run "npm run build:kernels"`);
   return value;

@@ -1,6 +1,6 @@
 import { ModelFolderError } from '../../contract/index.js';
 import type { Bm25Index } from '../../lexical/index.js';
-import { listOf, type Scored, shaped, text, topScores } from '../../system/index.js';
+import { listOf, type Scored, shaped, text, topScores, utf8Text } from '../../system/index.js';
 import type { ModelFile } from '../family.js';
 import type { VectorIndex } from './vector-index.js';
 
@@ -62,7 +62,7 @@ export const POSTINGS_FILE = 'lexical.safetensors';
 const passagesShape = listOf(text);
 
 export function encodePassages(passages: readonly string[]): Uint8Array {
-  return Buffer.from(JSON.stringify(passages, undefined, 1));
+  return new TextEncoder().encode(JSON.stringify(passages, undefined, 1));
 }
 
 export function decodePassages({ bytes, file }: ModelFile): readonly string[] {
@@ -73,7 +73,7 @@ export function decodePassages({ bytes, file }: ModelFile): readonly string[] {
 
 function parseJson(bytes: Uint8Array, file: string): unknown {
   try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'));
+    return JSON.parse(utf8Text(bytes));
   } catch (cause) {
     throw new ModelFolderError(file, 'it is not JSON', { cause });
   }

@@ -1,4 +1,4 @@
-import { closeSync, openSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isOrchardError, ModelFolderError, messageOf } from '../../contract/index.js';
 import { fileWithin } from '../../system/index.js';
@@ -87,7 +87,8 @@ function checkExternal(path: string, { location, offset, length }: ExternalData)
 function externalData(path: string, bytes: number): readonly ExternalData[] {
   const file = openSync(path, 'r');
   try {
-    return new OnnxCheck(new WireFile(file, bytes)).check();
+    const read = (into: Uint8Array, at: number) => readSync(file, into, 0, into.length, at);
+    return new OnnxCheck(new WireFile(read, bytes)).check();
   } finally {
     closeSync(file);
   }

@@ -215,12 +215,56 @@ class SortedRow {
 const packedRowsRounded = (value: number, scale: number): number =>
   Math.min(MOST, Math.max(LEAST, Math.round(value / scale)));
 
-/** @param bytes of an `.onnx` file that this library wrote. @throws Error if it is none, or lacks a part. */
-export async function restoredWeights(bytes: Uint8Array): Promise<ReadonlyMap<string, NamedTensor>> {
+/** A linear layer as a graph in 8 bits stores it: scale_x · scale_W[n] · Σ (x − zero) · W + bias. */
+export interface StoredLayer {
+  /** [inputs, outputs] */
+  readonly integers: Int8Array;
+  /** Of the weights. [outputs] */
+  readonly scales: Float32Array;
+  /** [outputs]; undefined: none. */
+  readonly bias: Float32Array | undefined;
+  /** How the input is rounded, as {@link inputRounding} says. */
+  readonly input: { readonly scale: number; readonly zero: number };
+}
+
+/** A table as a graph in 8 bits stores it. */
+export type StoredTable =
+  | ({ readonly kind: 'packed' } & PackedTable)
+  | ({ readonly kind: 'bytes'; readonly shape: readonly number[] } & IntegerMatrix);
+
+/** What an `.onnx` file holds, by the parameters' names. */
+export interface StoredModel {
+  readonly layers: ReadonlyMap<string, StoredLayer>;
+  readonly tables: ReadonlyMap<string, StoredTable>;
+  /** All that is stored in float32. */
+  readonly floats: ReadonlyMap<string, NamedTensor>;
+}
+
+/** @param bytes of an `.onnx` file that this library wrote, weights included. @throws Error if it is none, or lacks a part. */
+export function storedModel(bytes: Uint8Array): StoredModel {
   const model = decodeModel(bytes);
   if (model === undefined) throw new Error('is not a graph that this library wrote');
   const { node, initializer } = model.graph;
-  return new IntegerGraph(initializer, node).weights();
+  return new StoredGraph(initializer).model(node);
+}
+
+/** All weights in float32. @throws as {@link storedModel} */
+export async function restoredWeights(bytes: Uint8Array): Promise<ReadonlyMap<string, NamedTensor>> {
+  const { layers, tables, floats } = storedModel(bytes);
+  const weights = new Map<string, NamedTensor>();
+  for (const [name, { integers, scales, bias }] of layers) {
+    const shape = [scales.length, integers.length / scales.length];
+    weights.set(name, { shape, values: restoredFactor({ integers, scales }) });
+    if (bias) weights.set(biasOf(name), { shape: [scales.length], values: bias });
+  }
+  for (const [name, table] of tables) weights.set(name, restoredTable(table));
+  for (const [name, tensor] of floats) if (!weights.has(name)) weights.set(name, tensor);
+  return weights;
+}
+
+function restoredTable(table: StoredTable): NamedTensor {
+  if (table.kind === 'bytes') return { shape: table.shape, values: restoredRows(table) };
+  return { shape: [table.rowScales.length, table.columnScales.length], values: unpackedRows(table) };
 }
 
 /** Nodes with a linear layer's weight as integers, and which inputs are what. */
@@ -228,80 +272,73 @@ interface LinearForm {
   readonly integers: number;
   readonly scales: number;
   readonly bias: number;
-  /** The scale of the layer's input, if the bias counts in steps of it times the weight's scale. */
-  readonly inputScale?: number;
+  readonly inputScale: number;
+  readonly inputZero: number;
+  /** Whether the bias counts in steps of the input's scale times the weight's. */
+  readonly hasIntegerBias: boolean;
 }
 const LINEAR: Readonly<Record<string, LinearForm>> = {
-  MatMulIntegerToFloat: { integers: 1, scales: 3, bias: 6 },
+  MatMulIntegerToFloat: { integers: 1, scales: 3, bias: 6, inputScale: 2, inputZero: 4, hasIntegerBias: false },
   // In models of the catalogue.
-  QGemm: { inputScale: 1, integers: 3, scales: 4, bias: 6 },
+  QGemm: { integers: 3, scales: 4, bias: 6, inputScale: 1, inputZero: 2, hasIntegerBias: true },
 };
 
-class IntegerGraph {
+class StoredGraph {
   readonly #tensors: ReadonlyMap<string, StoredTensor>;
-  readonly #nodes: readonly StoredNode[];
-  readonly #found = new Map<string, NamedTensor>();
 
-  constructor(tensors: readonly StoredTensor[], nodes: readonly StoredNode[]) {
+  constructor(tensors: readonly StoredTensor[]) {
     this.#tensors = new Map(tensors.map((tensor) => [tensor.name, tensor]));
-    this.#nodes = nodes;
   }
 
-  weights(): ReadonlyMap<string, NamedTensor> {
-    for (const node of this.#nodes) this.#linear(node);
+  model(nodes: readonly StoredNode[]): StoredModel {
+    const layers = new Map<string, StoredLayer>();
+    for (const node of nodes) this.#addLayer(node, layers);
+    const tables = new Map<string, StoredTable>();
+    const floats = new Map<string, NamedTensor>();
     for (const tensor of this.#tensors.values()) {
       const { name, dims } = tensor;
       const table = name.replace(/\.(?:integers|packed)$/u, '');
-      if (name.endsWith('.packed')) this.#add(table, this.#packed(tensor, table));
-      else if (name.endsWith('.integers') && !this.#found.has(table)) this.#add(table, this.#rows(tensor, table));
-      else if (tensor.dataType === ElementTypeCode.float32) this.#add(name, { shape: dims, values: floats(tensor) });
+      if (name.endsWith('.packed')) tables.set(table, this.#packed(tensor, table));
+      else if (name.endsWith('.integers') && !layers.has(table)) tables.set(table, this.#rows(tensor, table));
+      else if (tensor.dataType === ElementTypeCode.float32) floats.set(name, { shape: dims, values: floatsOf(tensor) });
     }
-    return this.#found;
+    return { layers, tables, floats };
   }
 
-  #add(name: string, tensor: NamedTensor): void {
-    if (!this.#found.has(name)) this.#found.set(name, tensor);
-  }
-
-  #linear({ opType, input }: StoredNode): void {
+  #addLayer({ opType, input }: StoredNode, layers: Map<string, StoredLayer>): void {
     const form = LINEAR[opType];
     if (form === undefined) return;
     const integers = this.#tensor(input[form.integers] ?? '');
-    const scaleName = input[form.scales] ?? '';
     const weight = integers.name.replace(/\.integers$/u, '');
-    if (this.#found.has(weight)) return;
-    const stored = floats(this.#tensor(scaleName));
+    if (layers.has(weight)) return;
+    const scaleName = input[form.scales] ?? '';
+    const stored = floatsOf(this.#tensor(scaleName));
     const factor = factorOf(scaleName);
-    const scales = stored.map((scale) => scale / factor);
-    const [inputs = 0, outputs = 0] = integers.dims;
-    this.#add(weight, {
-      shape: [outputs, inputs],
-      values: restoredFactor({ integers: bytesOf(integers), scales }),
+    const [scale = 1] = floatsOf(this.#tensor(input[form.inputScale] ?? ''));
+    const [zero = 0] = this.#tensor(input[form.inputZero] ?? '').rawData;
+    layers.set(weight, {
+      integers: bytesOf(integers),
+      scales: stored.map((each) => each / factor),
+      bias: input[form.bias] ? this.#bias(this.#tensor(input[form.bias] ?? ''), form, stored, scale) : undefined,
+      input: { scale, zero },
     });
-    const biasName = input[form.bias];
-    if (biasName) this.#add(biasOf(weight), { shape: [outputs], values: this.#bias(input, form, stored) });
   }
 
-  #bias(input: readonly string[], form: LinearForm, scales: Float32Array): Float32Array {
-    const bias = this.#tensor(input[form.bias] ?? '');
-    if (form.inputScale === undefined) {
-      const factor = factorOf(bias.name);
-      return floats(bias).map((value) => value / factor);
-    }
-    const [step = 0] = floats(this.#tensor(input[form.inputScale] ?? ''));
-    return scales.map((scale, at) => steps(bias, at) * step * scale);
+  #bias(bias: StoredTensor, { hasIntegerBias }: LinearForm, scales: Float32Array, step: number): Float32Array {
+    if (hasIntegerBias) return scales.map((scale, at) => stepsOf(bias, at) * step * scale);
+    const factor = factorOf(bias.name);
+    return floatsOf(bias).map((value) => value / factor);
   }
 
-  #packed({ rawData }: StoredTensor, table: string): NamedTensor {
-    const rowScales = floats(this.#tensor(`${table}.scales`));
-    const columnScales = floats(this.#tensor(`${table}.columns`));
-    const values = unpackedRows({ bytes: rawData, rowScales, columnScales });
-    return { shape: [rowScales.length, columnScales.length], values };
+  #packed({ rawData }: StoredTensor, table: string): StoredTable {
+    const rowScales = floatsOf(this.#tensor(`${table}.scales`));
+    const columnScales = floatsOf(this.#tensor(`${table}.columns`));
+    return { kind: 'packed', bytes: rawData, rowScales, columnScales };
   }
 
-  #rows(tensor: StoredTensor, table: string): NamedTensor {
-    const scales = floats(this.#tensor(`${table}.scales`));
-    return { shape: tensor.dims, values: restoredRows({ integers: bytesOf(tensor), scales }) };
+  #rows(tensor: StoredTensor, table: string): StoredTable {
+    const scales = floatsOf(this.#tensor(`${table}.scales`));
+    return { kind: 'bytes', shape: tensor.dims, integers: bytesOf(tensor), scales };
   }
 
   #tensor(name: string): StoredTensor {
@@ -316,14 +353,12 @@ const factorOf = (name: string): number => Number(/ (?<factor>[-+.e\d]+)$/u.exec
 
 const biasOf = (weight: string): string => weight.replace(/weight$/u, 'bias');
 
-function floats({ rawData }: StoredTensor): Float32Array {
-  const view = new DataView(rawData.buffer, rawData.byteOffset, rawData.byteLength);
-  return Float32Array.from({ length: rawData.byteLength / 4 }, (_, at) => view.getFloat32(4 * at, true));
-}
+/** A copy, which is aligned. Every supported platform is little-endian, as the file is. */
+const floatsOf = ({ rawData }: StoredTensor): Float32Array => new Float32Array(new Uint8Array(rawData).buffer);
 
 const bytesOf = ({ rawData: { buffer, byteOffset, byteLength } }: StoredTensor): Int8Array =>
   new Int8Array(buffer, byteOffset, byteLength);
 
-function steps({ rawData }: StoredTensor, at: number): number {
+function stepsOf({ rawData }: StoredTensor, at: number): number {
   return new DataView(rawData.buffer, rawData.byteOffset, rawData.byteLength).getInt32(4 * at, true);
 }

@@ -1,4 +1,3 @@
-import { types } from 'node:util';
 import { fields, type JsonShape, listOf, number, oneOf, type Shaped, shaped, text, whole } from '../../system/index.js';
 import { type Span, varint, WireFile, WireType } from './wire-file.js';
 
@@ -127,12 +126,17 @@ export interface ModelProto {
 /** The bytes of an ONNX model, piece by piece. @param given a {@link ModelProto}, or what {@link decodeModel} gave. */
 export function* modelPieces(given: object): Generator<Uint8Array, void> {
   for (const piece of messagePieces(model, given)) {
-    if (types.isUint8Array(piece)) yield piece;
+    if (isBytes(piece)) yield piece;
     else {
       const { buffer, byteOffset, byteLength } = piece.read();
       yield new Uint8Array(buffer, byteOffset, byteLength);
     }
   }
+}
+
+/** Of any realm. */
+function isBytes(value: unknown): value is Uint8Array {
+  return ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]';
 }
 
 type Piece = Uint8Array | LateNumbers;
@@ -158,8 +162,8 @@ function fieldPieces({ number, type, isRepeated }: Field, value: unknown): Piece
       const bytes = new Uint8Array(Float32Array.of(Number(each)).buffer);
       return [Uint8Array.from([...varint(8 * number + WireType.four), ...bytes])];
     }
-    if (type === 'text') return span(number, [Buffer.from(String(each))]);
-    if (type === 'bytes') return types.isUint8Array(each) || each instanceof LateNumbers ? span(number, [each]) : [];
+    if (type === 'text') return span(number, [new TextEncoder().encode(String(each))]);
+    if (type === 'bytes') return isBytes(each) || each instanceof LateNumbers ? span(number, [each]) : [];
     return typeof each === 'object' && each !== null ? span(number, messagePieces(type, each)) : [];
   });
 }
@@ -169,7 +173,7 @@ function span(number: number, content: readonly Piece[]): Piece[] {
   return [Uint8Array.from([...varint(8 * number + WireType.span), ...varint(bytes)]), ...content];
 }
 
-const bytesShape: JsonShape<Uint8Array> = (value): value is Uint8Array => types.isUint8Array(value);
+const bytesShape: JsonShape<Uint8Array> = (value): value is Uint8Array => isBytes(value);
 const attributeShape = fields({ name: text }, { f: number(), i: whole(), ints: listOf(whole()) });
 const nodeShape = fields(
   { opType: text, input: listOf(text), output: listOf(text), attribute: listOf(attributeShape) },

@@ -1,4 +1,4 @@
-import { readSync } from 'node:fs';
+import { utf8Text } from '../../system/index.js';
 
 /** Reads protobuf messages field by field, from a file or from memory. Of a file, it doesn't read what is skipped. */
 
@@ -14,6 +14,9 @@ export interface WireField extends Span {
   readonly value: number;
 }
 
+/** Fills `into` with the bytes of a file from `at` on. @returns how many there were */
+type ReadBytes = (into: Uint8Array, at: number) => number;
+
 /** How much is read at a time; most of it is often skipped. */
 const WINDOW_BYTES = 1 << 12;
 /** Numbers of 64 bits. */
@@ -24,18 +27,22 @@ export const WireType = { varint: 0, eight: 1, span: 2, four: 5 } as const;
 
 /** @throws Error, from all methods, for what is not protobuf or is cut off. */
 export class WireFile {
-  #buffer: Buffer | undefined;
+  #buffer: Uint8Array | undefined;
   #window: Uint8Array = new Uint8Array();
   #start = 0;
   /** Where the last number that was read ended. */
   #end = 0;
 
-  /** @param source an open file's descriptor, or its bytes. */
+  readonly #read: ReadBytes;
+
+  /** @param source all bytes, or what reads a file. */
   constructor(
-    readonly source: number | Uint8Array,
+    source: Uint8Array | ReadBytes,
     readonly bytes: number,
   ) {
-    if (typeof source !== 'number') this.#window = source;
+    const isFile = typeof source === 'function';
+    this.#read = isFile ? source : () => 0;
+    if (!isFile) this.#window = source;
   }
 
   *fields({ from, to }: Span): Generator<WireField, void> {
@@ -60,9 +67,9 @@ export class WireFile {
   /** @param most of its bytes; a longer one is refused. */
   text({ from, to }: Span, most: number): string {
     if (to - from > most) throw new Error(`it has a name of ${to - from} bytes`);
-    const characters = Buffer.alloc(to - from);
+    const characters = new Uint8Array(to - from);
     for (let at = from; at < to; at += 1) characters[at - from] = this.#byte(at);
-    return characters.toString('utf8');
+    return utf8Text(characters);
   }
 
   #field(number: number, type: number, to: number): WireField {
@@ -109,14 +116,13 @@ export class WireFile {
   }
 
   #byte(at: number): number {
-    if (at < this.#start || at >= this.#start + this.#window.length) this.#read(at);
+    if (at < this.#start || at >= this.#start + this.#window.length) this.#move(at);
     return this.#window[at - this.#start] ?? 0;
   }
 
-  #read(at: number): void {
-    if (typeof this.source !== 'number') throw new Error(`it ends at byte ${at}`);
-    this.#buffer ??= Buffer.alloc(WINDOW_BYTES);
-    const read = readSync(this.source, this.#buffer, 0, WINDOW_BYTES, at);
+  #move(at: number): void {
+    this.#buffer ??= new Uint8Array(WINDOW_BYTES);
+    const read = this.#read(this.#buffer, at);
     if (read === 0) throw new Error(`it ends at byte ${at}`);
     this.#start = at;
     this.#window = this.#buffer.subarray(0, read);

@@ -112,7 +112,9 @@ export const inferenceRoutes: readonly Route[] = [
     failures: customFailures,
     async answer({ predictor, drift }, { account, signal }, { path, body }) {
       const { model_id } = path;
-      const answered = await unwrap(predictor(account).predictCustomBatch(model_id, body.queries, { signal }).map(ofList));
+      const answered = await unwrap(
+        predictor(account).predictCustomBatch(model_id, body.queries, { signal }).map(ofList),
+      );
       drift?.note(account, answered.metadata.model_id ?? model_id, body.queries, answered.data);
       return answered;
     },

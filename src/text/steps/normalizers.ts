@@ -33,6 +33,7 @@ import {
   prepended,
   Rewriting,
 } from './aligned-text.js';
+import { readBertNormalization } from './bert-normalization.js';
 
 /** SentencePiece's `precompiled_charsmap`, applied as the Rust `tokenizers` package does. */
 
@@ -337,10 +338,6 @@ const inOrder =
   (source) =>
     steps.reduce((result, step) => step(result), source);
 
-const bertShape = fields(
-  {},
-  { clean_text: flag, handle_chinese_chars: flag, strip_accents: nullable(flag), lowercase: flag },
-);
 const replaceShape = fields({ pattern: patternShape, content: shortText(MAX_INSERTED) }, {});
 const stripShape = fields({ strip_left: flag, strip_right: flag }, {});
 
@@ -431,22 +428,6 @@ function stripping({ strip_left, strip_right }: Shaped<typeof stripShape>): Norm
     rewriting.skip(from);
     rewriting.keep(to - from);
     return rewriting.result();
-  };
-}
-
-/** @throws ModelFolderError for wrong fields. */
-export function readBertNormalization(part: unknown, file: string): BertNormalization {
-  const {
-    clean_text,
-    handle_chinese_chars,
-    strip_accents,
-    lowercase = true,
-  } = requireShape(bertShape, part, file, 'normalizer');
-  return {
-    cleanText: clean_text ?? true,
-    handleChineseCharacters: handle_chinese_chars ?? true,
-    stripAccents: strip_accents ?? lowercase,
-    lowercase,
   };
 }
 

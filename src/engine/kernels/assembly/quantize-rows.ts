@@ -1,4 +1,4 @@
-import { F32, VECTOR } from './lanes';
+import { F32, largestOf, VECTOR } from './lanes';
 
 /** The smallest normal float32. */
 const SMALLEST_SCALE: f32 = 1.1754943508222875e-38;
@@ -42,10 +42,4 @@ function rounded(values: v128): v128 {
   const floor = f64x2.floor(values);
   const up = v128.and(f64x2.ge(f64x2.sub(values, floor), f64x2.splat(0.5)), f64x2.splat(1));
   return i32x4.trunc_sat_f64x2_s_zero(f64x2.add(floor, up));
-}
-
-@inline
-function largestOf(values: v128): f32 {
-  const a = max(f32x4.extract_lane(values, 0), f32x4.extract_lane(values, 1));
-  return max(a, max(f32x4.extract_lane(values, 2), f32x4.extract_lane(values, 3)));
 }

@@ -1,0 +1,1 @@
+export { ForwardPass, type PassOutput } from './forward-pass.js';

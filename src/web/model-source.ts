@@ -1,0 +1,194 @@
+import {
+  isDiskFailure,
+  ModelDownloadError,
+  ModelFolderError,
+  messageOf,
+  StorageError,
+  ValidationError,
+} from '../contract/index.js';
+import type { ReadModelFile } from '../inference/index.js';
+import { readModelFile } from '../models/index.js';
+
+/** The contents of a file. */
+export type FileContent = Uint8Array | ArrayBuffer | Blob;
+
+/**
+ * Where a model is. A URL, or in Node a path, leads to a file that `orchard export --for web` wrote or, with a slash at its
+ * end, to a model's folder; in Node, a folder's path needs no slash. A `Blob` or `File`, bytes, or a stream of bytes are such
+ * a file. An object has the files of a model's folder by their names, such as `onnx/model_quantized.onnx`.
+ */
+export type ModelSource = string | URL | Blob | ArrayBuffer | Uint8Array | ReadableStream<Uint8Array> | ModelFiles;
+
+/** The files of a model's folder, by their names. */
+export interface ModelFiles {
+  readonly [name: string]: FileContent;
+}
+
+interface Options {
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface OpenedSource {
+  /** For messages. */
+  readonly name: string;
+  readonly read: ReadModelFile;
+}
+
+/** @throws ValidationError for another value, ModelFolderError, ModelDownloadError, StorageError */
+export async function openSource(source: ModelSource, options: Options): Promise<OpenedSource> {
+  if (typeof source === 'string' || isUrl(source)) return openPlace(String(source), options);
+  if (isBytes(source)) return inOneFile([new Uint8Array(bufferOf(source))], 'the given bytes');
+  if (isStream(source)) return inOneFile(chunksOf(source), 'the given stream');
+  if (isBlob(source)) return inOneFile(chunksOf(source.stream()), nameOf(source));
+  if (typeof source === 'object' && source !== null) return inObject(source);
+  throw refusal('give a URL, a path, a Blob, bytes, a stream, or an object of files');
+}
+
+async function openPlace(place: string, options: Options): Promise<OpenedSource> {
+  const url = urlOf(place);
+  if (url !== undefined) {
+    if (url.pathname.endsWith('/'))
+      return { name: place, read: (name) => fetchBytes(place, new URL(name, url), options, name) };
+    return inOneFile(chunksOf(await fetchBody(place, url, options)), place);
+  }
+  const files = nodeFiles();
+  if (files === undefined)
+    throw refusal(`${JSON.stringify(place)} is no URL, and there are no folders here; give a URL`);
+  return files(place);
+}
+
+/** What only some places have. */
+const host: {
+  readonly performance: unknown;
+  readonly location?: unknown;
+  readonly process?: { getBuiltinModule?(name: string): unknown };
+} = globalThis;
+
+/** Relative to the page, where there is one. Undefined for a path. */
+function urlOf(place: string): URL | undefined {
+  const { location } = host;
+  const base = location === undefined ? undefined : String(location);
+  const isPath = nodeFiles() !== undefined && !/^(?:https?|data|blob):/iu.test(place);
+  if (isPath || !URL.canParse(place, base)) return undefined;
+  return new URL(place, base);
+}
+
+async function fetchBody(
+  model: string,
+  url: URL,
+  { signal }: Options,
+  file?: string,
+): Promise<ReadableStream<Uint8Array>> {
+  const failed = (reason: string, more: object) =>
+    new ModelDownloadError(model, url.href, reason, { ...(file !== undefined && { file }), ...more });
+  let response: Response;
+  try {
+    response = await fetch(url, signal === undefined ? {} : { signal });
+  } catch (cause) {
+    throw failed(messageOf(cause), { cause });
+  }
+  if (response.ok && response.body !== null) return response.body;
+  throw failed(`the server answers ${response.status}`, { status: response.status });
+}
+
+async function fetchBytes(model: string, url: URL, options: Options, name: string): Promise<Uint8Array> {
+  const body = await fetchBody(model, url, options, name);
+  return new Uint8Array(await new Response(body).arrayBuffer());
+}
+
+async function inOneFile(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  name: string,
+): Promise<OpenedSource> {
+  const files = await readModelFile(chunks, name);
+  return { name, read: async (file) => files.get(file) ?? missing(file) };
+}
+
+function inObject(files: ModelFiles): OpenedSource {
+  const read = async (name: string) => {
+    const content = Object.hasOwn(files, name) ? files[name] : undefined;
+    if (isBytes(content)) return new Uint8Array(bufferOf(content));
+    if (isBlob(content)) return new Uint8Array(await content.arrayBuffer());
+    throw missing(name);
+  };
+  return { name: 'the given files', read };
+}
+
+function missing(name: string): never {
+  throw new ModelFolderError(name, 'the file is missing');
+}
+
+/** Safari has no async iterator of streams. */
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.releaseLock();
+  }
+}
+
+/** The part of Node's file system that is used. */
+interface FileSystem {
+  readonly promises: {
+    readFile(path: string): Promise<Uint8Array>;
+    stat(path: string): Promise<{ isDirectory(): boolean }>;
+  };
+}
+
+/**
+ * How paths are read in Node, Bun and Deno; undefined in other places. Asked for at run time: an import, even one that never
+ * runs, would stop bundlers for browsers.
+ */
+function nodeFiles(): ((path: string) => Promise<OpenedSource>) | undefined {
+  const fs = host.process?.getBuiltinModule?.('node:fs');
+  if (!isFileSystem(fs)) return undefined;
+  const { readFile, stat } = fs.promises;
+  return async (place) => {
+    const isFile = await attempt(place, async () => !(await stat(pathOf(place))).isDirectory());
+    if (isFile) return inOneFile([await attempt(place, () => readFile(pathOf(place)))], place);
+    const folder = pathOf(place).replace(/[/\\]+$/u, '');
+    return { name: place, read: (name) => attempt(name, () => readFile(`${folder}/${name}`)) };
+  };
+}
+
+const pathOf = (place: string): string =>
+  place.startsWith('file:') ? decodeURIComponent(new URL(place).pathname) : place;
+
+async function attempt<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (cause) {
+    const reason = messageOf(cause);
+    if (isDiskFailure(cause)) throw new StorageError(`${file}: ${reason}`, { cause });
+    throw new ModelFolderError(file, reason, { cause });
+  }
+}
+
+function isFileSystem(value: unknown): value is FileSystem {
+  return typeof value === 'object' && value !== null && 'promises' in value;
+}
+
+/** Of any realm. */
+const kindOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1);
+
+const isUrl = (value: unknown): value is URL => kindOf(value) === 'URL';
+const isBytes = (value: unknown): value is ArrayBuffer | Uint8Array =>
+  ArrayBuffer.isView(value) || kindOf(value) === 'ArrayBuffer';
+const isStream = (value: unknown): value is ReadableStream<Uint8Array> =>
+  typeof value === 'object' && value !== null && 'getReader' in value;
+const isBlob = (value: unknown): value is Blob => ['Blob', 'File'].includes(kindOf(value));
+
+function bufferOf(bytes: ArrayBuffer | Uint8Array): ArrayBuffer | Uint8Array {
+  return ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : bytes;
+}
+
+const nameOf = (blob: Blob): string => ('name' in blob && typeof blob.name === 'string' ? blob.name : 'the given Blob');
+
+function refusal(msg: string): ValidationError {
+  return new ValidationError([{ loc: ['source'], msg, type: 'invalid_source' }]);
+}

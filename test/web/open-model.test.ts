@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import type { ResultAsync } from 'neverthrow';
+import { describe, expect, it } from 'vitest';
+import { exportModel, loadModel } from '../../src/index.js';
+import { type OrchardError, openModel } from '../../src/web.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const catalogue = 'models/catalogue';
+const texts = [
+  'The film was a delight from start to finish.',
+  'Angela Merkel met Tim Cook in Berlin on Monday, said Reuters.',
+  '予約をキャンセルしてください',
+  'What is attention in neural networks? 😀 naïve café',
+];
+
+/** Of all numbers in two answers, which must be alike in everything else. */
+function largestDifference(given: unknown, expected: unknown): number {
+  if (typeof given === 'number' && typeof expected === 'number') return Math.abs(given - expected);
+  if (typeof given !== 'object' || given === null || typeof expected !== 'object' || expected === null) {
+    expect(given).toEqual(expected);
+    return 0;
+  }
+  expect(Object.keys(given)).toEqual(Object.keys(expected));
+  const others = Object.values(expected);
+  return Object.values(given).reduce(
+    (most: number, value, at) => Math.max(most, largestDifference(value, others[at])),
+    0,
+  );
+}
+
+/** Labels in a fixed order: far down the list, labels have nearly the same probability. */
+const byLabel = (answer: object): object =>
+  'scores' in answer && Array.isArray(answer.scores)
+    ? { ...answer, scores: [...answer.scores].sort((a, b) => (a.label < b.label ? -1 : 1)) }
+    : answer;
+
+describe.each(readdirSync(catalogue))('the model %s', (name) => {
+  it('answers as in Node, within 5e-3 in probabilities, with the same labels, entities and passages', async () => {
+    const web = (await openModel(`${catalogue}/${name}`))._unsafeUnwrap();
+    await using node = (await loadModel(name))._unsafeUnwrap();
+    expect([web.kind, web.type, web.labels]).toEqual([node.kind, node.type, node.labels]);
+    const [given, expected] = [await web.predict(texts), await node.predict(texts)];
+    const [ours, theirs] = [given._unsafeUnwrap().map(byLabel), expected._unsafeUnwrap().map(byLabel)];
+    expect(largestDifference(ours, theirs)).toBeLessThan(5e-3);
+  });
+});
+
+describe('a model for the web', () => {
+  const name = 'sentiment-classification';
+  const folder = join(catalogue, name);
+
+  it('is one file, smaller than the folder, which answers the same from bytes, a Blob, a stream and an object of files', async () => {
+    const path = join(temporaryDirectory(), 'sentiment.orchard');
+    expect((await exportModel(folder, path, { for: 'web' }))._unsafeUnwrap()).toBe(path);
+    const bytes = readFileSync(path);
+    const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const files = Object.fromEntries(
+      names.map(({ parentPath, name: file }) => {
+        const inner = join(parentPath, file);
+        return [inner.slice(folder.length + 1).replaceAll('\\', '/'), readFileSync(inner)];
+      }),
+    );
+    expect(bytes.length).toBeLessThan(Object.values(files).reduce((sum, { length }) => sum + length, 0));
+    const blob = new Blob([bytes]);
+    const answers = [];
+    for (const source of [path, bytes, blob, blob.stream(), files]) {
+      const model = (await openModel(source))._unsafeUnwrap();
+      answers.push((await model.predict('Works perfectly!'))._unsafeUnwrap());
+    }
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+    expect(answers[0]).toMatchObject({ kind: 'labels', label: 'positive' });
+  });
+
+  it('finds passages by words and by meaning, and gives vectors of unit length', async () => {
+    const model = (await openModel(folder))._unsafeUnwrap();
+    const passages = ['Cats sleep all day.', 'The train to Paris leaves at nine.', 'Bread is baked in an oven.'];
+    const index = (await model.search(passages))._unsafeUnwrap();
+    const [found] = (await index.search('When does the train leave?', { k: 1 }))._unsafeUnwrap();
+    expect(found).toMatchObject({ id: '1', index: 1, passage: passages[1] });
+    const [vector = new Float32Array()] = (await model.embed(['a text']))._unsafeUnwrap();
+    expect(Math.hypot(...vector)).toBeCloseTo(1, 5);
+  });
+
+  it('fails with errors that say what to do', async () => {
+    const model = (await openModel(folder))._unsafeUnwrap();
+    const failed = (result: ResultAsync<unknown, OrchardError>) =>
+      result.match(
+        () => undefined,
+        (error) => error,
+      );
+    expect(await failed(model.predict(' '))).toMatchObject({ code: 'validation' });
+    expect(await failed(model.explain('x', { label: 'sad' }))).toMatchObject({
+      message: expect.stringContaining('positive'),
+    });
+    expect(await failed(model.predict('x', { signal: AbortSignal.abort() }))).toMatchObject({ code: 'aborted' });
+    expect(await failed(openModel(join(folder, 'nothing')))).toMatchObject({ code: 'model_folder' });
+    expect(await failed(openModel({ 'config.json': Buffer.from('{') }))).toMatchObject({ code: 'model_folder' });
+    expect(await failed(exportModel(folder, join(folder, 'config.json'), { for: 'web' }))).toMatchObject({
+      code: 'validation',
+    });
+    model.close();
+    expect(await failed(model.predict('x'))).toMatchObject({ code: 'closed' });
+  });
+
+  it('needs no module of Node: the package bundles for browsers, with kernels below 40 kB', async () => {
+    const { outputFiles, errors } = await build({
+      ...{ entryPoints: ['dist/web.js'], bundle: true, minify: true, write: false },
+      ...{ format: 'esm', platform: 'browser', logLevel: 'silent' },
+    });
+    expect(errors).toEqual([]);
+    expect(outputFiles[0]?.text).not.toMatch(/\bBuffer\.|from"node:|import\("node:/);
+    expect(readFileSync('dist/kernels.wasm').length).toBeLessThan(40_000);
+  });
+});
