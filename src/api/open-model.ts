@@ -20,7 +20,7 @@ import {
 } from '../contract/index.js';
 import type { RowsOrPath } from '../datasets/index.js';
 import type { Baseline, Drift } from '../drift/index.js';
-import { type Family, familyOfModel, requireFittingRules, typesOfRules } from '../families/index.js';
+import { type Family, familyOfModel } from '../families/index.js';
 import {
   answerStream,
   askAll,
@@ -58,8 +58,10 @@ import {
   readModelReport,
   readRules,
   readUnchanged,
+  requireFittingRules,
   rulesContent,
   TRAINING_FILE,
+  typesOfRules,
   writeFolder,
 } from '../models/index.js';
 import { mapWithPauses, requirePath, TemporaryDirectory, validateWithPauses } from '../system/index.js';

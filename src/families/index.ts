@@ -116,13 +116,11 @@ export {
   type RuledAnswers,
   type RuleMatch,
   RuleSet,
-  requireFittingRules,
   ruledAnswers,
   ruledDecoder,
   ruledEntities,
   ruledScores,
   rulesOfFolder,
-  typesOfRules,
 } from './rules.js';
 export { softmax } from './softmax.js';
 export { splitWords } from './words.js';

@@ -120,33 +120,6 @@ export function ruledAnswers(view: AnswerView, { type }: Pick<ModelFolderConfig[
   return { view, isMultilabel: type === 'multilabel-text-classification' };
 }
 
-/**
- * @param classes the labels of a classifier.
- * @throws ValidationError for a rule that is of another kind of model, or has a label that the model doesn't have.
- */
-export function requireFittingRules(rules: readonly Rule[], view: AnswerView, classes: readonly string[]): void {
-  const problems = rules.flatMap((rule, position) => {
-    const problem = (field: string, msg: string) => [
-      { loc: ['rules', position, field], msg: `${ruleTitle(rule, position)}: ${msg}`, type: 'unfitting_rule' },
-    ];
-    if ('type' in rule) {
-      return view === 'entities' ? [] : problem('type', `rules with a type are for models that find entities`);
-    }
-    const [field, label] = 'label' in rule ? ['label', rule.label] : ['not', rule.not];
-    if (view !== 'labels') return problem(field, `rules with ${field} are for classifiers`);
-    if (classes.includes(label)) return [];
-    const some = classes.slice(0, MOST_LISTED).join(', ') + (classes.length > MOST_LISTED ? ', …' : '');
-    return problem(field, `the model has no label ${JSON.stringify(label)}; it has ${some}`);
-  });
-  if (problems.length > 0) throw new ValidationError(problems);
-}
-const MOST_LISTED = 20;
-
-/** The types that rules have, each once. */
-export function typesOfRules(rules: readonly Rule[]): readonly string[] {
-  return [...new Set(rules.flatMap((rule) => ('type' in rule ? [rule.type] : [])))];
-}
-
 interface Span {
   readonly start: number;
   readonly end: number;

@@ -107,10 +107,12 @@ export {
   type RuleName,
   readRules,
   readRulesFile,
+  requireFittingRules,
   ruleName,
   ruleOf,
   rulesContent,
   ruleTitle,
+  typesOfRules,
   type VetoRule,
 } from './rules-file.js';
 export {

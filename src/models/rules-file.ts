@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { ModelFolderError } from '../contract/index.js';
+import { type AnswerView, ModelFolderError, ValidationError } from '../contract/index.js';
 import { fields, flag, listOf, requireShape, text } from '../system/index.js';
 import { CONFIG_FILE, MAX_CONFIG_BYTES, readJsonText } from './folder-files.js';
 import { readConfig } from './model-config.js';
@@ -146,6 +146,33 @@ export function ruleTitle(rule: Rule, position: number): string {
 function answerOf(rule: Rule): string {
   if ('type' in rule) return rule.type;
   return 'label' in rule ? rule.label : `not ${rule.not}`;
+}
+
+/**
+ * @param classes the labels of a classifier.
+ * @throws ValidationError for a rule that is of another kind of model, or has a label that the model doesn't have.
+ */
+export function requireFittingRules(rules: readonly Rule[], view: AnswerView, classes: readonly string[]): void {
+  const problems = rules.flatMap((rule, position) => {
+    const problem = (field: string, msg: string) => [
+      { loc: ['rules', position, field], msg: `${ruleTitle(rule, position)}: ${msg}`, type: 'unfitting_rule' },
+    ];
+    if ('type' in rule) {
+      return view === 'entities' ? [] : problem('type', `rules with a type are for models that find entities`);
+    }
+    const [field, label] = 'label' in rule ? ['label', rule.label] : ['not', rule.not];
+    if (view !== 'labels') return problem(field, `rules with ${field} are for classifiers`);
+    if (classes.includes(label)) return [];
+    const some = classes.slice(0, MOST_LISTED).join(', ') + (classes.length > MOST_LISTED ? ', …' : '');
+    return problem(field, `the model has no label ${JSON.stringify(label)}; it has ${some}`);
+  });
+  if (problems.length > 0) throw new ValidationError(problems);
+}
+const MOST_LISTED = 20;
+
+/** The types that rules have, each once. */
+export function typesOfRules(rules: readonly Rule[]): readonly string[] {
+  return [...new Set(rules.flatMap((rule) => ('type' in rule ? [rule.type] : [])))];
 }
 
 /** Rules that the library wrote to a file. @throws ModelFolderError */

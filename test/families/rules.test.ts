@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ModelFolderError, ValidationError } from '../../src/contract/index.js';
-import { outsideOf, RuleSet, requireFittingRules, ruledEntities, ruledScores } from '../../src/families/rules.js';
-import type { Rule } from '../../src/models/index.js';
+import { outsideOf, RuleSet, ruledEntities, ruledScores } from '../../src/families/rules.js';
+import { type Rule, requireFittingRules } from '../../src/models/index.js';
 import { runToEnd } from '../../src/system/index.js';
 
 /** What rules make of answers, against references that are written for shortness. */

@@ -5,11 +5,12 @@ import {
   listedMistakes,
   type Mistake,
   type ModelEvaluation,
+  typesOfRules,
 } from '../../models/index.js';
 import { mapSteps, runToEnd, type Steps } from '../../system/index.js';
 import { calibrationBins, expectedCalibrationError, figuresOf } from '../evaluation.js';
 import { placeOf } from '../explanation.js';
-import { outsideOf, type RuleSet, ruledEntities, typesOfRules } from '../rules.js';
+import { outsideOf, type RuleSet, ruledEntities } from '../rules.js';
 import { type FoundEntity, SequenceDecoder } from './bio-decoding.js';
 import { beginTag, type EntitySpan, entityTypes, insideTag, OUTSIDE, spansOf } from './bio-tags.js';
 import { onceForEach, type TagBlendRows, type TagWeights } from './calibration.js';
