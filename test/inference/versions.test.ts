@@ -236,10 +236,11 @@ describe('a shadow', () => {
   });
 
   it('is not asked what was asked by an id or could not be answered', async () => {
-    const { predictor, versions } = await aPredictor();
+    const { predictor, versions } = await aPredictor({ first: 'tagger', second: 'tagger' });
     await resultOf(versions.setShadow(NAME, B));
     await resultOf(predictor.predictCustom(A, 'by id'));
-    expect((await predictor.predictCustom(NAME, 'late', { deadlineMs: Number.MIN_VALUE })).isErr()).toBe(true);
+    // A tagger has no threshold for it.
+    expect((await predictor.predictCustom(NAME, 'refused', { noneOfThese: true })).isErr()).toBe(true);
     await resultOf(predictor.predictCustom(NAME, 'by name'));
     expect(await comparisonOf(versions, ({ asked }) => asked > 0)).toMatchObject({ asked: 1 });
   });
