@@ -81,6 +81,7 @@ export interface ServiceOptions {
   readonly trainer?: Partial<TrainerOptions>;
   readonly handler?: Partial<HandlerOptions>;
   readonly inference?: RunServiceOptions;
+  readonly watchDrift?: boolean;
 }
 
 /** A service that is closed when the running test has finished. */
@@ -92,6 +93,7 @@ export async function aService({ directory }: Catalogue, options: ServiceOptions
     trainer: { host, allowPrivateAddresses: true, ...options.trainer },
     modelLoader: folderModels(directory),
     inference: { isolation: 'inline', ...options.inference },
+    ...(options.watchDrift && { watchDrift: true }),
   });
   const handler = createHandler({ ...services, authenticate: hashedKeys(storedKeys), ...options.handler });
   onTestFinished(() => services.close());
