@@ -71,6 +71,7 @@ describe('examples that train', () => {
     ['check-data.ts', 'customer-reviews', /^"Great sound" is labelled positive and negative$/m],
     ['cross-validate.ts', 'customer-reviews', /^accuracy [01]\.\d\d ± [01]\.\d\d$/m],
     ['suggest-texts.ts', 'customer-reviews', /^(0\.\d\d .*\n){3}$/],
+    ['drift.ts', 'customer-reviews', /^the texts drifted:\n(- .*\n)+oddest: Which train/],
     ['load-model.ts', 'customer-reviews', /^PER "Ada Lovelace" at 0$[\s\S]*^LOC "Vienna" at 15$/m],
     ['search-passages.ts', 'customer-reviews', /^0\.\d\d The library opens at nine.*$[\s\S]*^nothing about "Who won/m],
     ['changing-index.ts', 'customer-reviews', /^prints: A printed page costs fifteen cents\.$/m],
