@@ -85,6 +85,29 @@ function compared(baseline: Baseline, given: readonly AskedText[], model: Model,
   return runToEnd(compare(baseline, sample, seed));
 }
 
+const costs: Record<string, string>[] = [];
+
+/** What each part takes, from the first model of a source. */
+async function measure(source: string, model: Model, given: readonly string[], baseline: Baseline): Promise<void> {
+  const timed = async (work: () => unknown) => {
+    const startedAt = performance.now();
+    await work();
+    return performance.now() - startedAt;
+  };
+  const filter = NGramFilter.decode(baseline.known);
+  const shares = await timed(() => given.map((text) => filter.share(text)));
+  const answers = await timed(() => unwrap(model.predict(given)));
+  const vectors = await timed(() => new Vectors().of(model, given));
+  costs.push({
+    source,
+    'known n-grams': `${((1000 * shares) / given.length).toFixed(0)} µs per text`,
+    answer: `${(answers / given.length).toFixed(2)} ms per text`,
+    vector: `${(vectors / given.length).toFixed(2)} ms per text`,
+    'model.drift': `${((await timed(() => unwrap(model.drift(given)))) / 1000).toFixed(1)} s`,
+    'size of the baseline': `${Math.round(JSON.stringify(baseline).length / 1000)} kB`,
+  });
+}
+
 const TESTS = ['knownShare', 'length', 'labels', 'vectors'] as const;
 const table: Record<string, string | number>[] = [];
 
@@ -114,6 +137,7 @@ for (const name of names) {
     const all = asked.map((text, at): AskedText => {
       return { text, labels: answers[at]?.labels ?? [], vector: found[at] ?? new Float32Array() };
     });
+    if (seed === 0) await measure(name, model, asked.slice(0, TEXTS), await unwrap(model.baseline()));
     const [usual, fresh, odd] = [0, 1, 2].map((part) => all.slice(part * TEXTS, (part + 1) * TEXTS));
     if (usual === undefined || fresh === undefined || odd === undefined) throw new Error('too few texts');
     const few = Math.round(FOREIGN_SHARE * TEXTS);
@@ -143,3 +167,4 @@ for (const name of names) {
 }
 console.log(machine());
 console.table(table);
+if (costs.length > 0) console.table(costs);

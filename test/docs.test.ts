@@ -78,6 +78,7 @@ describe('examples that train', () => {
       /^PRODUCT "ACME phone pro" at 25, by rule products$[\s\S]*^\[name\] ordered the ACME/m,
     ],
     ['label-rules.ts', 'customer-reviews', /^negative 1\.00 \(rule 0 decided negative\)$\n^negative 1\.00 \(rule 1/m],
+    ['drift.ts', 'customer-reviews', /^the texts drifted:\n(- .*\n)+oddest: Which train/],
     ['load-model.ts', 'customer-reviews', /^PER "Ada Lovelace" at 0$[\s\S]*^LOC "Vienna" at 15$/m],
     ['search-passages.ts', 'customer-reviews', /^0\.\d\d The library opens at nine.*$[\s\S]*^nothing about "Who won/m],
     ['changing-index.ts', 'customer-reviews', /^prints: A printed page costs fifteen cents\.$/m],

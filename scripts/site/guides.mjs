@@ -7,6 +7,7 @@ export const GUIDES = {
     'training',
     'data-checks',
     'tuning',
+    'drift',
     'backbones',
     'lexical',
     'entities',

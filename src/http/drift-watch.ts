@@ -14,11 +14,6 @@ const MOST_MODELS = 100;
 /** The latest queries of a model that are compared with its baseline. */
 const MOST_QUERIES = 500;
 
-const LABELS = ['app_id', 'model'] as const;
-type Gauges = Readonly<
-  Record<'texts' | 'knownShare' | 'usualShare' | 'shift' | 'alarm', Gauge<(typeof LABELS)[number]>>
->;
-
 /**
  * Compares what custom models are asked with their baselines, for /metrics. Of each of the latest queries it keeps the share
  * of known n-grams, the length and the labels of the answer, never the text; all of it is in memory alone. Vectors would take
@@ -52,45 +47,64 @@ export class DriftWatch {
     }
   }
 
-  /** Adds the gauges, which are computed when they are read. */
+  /** Adds the gauges. Each is computed when it is read; they share the comparison. */
   register(registry: Registry): void {
-    const gauge = (name: string, help: string, collect?: () => Promise<void>) =>
+    const drifts = () => this.#drifts();
+    for (const { name, help, value } of GAUGES) {
       new Gauge({
-        name: `orchard_drift_${name}`,
-        help,
-        labelNames: LABELS,
-        registers: [registry],
-        ...(collect && { collect }),
+        ...{ name: `orchard_drift_${name}`, help, labelNames: ['app_id', 'model'] as const, registers: [registry] },
+        async collect() {
+          const found = await drifts();
+          this.reset();
+          for (const { app_id, model, drift } of found) this.set({ app_id, model }, value(drift));
+        },
       });
-    const gauges: Gauges = {
-      texts: gauge('texts', `Latest queries that are compared with the baseline, at most ${MOST_QUERIES}`, () =>
-        this.#collect(gauges),
-      ),
-      knownShare: gauge('known_share', "Mean share of a query's n-grams that the baseline's texts have, 0 to 1"),
-      usualShare: gauge('known_share_baseline', 'The same of the texts of the baseline'),
-      shift: gauge('label_shift', 'Largest difference between the share of a label in the answers and in the baseline'),
-      alarm: gauge('alarm', '1 if the latest queries are unlike the baseline, at a level of 5 % per reading, else 0'),
-    };
+    }
   }
 
-  /** It is called before the other gauges are read, as theirs is the first to be registered. */
-  async #collect(gauges: Gauges): Promise<void> {
-    const found: (readonly [Watched, Drift])[] = [];
-    for (const watched of this.#models.values()) {
+  async #drifts() {
+    const found: { readonly app_id: string; readonly model: string; readonly drift: Drift }[] = [];
+    for (const watched of [...this.#models.values()]) {
       const drift = await watched.drift();
-      if (drift !== undefined) found.push([watched, drift]);
+      if (drift !== undefined) found.push({ app_id: watched.app_id, model: watched.model, drift });
     }
-    for (const gauge of Object.values(gauges)) gauge.reset();
-    for (const [{ app_id, model }, drift] of found) {
-      const labels = { app_id, model };
-      gauges.texts.set(labels, drift.texts);
-      gauges.knownShare.set(labels, drift.knownShare.value);
-      gauges.usualShare.set(labels, drift.knownShare.baseline);
-      gauges.shift.set(labels, Math.abs(drift.labels?.[0]?.shift ?? 0));
-      gauges.alarm.set(labels, Number(drift.alarm));
-    }
+    return found;
   }
 }
+
+interface DriftGauge {
+  readonly name: string;
+  readonly help: string;
+  value(drift: Drift): number;
+}
+
+const GAUGES: readonly DriftGauge[] = [
+  {
+    name: 'texts',
+    help: `Latest queries that are compared with the baseline, at most ${MOST_QUERIES}`,
+    value: ({ texts }) => texts,
+  },
+  {
+    name: 'known_share',
+    help: "Mean share of a query's n-grams that the baseline's texts have, 0 to 1",
+    value: ({ knownShare }) => knownShare.value,
+  },
+  {
+    name: 'known_share_baseline',
+    help: 'The same share of the texts of the baseline',
+    value: ({ knownShare }) => knownShare.baseline,
+  },
+  {
+    name: 'label_shift',
+    help: 'Largest difference between the share of a label in the answers and in the baseline, 0 to 1',
+    value: ({ labels }) => Math.abs(labels?.[0]?.shift ?? 0),
+  },
+  {
+    name: 'alarm',
+    help: '1 if the latest queries are unlike the baseline, at a level of 5 % per reading, else 0',
+    value: ({ alarm }) => Number(alarm),
+  },
+];
 
 const keyOf = (app_id: string, id: string): string => `${id} ${app_id}`;
 
@@ -117,7 +131,7 @@ class Watched {
   readonly #noted: Noted[] = [];
   #next = 0;
   #reference: Reference | undefined;
-  #latest: Drift | undefined;
+  #latest: Promise<Drift> | undefined;
 
   constructor(
     readonly app_id: string,
@@ -143,8 +157,11 @@ class Watched {
   /** @returns undefined as long as nothing is known */
   async drift(): Promise<Drift | undefined> {
     if (this.#reference === undefined || this.#noted.length === 0) return undefined;
-    if (this.#latest !== undefined) return this.#latest;
-    const { baseline, places } = this.#reference;
+    this.#latest ??= this.#compared(this.#reference);
+    return this.#latest;
+  }
+
+  async #compared({ baseline, places }: Reference): Promise<Drift> {
     const noted = [...this.#noted];
     const counts = new Int32Array(places.size);
     for (const { labels } of noted) for (const place of labels) counts[place] = (counts[place] ?? 0) + 1;
@@ -153,9 +170,7 @@ class Watched {
       logLengths: noted.map((each) => each.logLength),
       labels: baseline.labels && Object.fromEntries([...places].map(([label, place]) => [label, counts[place] ?? 0])),
     };
-    const drift = await withPauses(compare(baseline, sample, 0));
-    this.#latest = drift;
-    return drift;
+    return withPauses(compare(baseline, sample, 0));
   }
 
   /** A model without a baseline is not watched. What else is wrong with its folder, its queries tell. */
