@@ -1,7 +1,7 @@
 import { fileStorage, ModelVersions, Predictor, Trainer } from 'orchard-nlp';
 
 const storage = fileStorage('./models');
-await using trainer = new Trainer({ storage });
+await using trainer = new Trainer({ storage, tuning: { effort: 'quick' } });
 const dataset_url = process.argv[2] ?? 'https://example.com/reviews.zip';
 const model_config = { name: 'reviews', type: 'binary-text-classification', family: 'Papaya', size: 'mini' } as const;
 async function trained(num_epochs: number): Promise<string> {

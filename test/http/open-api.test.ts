@@ -88,7 +88,7 @@ describe('the OpenAPI document', () => {
   const failures: Readonly<Record<string, readonly number[]>> = {
     listModels: [],
     getModel: [404],
-    deleteModel: [404],
+    deleteModel: [404, 409],
     listTrainingJobs: [],
     createTrainingJob: [...body, 403],
     getTrainingJob: [404],
