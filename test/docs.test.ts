@@ -103,6 +103,6 @@ describe('examples that train', () => {
       );
       expect(stdout).toMatch(answer);
     },
-    120_000,
+    240_000,
   );
 });
