@@ -158,7 +158,8 @@ for (const name of names) {
         drifts.set(key, [...(drifts.get(key) ?? []), compared(baseline, given, model, seed)]);
       }
     }
-    process.stderr.write(`${name} ${seed + 1} of ${SEEDS}\n`);
+    const latest = [...drifts.values()].map((all) => (all.at(-1)?.alarm ? 'alarm' : '-'));
+    process.stderr.write(`${name} ${seed + 1} of ${SEEDS}: ${latest.join(' ')}\n`);
   }
   for (const [key, found] of drifts) {
     const [kept = '', what = ''] = key.split('\n');
