@@ -20,9 +20,9 @@ import { machine } from './report.js';
 
 /**
  * How often `model.drift` gives an alarm: for texts of the source that a model was trained on, for such texts with 20 % of
- * another source among them, and for another source. Each seed draws other rows, trains another model with `effort: 'quick'`,
- * and compares with the baseline that it keeps and with one of other texts of the source. The encoder stays as it is in such
- * trainings, so that the vectors of a source are computed once.
+ * another source among them, and for another source. One model of each source is trained with `effort: 'quick'`, and asked
+ * once about all texts. Each seed draws others of them, and compares them with the baseline of the training and with one of
+ * texts.
  * Usage: `npm run bench -- drift <datasets folder> [dataset …] [--seeds 10] [--rows 500] [--texts 500]`; without names
  * Banking77, MASSIVE, AG News and Twitter financial.
  */
@@ -30,6 +30,7 @@ import { machine } from './report.js';
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    /** Draws of texts. */
     seeds: { type: 'string', default: '10' },
     /** Rows that a model is trained on. */
     rows: { type: 'string', default: '500' },
@@ -61,17 +62,20 @@ function distinctRows(name: string): Row[] {
   return [...distinct.values()].filter(({ text }) => text.trim() !== '');
 }
 
-/** Of one encoder, which all models of a source have. */
-class Vectors {
-  readonly #known = new Map<string, Float32Array>();
+/** Texts of a source that the seeds draw from. */
+const MOST_TEXTS = 2000;
 
-  async of(model: Model, given: readonly string[]): Promise<readonly Float32Array[]> {
-    const missing = [...new Set(given)].filter((text) => !this.#known.has(text));
-    const encoder = await SentenceEncoder.ofModel(model, { service: {} });
-    for (const [at, vector] of (await encoder.vectors(missing)).entries()) this.#known.set(missing[at] ?? '', vector);
-    await encoder.close();
-    return given.map((text) => this.#known.get(text) ?? new Float32Array());
-  }
+async function vectorsOf(model: Model, given: readonly string[]): Promise<readonly Float32Array[]> {
+  const encoder = await SentenceEncoder.ofModel(model, { service: {} });
+  return encoder.vectors(given).finally(() => encoder.close());
+}
+
+async function askedTexts(model: Model<LabelAnswer>, given: readonly string[]): Promise<AskedText[]> {
+  const vectors = await vectorsOf(model, given);
+  const answers = await unwrap(model.predict(given));
+  return given.map((text, at) => {
+    return { text, labels: answers[at]?.labels ?? [], vector: vectors[at] ?? new Float32Array() };
+  });
 }
 
 function compared(baseline: Baseline, given: readonly AskedText[], model: Model, seed: number): Drift {
@@ -97,7 +101,7 @@ async function measure(source: string, model: Model, given: readonly string[], b
   const filter = NGramFilter.decode(baseline.known);
   const shares = await timed(() => given.map((text) => filter.share(text)));
   const answers = await timed(() => unwrap(model.predict(given)));
-  const vectors = await timed(() => new Vectors().of(model, given));
+  const vectors = await timed(() => vectorsOf(model, given));
   costs.push({
     source,
     'known n-grams': `${((1000 * shares) / given.length).toFixed(0)} µs per text`,
@@ -120,33 +124,38 @@ function report(source: string, baseline: string, what: string, drifts: readonly
   table.push({ source, baseline, texts: what, alarms: `${alarms} of ${drifts.length}`, ...Object.fromEntries(byTest) });
 }
 
+const textsIn = (rows: readonly Row[]): string[] => rows.map(({ text }) => text);
+
 for (const name of names) {
-  const own = distinctRows(name);
-  const foreign = distinctRows(foreignOf(name));
-  const vectors = new Vectors();
+  const shuffled = Random.fromSeed(0).shuffle(distinctRows(name));
+  const learned = shuffled.slice(0, ROWS).map(({ text, labels: [label = ''] }) => ({ text, label }));
+  await using model: Model<LabelAnswer> = await unwrap(train({ rows: learned, effort: 'quick' }));
+  const kept = await unwrap(model.baseline());
+  const own = await askedTexts(model, textsIn(shuffled.slice(ROWS, ROWS + MOST_TEXTS)));
+  const strange = Random.fromSeed(0)
+    .shuffle(distinctRows(foreignOf(name)))
+    .slice(0, MOST_TEXTS / 2);
+  const foreign = await askedTexts(model, textsIn(strange));
+  const [probe = new Float32Array()] = await vectorsOf(model, [PROBE_TEXT]);
+  if (own.length < 2 * TEXTS || foreign.length < TEXTS) throw new Error(`${name} has too few texts`);
+  await measure(
+    name,
+    model,
+    own.slice(0, TEXTS).map(({ text }) => text),
+    kept,
+  );
   const drifts = new Map<string, Drift[]>();
   for (let seed = 0; seed < SEEDS; seed += 1) {
-    const shuffled = Random.fromSeed(seed).shuffle(own);
-    const others = shuffled.slice(ROWS, ROWS + 2 * TEXTS);
-    const strange = Random.fromSeed(seed).shuffle(foreign).slice(0, TEXTS);
-    const learned = shuffled.slice(0, ROWS).map(({ text, labels: [label = ''] }) => ({ text, label }));
-    await using model: Model<LabelAnswer> = await unwrap(train({ rows: learned, seed, effort: 'quick' }));
-    const asked = [...others, ...strange].map(({ text }) => text);
-    const [probe = new Float32Array(), ...found] = await vectors.of(model, [PROBE_TEXT, ...asked]);
-    const answers = await unwrap(model.predict(asked));
-    const all = asked.map((text, at): AskedText => {
-      return { text, labels: answers[at]?.labels ?? [], vector: found[at] ?? new Float32Array() };
-    });
-    if (seed === 0) await measure(name, model, asked.slice(0, TEXTS), await unwrap(model.baseline()));
-    const [usual, fresh, odd] = [0, 1, 2].map((part) => all.slice(part * TEXTS, (part + 1) * TEXTS));
-    if (usual === undefined || fresh === undefined || odd === undefined) throw new Error('too few texts');
+    const drawn = Random.fromSeed(seed).shuffle(own);
+    const [usual, fresh] = [drawn.slice(0, TEXTS), drawn.slice(TEXTS, 2 * TEXTS)];
+    const odd = Random.fromSeed(seed).shuffle(foreign).slice(0, TEXTS);
     const few = Math.round(FOREIGN_SHARE * TEXTS);
     const mixed = [...fresh.slice(few), ...odd.slice(0, few)];
     const some = usual.map(({ vector }) => vector);
     const input = { origin: 'texts', known: usual.map(({ text }) => text), texts: usual } as const;
     const ofTexts = runToEnd(makeBaseline({ ...input, labels: model.labels, vectors: { some, probe } }, seed));
-    for (const [kept, baseline] of [
-      ['of the training', await unwrap(model.baseline())],
+    for (const [which, baseline] of [
+      ['of the training', kept],
       ['of texts', ofTexts],
     ] as const) {
       for (const [what, given] of [
@@ -154,7 +163,7 @@ for (const name of names) {
         [`20 % ${foreignOf(name)}`, mixed],
         [foreignOf(name), odd],
       ] as const) {
-        const key = `${kept}\n${what}`;
+        const key = `${which}\n${what}`;
         drifts.set(key, [...(drifts.get(key) ?? []), compared(baseline, given, model, seed)]);
       }
     }
@@ -162,8 +171,8 @@ for (const name of names) {
     process.stderr.write(`${name} ${seed + 1} of ${SEEDS}: ${latest.join(' ')}\n`);
   }
   for (const [key, found] of drifts) {
-    const [kept = '', what = ''] = key.split('\n');
-    report(name, kept, what, found);
+    const [which = '', what = ''] = key.split('\n');
+    report(name, which, what, found);
   }
 }
 console.log(machine());
