@@ -127,8 +127,8 @@ interface LabellingParts {
 }
 
 /**
- * Sets of texts that are being labelled: the set as one record, its texts as pages of {@link TEXTS_PER_PAGE} in random
- * order, and its choices as a log in pages of {@link CHOICES_PER_PAGE}. A choice is answered when it is written. Writes are
+ * Sets of texts that are being labelled: the set as one record, its texts as pages of `TEXTS_PER_PAGE` in random
+ * order, and its choices as a log in pages of `CHOICES_PER_PAGE`. A choice is answered when it is written. Writes are
  * conditional, so that several tabs and processes may work on one set. Every method throws a Refusal or an OrchardError.
  */
 export class LabellingSets {
