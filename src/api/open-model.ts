@@ -157,10 +157,10 @@ export class OpenModel implements Model {
     const handle = await openFolder(placed, { ...options, onClose });
     try {
       const family = familyOfModel(handle.config, join(placed.directory, CONFIG_FILE));
-      const { labels, rules: kept } = handle.config.orchard;
-      const rules = [...given, ...(kept === undefined ? [] : await handle.read(readRules, [RULES_FILE]))];
+      const { orchard } = handle.config;
+      const rules = [...given, ...(orchard.rules === undefined ? [] : await handle.read(readRules, [RULES_FILE]))];
       if (given.length === 0) return new OpenModel({ ...placed, version, handle, family, rules, rulesFile: undefined });
-      requireFittingRules(given, family.answerView, labels);
+      requireFittingRules(given, family.answerView, orchard);
       checkedTogether(rules);
       const rulesFile = join(await temporary.path(), RULES_FILE);
       await writeFile(rulesFile, rulesContent(rules));

@@ -52,7 +52,7 @@ const SIDE_SEEDS = [0x51ed270b, 0x2545f491] as const;
 const SHARED_SEED = 0x7feb352d;
 const UNSHARED_SEED = 0x45d9f3b3;
 const OVERLAP_SEED = 0x119de1f3;
-/** Steps in which the overlap of two texts is told. */
+/** The overlap of two texts is rounded to this many steps. */
 const OVERLAP_STEPS = 8;
 
 /** Reuses its buffers, so that a text costs no allocation. */

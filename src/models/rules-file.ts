@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { type AnswerView, ModelFolderError, ValidationError } from '../contract/index.js';
 import { fields, flag, listOf, requireShape, text } from '../system/index.js';
 import { CONFIG_FILE, MAX_CONFIG_BYTES, readJsonText } from './folder-files.js';
-import { readConfig } from './model-config.js';
+import { type ModelFolderConfig, readConfig } from './model-config.js';
 
 /** Rules of a model's folder. */
 export const RULES_FILE = 'rules.json';
@@ -149,10 +149,19 @@ function answerOf(rule: Rule): string {
 }
 
 /**
- * @param classes the labels of a classifier.
- * @throws ValidationError for a rule that is of another kind of model, or has a label that the model doesn't have.
+ * @param model with the labels of a classifier.
+ * @throws ValidationError for rules of a model that reads pairs, a rule that is of another kind of model, or one with a label
+ *   that the model doesn't have.
  */
-export function requireFittingRules(rules: readonly Rule[], view: AnswerView, classes: readonly string[]): void {
+export function requireFittingRules(
+  rules: readonly Rule[],
+  view: AnswerView,
+  { labels, parts }: Pick<ModelFolderConfig['orchard'], 'labels' | 'parts'>,
+): void {
+  if (parts === 'pair') {
+    const msg = 'rules look at single texts, and this model reads pairs; leave them out';
+    throw new ValidationError([{ loc: ['rules'], msg, type: 'unfitting_rule' }]);
+  }
   const problems = rules.flatMap((rule, position) => {
     const problem = (field: string, msg: string) => [
       { loc: ['rules', position, field], msg: `${ruleTitle(rule, position)}: ${msg}`, type: 'unfitting_rule' },
@@ -162,8 +171,8 @@ export function requireFittingRules(rules: readonly Rule[], view: AnswerView, cl
     }
     const [field, label] = 'label' in rule ? ['label', rule.label] : ['not', rule.not];
     if (view !== 'labels') return problem(field, `rules with ${field} are for classifiers`);
-    if (classes.includes(label)) return [];
-    const some = classes.slice(0, MOST_LISTED).join(', ') + (classes.length > MOST_LISTED ? ', …' : '');
+    if (labels.includes(label)) return [];
+    const some = labels.slice(0, MOST_LISTED).join(', ') + (labels.length > MOST_LISTED ? ', …' : '');
     return problem(field, `the model has no label ${JSON.stringify(label)}; it has ${some}`);
   });
   if (problems.length > 0) throw new ValidationError(problems);

@@ -105,7 +105,7 @@ export async function runTraining(
   const read = spec.backbone && startsPretrained ? await readBackbone(spec.backbone) : undefined;
   const rules = spec.rules && (await withPauses(RuleSet.build(spec.rules), signal));
   const asked = taskOf(dataset, read?.head, { positive: spec.positive, rules });
-  if (spec.rules) requireFittingRules(spec.rules, family.answerView, asked.describe().labels);
+  if (spec.rules) requireFittingRules(spec.rules, family.answerView, asked.describe());
   const { continuesHead = false } = asked;
   const backbone = read && continuesHead ? withHead(read) : read;
   const untrained = backbone && leavesMethodOpen(spec) ? asked.untrained : undefined;

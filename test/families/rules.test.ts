@@ -148,7 +148,10 @@ describe('scores of labels', () => {
 describe('rules that are refused', () => {
   it('those of another kind of model, and unknown labels, by their names', () => {
     const of = (rule: Rule, view: 'labels' | 'entities' | 'passages') => () =>
-      requireFittingRules([rule], view, ['spam', 'ham']);
+      requireFittingRules([rule], view, { labels: ['spam', 'ham'] });
+    expect(() =>
+      requireFittingRules([{ label: 'spam', terms: ['a'] }], 'labels', { labels: ['spam', 'ham'], parts: 'pair' }),
+    ).toThrow('rules: rules look at single texts, and this model reads pairs; leave them out');
     expect(of({ name: 'ids', type: 'X', terms: ['a'] }, 'labels')).toThrow(
       'rules.0.type: rule "ids" (X): rules with a type are for models that find entities',
     );

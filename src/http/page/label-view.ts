@@ -379,7 +379,7 @@ function listed({ id, name, labels, texts, done, created }: ListedSet): HTMLElem
 const fields: Fields = {
   'x-set-name': 'set-name',
   'x-labels': 'set-labels',
-  body: 'set-paste', // the texts themselves; those of a file are told at the file
+  body: 'set-paste', // the texts themselves; what is wrong with a file is shown at the file
 };
 const fileFields: Fields = { ...fields, body: 'set-file' };
 const REST = 'set-problem';
