@@ -14,6 +14,7 @@ import {
   ValidationError,
   validate,
 } from '../contract/index.js';
+import type { JudgedResult } from '../families/index.js';
 import { askAll, type ModelHandle, type OpenOptions, openFolder } from '../inference/index.js';
 import {
   CONFIG_FILE,
@@ -237,10 +238,14 @@ export class RunningEncoder {
     return new RunningEncoder(directory, await openFolder({ name: 'an encoder', directory }, { ...options, onClose }));
   }
 
+  /** The results of each text, in their order. @throws AbortedError, ClosedError, OverloadedError */
+  async results(texts: Iterable<string>, { signal, account }: AskOptions): Promise<readonly JudgedResult[]> {
+    return (await askAll(this.#model, this.name, texts, { signal }, account)).results;
+  }
+
   /** The numbers of each text, in their order. @throws AbortedError, ClosedError, OverloadedError */
-  async numbers(texts: Iterable<string>, { signal, account }: AskOptions): Promise<(readonly number[])[]> {
-    const { results } = await askAll(this.#model, this.name, texts, { signal }, account);
-    return results.map(({ scores }) => scores);
+  async numbers(texts: Iterable<string>, options: AskOptions): Promise<(readonly number[])[]> {
+    return (await this.results(texts, options)).map(({ scores }) => scores);
   }
 
   close(): Promise<void> {

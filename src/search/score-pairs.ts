@@ -1,7 +1,16 @@
+import { join } from 'node:path';
 import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { callResult, type OrchardError, querySchema, validate } from '../contract/index.js';
-import { type FoundModel, modelAsOfNow, type PairConfig } from '../models/index.js';
+import { callResult, ModelFolderError, type OrchardError, querySchema, validate } from '../contract/index.js';
+import {
+  CONFIG_FILE,
+  copyInto,
+  type FoundModel,
+  type ModelFolderConfig,
+  modelAsOfNow,
+  type PairConfig,
+  readConfig,
+} from '../models/index.js';
 import { validateWithPauses } from '../system/index.js';
 import { joinParts } from '../text/index.js';
 import { writePairEncoder } from '../training/index.js';
@@ -19,7 +28,10 @@ import {
 
 /** Options of {@link scorePairs}. */
 export interface ScorePairsOptions extends Omit<EmbedOptions, 'model' | 'prompt'> {
-  /** The folder of a cross-encoder, or `owner/name` on the Hugging Face Hub, such as `cross-encoder/ms-marco-MiniLM-L6-v2`. */
+  /**
+   * The folder of a cross-encoder or of a model that was trained on pairs, or `owner/name` on the Hugging Face Hub, such as
+   * `cross-encoder/ms-marco-MiniLM-L6-v2`.
+   */
   readonly model: string;
 }
 
@@ -29,10 +41,13 @@ const pairsSchema = z.array(z.tuple([querySchema, querySchema]));
 
 /**
  * Scores pairs of texts with a cross-encoder, in the order of the pairs: how well a passage answers a question, or what else
- * the model was trained for. The model is a checkpoint of transformers that classifies sequences and has one label. Its
- * scores are those of sentence-transformers' `CrossEncoder.predict`: the sigmoid of the model's output, 0 to 1, or what its
- * `activation_fn` says. A pair that is too long is cut, the longer text first. The two models used last stay open for the
- * next call.
+ * the model was trained for. A pair that is too long is cut, the longer text first. The two models used last stay open for
+ * the next call.
+ *
+ * The model is a checkpoint of transformers that classifies sequences and has one label. Its scores are those of
+ * sentence-transformers' `CrossEncoder.predict`: the sigmoid of the model's output, 0 to 1, or what its `activation_fn`
+ * says. Or `train` made it of pairs with two labels; then a score is the probability of the second label.
+ *
  * Fails with a ValidationError, a NotFoundError, a ModelFolderError that names what the model lacks, or an AbortedError.
  */
 export function scorePairs(
@@ -64,15 +79,23 @@ const encoders = new OpenEncoders<CrossEncoder>(2);
 export class CrossEncoder {
   readonly #running: RunningEncoder;
   readonly #settings: PairConfig;
+  /** Of a model that was trained on pairs: the label whose probability is the score. */
+  readonly #label: string | undefined;
 
   private constructor(running: RunningEncoder) {
+    const { labels, pairs } = running.config;
     this.#running = running;
-    this.#settings = running.config.pairs ?? { activation: 'Sigmoid', prompt: '' };
+    this.#settings = pairs ?? { activation: 'Sigmoid', prompt: '' };
+    this.#label = pairs === undefined ? labels[1] : undefined;
   }
 
   /** @throws ModelFolderError, StorageError, AbortedError */
   static async ofModel(model: FoundModel, options: EncoderOptions): Promise<CrossEncoder> {
-    return new CrossEncoder(await RunningEncoder.written(model, writePairEncoder, options));
+    const config = await readConfig(model.directory).catch(() => undefined); // a checkpoint's is read as what it is
+    const isTrained = config?.orchard.parts === 'pair' && config.orchard.pairs === undefined;
+    if (isTrained) requireTwoLabels(model, config);
+    const write = isTrained ? copyModel : writePairEncoder;
+    return new CrossEncoder(await RunningEncoder.written(model, write, options));
   }
 
   /** @param directory a copy of an encoder's {@link directory}. @throws ModelFolderError, AbortedError */
@@ -88,8 +111,9 @@ export class CrossEncoder {
   /** The scores of pairs, in their order. @throws AbortedError, ClosedError, OverloadedError */
   async scores(pairs: readonly (readonly [string, string])[], signal?: AbortSignal): Promise<number[]> {
     const joined = pairs.map(([first, second]) => joinParts(this.#settings.prompt + first, second));
-    const numbers = await this.#running.numbers(joined, { signal });
-    return numbers.map(([score = Number.NaN]) => score);
+    const results = await this.#running.results(joined, { signal });
+    const label = this.#label;
+    return results.map(({ labels, scores }) => scores[label === undefined ? 0 : labels.indexOf(label)] ?? Number.NaN);
   }
 
   /**
@@ -119,4 +143,13 @@ export class CrossEncoder {
   close(): Promise<void> {
     return this.#running.close();
   }
+}
+
+const copyModel = ({ directory }: FoundModel, to: string): Promise<void> => copyInto(directory, to);
+
+/** @throws ModelFolderError */
+function requireTwoLabels({ directory }: FoundModel, { orchard }: ModelFolderConfig): void {
+  if (orchard.type === 'binary-text-classification') return;
+  const reason = `it is a model for ${orchard.type}; to order passages, train on pairs with two labels, of which the second means that they fit`;
+  throw new ModelFolderError(join(directory, CONFIG_FILE), reason);
 }

@@ -9,7 +9,11 @@ import {
   type LabelAnswer,
   loadModel,
   memoryStorage,
+  openSearch,
   Predictor,
+  rerank,
+  scorePairs,
+  search,
   suggestTexts,
   type TrainedModel,
   train,
@@ -213,5 +217,36 @@ describe('what is done with pairs', () => {
     ['a blank text2', { rows: [...aisles(8, 1), { text: 'a', text2: ' ', label: 'same' }] }, 'text2'],
   ])('has no place for %s', async (_, options, message) => {
     expect((await errorOf(train(options))).message).toContain(message);
+  });
+});
+
+describe('a model of pairs orders passages', () => {
+  const question = 'I need apples';
+  const passages = ['looking for drills', 'do you have cheese', 'looking for saws', 'do you have honey'];
+  /** The second of the labels, in the order of the alphabet. */
+  const probability = async (text2: string) => {
+    const { scores } = await resultOf(model.predict({ text: question, text2 }));
+    return scores.find(({ label }) => label === 'same')?.score ?? Number.NaN;
+  };
+
+  it('by the probability of the second label', async () => {
+    const expected = await Promise.all(passages.map(probability));
+    const pairs = passages.map((text2) => [question, text2] as const);
+    const scores = await resultOf(scorePairs(pairs, { model: output() }));
+    for (const [at, score] of scores.entries()) expect(score).toBeCloseTo(expected[at] ?? Number.NaN, 5);
+    const ranked = await resultOf(rerank(question, passages, { model: output() }));
+    const order = [...passages.keys()].sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
+    expect(ranked.map(({ index }) => index)).toEqual(order);
+  });
+
+  it('in an index, which keeps the model', async () => {
+    await using index = await resultOf(search(passages, { rerank: output() }));
+    const found = await resultOf(index.search(question));
+    const ranked = await resultOf(rerank(question, passages, { model: output() }));
+    expect(found.map(({ index }) => index)).toEqual(ranked.map(({ index }) => index));
+    const saved = join(folder, 'index');
+    await resultOf(index.save(saved));
+    await using opened = await resultOf(openSearch(saved));
+    expect(await resultOf(opened.search(question))).toEqual(found);
   });
 });
