@@ -38,6 +38,7 @@ export const BENCHES = {
     'a small program in every kind of process: other runtimes, hardened ones, without a temporary folder or a home',
   postgres: 'time of lists and new jobs in a database with millions of jobs',
   quantization: 'speed of an encoder with 8-bit weights, compared with float32',
+  rerank: 'ranking by a cross-encoder of our own, trained on pairs of questions and passages',
   'replaced-folder': 'answers, cards and copies of models whose folder is replaced while they are loaded',
   robustness: 'accuracy of the pretrained models on typos, tweets and other domains',
   rules: 'time of rules next to a model: patterns, and up to 200,000 terms',
