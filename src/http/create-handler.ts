@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { etag } from 'hono/etag';
 import { requestId } from 'hono/request-id';
@@ -140,6 +141,12 @@ function addRoute(app: App, route: Route, options: HandlerOptions, holds: Accoun
       }
       isStream = true;
       return new Response(endingWith(answer.body, request.signal, release), answer);
+    } catch (thrown) {
+      const refusal = refusalOf(thrown, route.places);
+      const asksAgain = refusal.status === 429 || refusal.status === 503;
+      const pauseMs = asksAgain ? holds.refusalPauseMs(account.app_id, performance.now()) : 0;
+      if (pauseMs > 0) await delay(pauseMs, undefined, { signal: request.signal }).catch(() => undefined);
+      throw refusal;
     } finally {
       if (!isStream) release();
     }

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { AccountHolds } from '../../src/http/account-limits.js';
 import { type AccountLimits, type HandlerOptions, serve } from '../../src/http/index.js';
 import { aRequest } from '../jobs/request.js';
 import { aService, MODEL, useCatalogue } from './a-service.js';
@@ -142,5 +143,27 @@ describe('a body', () => {
     const all = field === 'query' ? text : `[${Array(count).fill(text).join()}]`;
     const response = await send('POST', `${path}/${MODEL}`, { body: `{"${field}": ${all}}` });
     expect(response.status).toBe(200);
+  });
+});
+
+describe('refusals', () => {
+  it('wait for 20 ms behind the last one of their account, and for a second at most', () => {
+    const holds = new AccountHolds();
+    const paused = (account: string, now: number) => Math.round(holds.refusalPauseMs(account, now));
+    expect([0, 0, 5, 100].map((now) => paused('acme', now))).toEqual([0, 20, 35, 0]);
+    expect(paused('stranger', 100)).toBe(0);
+    const flood = Array.from({ length: 100 }, () => paused('acme', 1000));
+    expect([flood[1], flood[49], flood[50], flood[99]]).toEqual([20, 980, 1000, 1000]);
+    expect(paused('acme', 3000)).toBe(0);
+  });
+
+  it('wait, and answers do not', async () => {
+    const pauses = vi.spyOn(AccountHolds.prototype, 'refusalPauseMs').mockReturnValue(1);
+    onTestFinished(() => pauses.mockRestore());
+    const { send } = await aHandler({ bodyBytes: 1000 });
+    const body = JSON.stringify({ query: 'a'.repeat(600) });
+    const statuses = await Promise.all([1, 2].map(async () => (await send('POST', PREDICT, { body })).status));
+    expect(statuses.toSorted()).toEqual([200, 429]);
+    expect(pauses.mock.calls.map(([account]) => account)).toEqual(['acme']);
   });
 });
