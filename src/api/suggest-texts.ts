@@ -246,7 +246,10 @@ export function* groupsOf(
     nearest = yield* mapSteps(vectors, (vector) => nearestOf(centres, vector));
     if (nearest.every(({ centre }, at) => centre === before[at]?.centre)) break;
     const sums = centres.map((centre) => new Float32Array(centre.length));
-    for (const [at, vector] of vectors.entries()) addTo(sums[nearest[at]?.centre ?? 0], vector, weights[at] ?? 0);
+    for (const [at, vector] of vectors.entries()) {
+      yield;
+      addTo(sums[nearest[at]?.centre ?? 0], vector, weights[at] ?? 0);
+    }
     // Of unit vectors, the nearest centre has the highest cosine with them if centres have unit length too.
     centres = sums.map((sum, group) => unitVector(sum) ?? centres[group] ?? sum);
   }
@@ -298,7 +301,8 @@ function nearestOf(centres: readonly Float32Array[], vector: Float32Array): Near
 }
 
 function addTo(sum: Float32Array | undefined, vector: Float32Array, weight: number): void {
-  if (sum) for (const [at, value] of vector.entries()) sum[at] = (sum[at] ?? 0) + weight * value;
+  if (sum === undefined) return;
+  for (let at = 0; at < vector.length; at += 1) sum[at] = (sum[at] ?? 0) + weight * (vector[at] ?? 0);
 }
 
 /** @returns undefined for a vector of zeros */
