@@ -60,7 +60,7 @@ const LEAST_WEIGHT = 1e-6;
  * per suggestion, and more than 2,000 in all, it draws that many at random, at most 20,000. The same texts and seed give the
  * same suggestions.
  *
- * With two labels, suggested texts help no more than random ones (docs/tuning.md).
+ * With two labels, suggested texts help no more than random ones (docs/labels.md).
  *
  * Fails with a ValidationError, an AbortedError, or any error of `model.predict`.
  * @param texts read once, as fast as they are answered; at most 100,000 UTF-16 code units each.

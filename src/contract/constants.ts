@@ -45,7 +45,7 @@ export type ModelSize = (typeof modelSizes)[number];
 
 /** The states that a training job may be in. */
 export const trainingJobStatuses = ['CREATED', 'QUEUED', 'RUNNING', 'READY', 'CANCELLED', 'DELETED', 'ERROR'] as const;
-/** Where a training job stands; docs/service.md, "States of a job", has the transitions. */
+/** Where a training job stands; docs/service-jobs.md, "States of a job", has the transitions. */
 export type TrainingJobStatus = (typeof trainingJobStatuses)[number];
 
 /**
@@ -94,16 +94,16 @@ export const APP_ID = /^[ -~]{1,50}$/;
 /** The default account. */
 export const LOCAL_ACCOUNT: Account = { app_id: 'local', tier: 'pro' };
 
-/** Maximum number of queries in a batch (docs/service.md, "Limits"). */
+/** Maximum number of queries in a batch (docs/service-errors.md, "Limits"). */
 export const MAX_BATCH_QUERIES = 20;
 /**
- * Maximum length of a query in UTF-16 code units (docs/service.md, "Limits"), about fifty pages. The longest query takes a
+ * Maximum length of a query in UTF-16 code units (docs/service-errors.md, "Limits"), about fifty pages. The longest query takes a
  * small encoder seconds, in slices between which other queries run.
  */
 export const MAX_QUERY_CHARACTERS = 100_000;
-/** Maximum number of queries in a medley batch (docs/service.md, "Limits"). */
+/** Maximum number of queries in a medley batch (docs/service-errors.md, "Limits"). */
 export const MAX_MEDLEY_QUERIES = 50;
-/** Maximum number of models of one medley request that run at the same time (docs/service.md, "Limits"). */
+/** Maximum number of models of one medley request that run at the same time (docs/service-errors.md, "Limits"). */
 export const MAX_CONCURRENT_MODELS = 2;
 /** Maximum number of models of one medley request: the number of pretrained names, so that the work is bounded. */
 export const MAX_MEDLEY_MODELS = 11;
@@ -129,7 +129,7 @@ export type PretrainedModelName = (typeof pretrainedModelNames)[number];
 export type AnswerView = 'labels' | 'entities' | 'passages';
 export const answerViews = ['labels', 'entities', 'passages'] as const satisfies readonly AnswerView[];
 
-/** Maximum length of a model name (docs/service.md, "Limits"). */
+/** Maximum length of a model name (docs/service-errors.md, "Limits"). */
 export const MAX_MODEL_NAME_LENGTH = 24;
 /** The characters of a model name. */
 export const MODEL_NAME = /^[a-z0-9-]*$/;

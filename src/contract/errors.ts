@@ -26,7 +26,7 @@ export interface ValidationProblem {
   readonly loc: readonly (string | number)[];
   /** What is wrong, and what to do. */
   readonly msg: string;
-  /** A stable name of the kind of problem, such as `missing` (docs/service.md, "Errors"). */
+  /** A stable name of the kind of problem, such as `missing` (docs/service-errors.md, "Errors"). */
   readonly type: string;
 }
 

@@ -22,7 +22,7 @@ export const modelSizeSchema = z.enum(modelSizes);
 
 export const trainingJobStatusSchema = z.enum(trainingJobStatuses);
 
-/** The training request, with every rule on its fields (docs/service.md, "The training request"). */
+/** The training request, with every rule on its fields (docs/service-jobs.md, "The training request"). */
 
 /** How texts are changed before they are read. */
 export interface Preprocessing {
@@ -38,7 +38,7 @@ const preprocessingSchema = z.lazy(() =>
   } satisfies FieldsOf<Preprocessing>),
 );
 
-/** The model that a request asks for (docs/service.md, "The training request"). */
+/** The model that a request asks for (docs/service-jobs.md, "The training request"). */
 export interface ModelConfig {
   /** 1 to 24 characters of a–z, 0–9 and `-`. Names need not be unique. */
   readonly name: string;
@@ -74,7 +74,7 @@ export const trainableModelSchema = modelConfigSchema.superRefine(({ type, famil
   context.addIssue({ code: 'custom', path: ['family'], message });
 });
 
-/** How to train (docs/service.md, "The training request"); docs/training.md says where the defaults come from. */
+/** How to train (docs/service-jobs.md, "The training request", and docs/training.md). */
 export interface TrainingConfig {
   /** Rows per step, 1 to 1,024. Default 32, or 16 below 2,000 rows. */
   readonly batch_size?: number | undefined;
@@ -104,7 +104,7 @@ export const trainingConfigSchema: z.ZodType<TrainingConfig> = z.lazy(() =>
   } satisfies FieldsOf<TrainingConfig>),
 );
 
-/** What `createTrainingJob` takes (docs/service.md, "The training request"). */
+/** What `createTrainingJob` takes (docs/service-jobs.md, "The training request"). */
 export interface TrainingRequest {
   /**
    * An http or https URL of a dataset zip that needs no key, user name or password. In the library also a `file:` URL of a
@@ -161,7 +161,7 @@ function holdsCredentials(url: string): boolean {
   return username !== '' || password !== '';
 }
 
-/** The model record and the job information (docs/service.md, "Training a model"). */
+/** The model record and the job information (docs/service-jobs.md). */
 
 /** ISO 8601 with a numeric offset: `2026-11-20T08:15:30.123+00:00`. */
 const timestampSchema = z.lazy(() =>
@@ -170,7 +170,7 @@ const timestampSchema = z.lazy(() =>
     .meta({ description: 'ISO 8601 with an offset.', example: '2026-11-20T08:15:30.123+00:00' }),
 );
 
-/** A custom model (docs/service.md, "Model record"). */
+/** A custom model (docs/service-jobs.md, "Model record"). */
 export interface ModelRecord {
   /** A UUID that identifies the model and the job that trains it. */
   readonly id: string;
@@ -244,7 +244,7 @@ export interface TrainingMetrics {
   readonly validation: ValidationMetrics;
 }
 
-/** Figures of a job (docs/service.md, "Job information"). */
+/** Figures of a job (docs/service-jobs.md, "Job information"). */
 export interface TrainingStats {
   /** Rows per step. Before the training: the number in the request, or 0 if it has none. */
   readonly batch_size: number;
@@ -278,7 +278,7 @@ export const trainingStatsSchema: z.ZodType<TrainingStats> = z.lazy(() =>
   } satisfies FieldsOf<TrainingStats>),
 );
 
-/** The state of a training job (docs/service.md, "Job information"). */
+/** The state of a training job (docs/service-jobs.md, "Job information"). */
 export interface TrainingJobInformation {
   /** The model that the job trains; it has the job's id. */
   readonly model: ModelRecord;
@@ -297,7 +297,7 @@ export const trainingJobInformationSchema = z.strictObject({
   created: timestampSchema,
 } satisfies FieldsOf<TrainingJobInformation>);
 
-/** Lists of jobs or models: filters and pages (docs/service.md, "Lists"). */
+/** Lists of jobs or models: filters and pages (docs/service-jobs.md, "Lists"). */
 
 /** The position of a page in its list. */
 export interface Pagination {

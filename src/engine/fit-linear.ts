@@ -39,7 +39,7 @@ const MAX_TOKENS = 32_768;
 
 /**
  * Weight of half the squared weights relative to the sum of all losses. With a tenth of it the layer memorises its rows and
- * leaves the encoder little to learn, with ten times as much it starts too low (docs/training.md).
+ * leaves the encoder little to learn, with ten times as much it starts too low (docs/training-defaults.md).
  */
 const PENALTY = 100;
 

@@ -23,7 +23,7 @@ import type { TrainingSpec } from './training-run.js';
 
 /**
  * How a run learns from few rows: a linear layer and a lexical expert over the backbone as it is and, where that can pay, over
- * a backbone that was trained for a few steps. The rows judge both in folds (docs/training.md, "Few rows").
+ * a backbone that was trained for a few steps. The rows judge both in folds (docs/few-rows.md).
  */
 
 interface Limits {

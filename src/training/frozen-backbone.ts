@@ -25,7 +25,7 @@ export interface FrozenBackbone {
 
 /**
  * With adapters, what a step computes takes most of the memory, and to sum the gradients of several runs costs next to
- * nothing: docs/training.md has what this saves.
+ * nothing: docs/adapters.md has what this saves.
  */
 const ADAPTER_TOKENS_PER_RUN = 512;
 

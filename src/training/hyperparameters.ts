@@ -30,7 +30,7 @@ const ADAPTER_RANK = 8;
 const ADAPTER_TARGETS: readonly AdapterTarget[] = ['query', 'value'];
 /**
  * How many times the learning rate of the whole backbone adapters have: low-rank matrices want ten times as much and more
- * (Biderman et al. 2024, "LoRA Learns Less and Forgets Less"). Measured on three backbones: docs/training.md.
+ * (Biderman et al. 2024, "LoRA Learns Less and Forgets Less"). measured on three backbones: docs/adapters.md.
  */
 const ADAPTER_RATE_FACTOR = 20;
 
@@ -178,10 +178,10 @@ const SHORT_TEXT_TOKEN_DROPOUT = 0.05;
 /** Texts up to this long on average, in UTF-16 code units, are short. */
 const SHORT_TEXT = 60;
 
-/** From the sweep in docs/training.md. Types that it does not suit have their own. */
+/** From the sweep in docs/training-defaults.md. Types that it does not suit have their own. */
 const LABEL_SMOOTHING = 0.1;
 
-/** Peak learning rates from random weights, from the sweep in docs/training.md. */
+/** Peak learning rates from random weights, from the sweep in docs/training-defaults.md. */
 const learningRates: Readonly<Record<ModelSize, number>> = { mini: 5e-4, base: 3e-4 };
 
 /** Layers times width of the largest encoders that take {@link SMALL_ENCODER_RATE}: 6 × 384. */

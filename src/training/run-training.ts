@@ -602,7 +602,7 @@ function load(json: BertTokenizerJson): LoadedTokenizer {
 
 /**
  * The bundled vocabulary of general English, where it fits: it has words that a small dataset lacks
- * (docs/training.md measures what that brings). Otherwise a vocabulary is trained.
+ * (docs/training-defaults.md measures what that brings). Otherwise a vocabulary is trained.
  */
 function* chooseTokenizer(texts: readonly string[], lowercase: boolean, language: string): Steps<LoadedTokenizer> {
   if (lowercase && language.toLowerCase() === 'english') {

@@ -18,7 +18,7 @@ import { balancedWeights, lossTargets, sigmoidLoss, targetOf, truthOf } from './
 /**
  * Classifiers from few rows: logistic regression on the states of an encoder that stays as it is, and the lexical expert.
  * No row is held out: each is answered by models that were trained without it, and the final model is trained on all of
- * them (docs/training.md, "Few rows").
+ * them (docs/few-rows.md).
  */
 
 /** A row, or a text that says what a label means, as the linear layer sees it. */

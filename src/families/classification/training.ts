@@ -411,7 +411,7 @@ function fewRowsTask(dataset: RuledDataset, pooling: Pooling): FewRowsTask {
 /**
  * How cosines with label names become scores, and what share of the way from chance to certainty 95 % of the right answers
  * reach: fitted to four datasets of reviews, financial tweets, offensive tweets and comments with ten emotions, 4,683 rows
- * in all (docs/training.md, "Few rows").
+ * in all (docs/few-rows.md).
  */
 const NAMES = { temperature: 8.6, right: 0.063, rows: 4683 } as const;
 

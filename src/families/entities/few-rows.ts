@@ -10,7 +10,7 @@ import type { TaggedSentence } from './sequence-dataset.js';
 /**
  * Entity finders from few sentences: logistic regression on the states of an encoder that stays as it is, word by word, and
  * the CRF. No sentence is held out: each is answered by models that were trained without it, and the final model is trained
- * on all of them (docs/training.md, "Few rows").
+ * on all of them (docs/few-rows.md).
  */
 
 export interface SentenceExample extends TaggedSentence {
