@@ -1,6 +1,7 @@
 import { Random } from '../../../../src/system/index.js';
 import { capitalized } from '../kinds/combined.js';
 import type { LabelledText } from '../recipe.js';
+import { insultingComments, slightingComments, threateningComments } from './counter-comments.js';
 import { NEUTRAL_FRAMES, RETELLING_FRAMES } from './counter-frames.js';
 import { insults } from './counter-insults.js';
 import { slights } from './counter-slights.js';
@@ -96,6 +97,12 @@ const FILLERS: Readonly<Record<string, readonly string[]>> = {
   fault: ['lazy', 'boring', 'slow', 'clueless', 'useless', 'childish', 'dull', 'selfish', 'weak', 'hopeless'],
 };
 
+const KINDS: readonly (readonly Pair[])[] = [
+  [...threats, threateningComments],
+  [...insults, insultingComments],
+  [...slights, slightingComments],
+];
+
 /** Of each kind on each side. */
 const SENTENCES = 1400;
 /** Toxic sentences that are told once in a report, and once by somebody who means them. */
@@ -111,7 +118,7 @@ const SEED = 1;
 export function counterExamples(): LabelledText[] {
   const random = Random.fromSeed(SEED);
   const [toxic, harmless] = (['toxic', 'harmless'] as const).map((side) =>
-    [threats, insults, slights].flatMap((pairs) =>
+    KINDS.flatMap((pairs) =>
       filled(
         pairs.flatMap((pair) => pair[side]),
         random,
