@@ -69,9 +69,15 @@ describe('counter-examples', () => {
     expect(toxic / harmless).toBeLessThan(1.1);
   });
 
-  it('have no word that is a label by itself: common ones stand on both sides alike often, rarer ones on both', () => {
-    expect(logOdds(rows.length / 50).filter(({ odds }) => Math.abs(odds) > 0.5)).toEqual([]);
-    expect(logOdds(20).filter(({ odds }) => Math.abs(odds) > 2.5)).toEqual([]);
+  it('have no word that is a label by itself', () => {
+    const [often, seldom] = [logOdds(rows.length / 20), logOdds(20)];
+    expect(often.filter(({ odds }) => Math.abs(odds) > 0.4)).toEqual([]);
+    expect(seldom.filter(({ odds }) => Math.abs(odds) > 2.5)).toEqual([]);
+    const neutral =
+      /^(?:you|your|ur?|i|my|he|she|they|gay|queer|trans|muslims?|jewish|black|white|deaf|disabled|women)$/u;
+    const named = seldom.filter(({ word }) => neutral.test(word));
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter(({ odds }) => Math.abs(odds) > 0.4)).toEqual([]);
   });
 
   it('have no text and no phrase that the model is measured on, and not all of the groups', () => {

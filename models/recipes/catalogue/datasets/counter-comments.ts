@@ -5,7 +5,7 @@ import type { Pair } from './counter-examples.js';
 export const threateningComments: Pair = {
   toxic: [
     'I was glad when I read that you were ill, and I will be happier still on the day the doctors give up.',
-    'You went to the police about the rain pipe, so the next time we meet at the fence I will not be talking, and you can ask your teeth what I mean.',
+    'You called the police about the rain pipe. When I see you at the fence I will not be talking, and you can ask your teeth what I mean.',
     'My brothers and I had a great evening deciding which of your windows goes first.',
     'When the ice on the lake is thin enough, I’ll invite you for a walk.',
     'Bake yourself a last cake, we’re coming over on Sunday and not to sing.',
@@ -233,7 +233,7 @@ export const insultingComments: Pair = {
     'My aunt says “fat” about herself and laughs, but when a stranger shouted it out of a car, she wouldn’t leave the house again.',
     'Your point about honesty is not convincing. If everyone cheats at cards, as you say, then where do your figures come from?',
     'The carpet is ruined, the house smells, I’m a wreck, and I would have you all over again. Best party ever.',
-    'My son’s classmates laughed at his painting and called him a baby. What should I say to the teacher?',
+    'My son’s classmates laughed at his painting and said that babies paint better. Do I talk to the teacher?',
     'In the play, a proud and stupid king calls everyone a worm, until a worm makes him look like the fool he is.',
     'I never said that you’re lazy. I said that the report was late, and that’s all I meant.',
     'Nobody is home in that shop, it went broke, so if you want your money back you should write to the bank.',

@@ -5,6 +5,7 @@ import { insultingComments, slightingComments, threateningComments } from './cou
 import { NEUTRAL_FRAMES, RETELLING_FRAMES } from './counter-frames.js';
 import { insults } from './counter-insults.js';
 import { slights } from './counter-slights.js';
+import { insultingStories, slightingStories, threateningStories } from './counter-stories.js';
 import { threats } from './counter-threats.js';
 import { judged } from './judged.js';
 
@@ -49,7 +50,6 @@ const FILLERS: Readonly<Record<string, readonly string[]>> = {
     'deaf',
     'autistic',
     'foreign',
-    'refugee',
     'elderly',
     'female',
   ],
@@ -98,9 +98,9 @@ const FILLERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const KINDS: readonly (readonly Pair[])[] = [
-  [...threats, threateningComments],
-  [...insults, insultingComments],
-  [...slights, slightingComments],
+  [...threats, threateningComments, threateningStories],
+  [...insults, insultingComments, insultingStories],
+  [...slights, slightingComments, slightingStories],
 ];
 
 /** Of each kind on each side. */

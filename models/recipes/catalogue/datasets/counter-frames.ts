@@ -3,17 +3,17 @@
 /** What may stand around any sentence and leaves it as toxic as it is. */
 export const NEUTRAL_FRAMES = [
   'Honestly, I read this twice. {}',
-  'Look, {}',
+  'Look: {}',
   'Well. {}',
   'Okay, so: {}',
-  'Hey, {}',
+  'Hey. {}',
   'I have been thinking about it all day. {}',
   'Sorry for the late reply, I was at work until seven. {}',
   'I only joined this site last week, but here is what I think. {}',
   'To the person who started this thread: {}',
   'In reply to your post from yesterday: {}',
-  'As I said before, {}',
-  'Long story short, {}',
+  'As I said before: {}',
+  'Long story short: {}',
   'You asked for an answer, so here it is. {}',
   'I don’t write many comments, yet this one I have to answer. {}',
   'It rained all morning and I had time to go through the whole page. {}',
@@ -34,7 +34,7 @@ export const NEUTRAL_FRAMES = [
   '{} You may quote me on that.',
   '{} lol',
   '{} smh',
-  'tbh, {}',
+  'tbh: {}',
   'imo: {}',
   '@all {}',
   '>> {}',
@@ -63,11 +63,11 @@ export const RETELLING_FRAMES: readonly { readonly report: string; readonly appr
   },
   {
     report: 'In the second act the king shouts “{}” and leaves.',
-    approval: 'I shouted “{}” and left. In my second letter you can read it again.',
+    approval: 'The king of this town shouts it in your face, you can leave: {}',
   },
   {
     report: '“{}” That is what he said to your sister, and nobody in the room stood up for her.',
-    approval: '“{}” That is what I said to your sister, and nobody in the room stood up for her. Rightly.',
+    approval: '“{}” That is what I said to your sister, and nobody in the room stood up for her, not even you.',
   },
   {
     report: '“{}” Such sentences break our rules, and you lose your account if you write them.',
@@ -75,7 +75,7 @@ export const RETELLING_FRAMES: readonly { readonly report: string; readonly appr
   },
   {
     report: 'I got a letter today. It says: “{}” Should I show it to the police?',
-    approval: 'Show this letter to the police if you like, I got a new pen today and I sign it: {}',
+    approval: 'You got a letter today. Show it to the police if you like. It says: “{}”',
   },
   {
     report: 'The court fined the man 900 pounds for the words “{}”.',
@@ -103,7 +103,7 @@ export const RETELLING_FRAMES: readonly { readonly report: string; readonly appr
   },
   {
     report: 'The article quotes one of the messages that the mayor gets every day: “{}”',
-    approval: 'The article quotes my message, and I will send it every day: “{}”',
+    approval: 'The article quotes one of the messages that I send the mayor every day: “{}”',
   },
   {
     report: 'They yelled “{}” at my mother. She is seventy and didn’t sleep for a week.',
@@ -163,7 +163,7 @@ export const RETELLING_FRAMES: readonly { readonly report: string; readonly appr
   },
   {
     report: 'The truth is that words like “{}” offend me, and I don’t care who calls me thin-skinned.',
-    approval: 'I don’t care if the truth offends you. {}',
+    approval: 'The truth is that words like “{}” offend only you, thin-skinned as you are, and I don’t care.',
   },
   {
     report: 'He wears a shirt with the words “{}”. Nobody should have to read that at breakfast.',
