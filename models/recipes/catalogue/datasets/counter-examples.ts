@@ -25,8 +25,6 @@ export interface Pair {
   readonly harmless: readonly string[];
 }
 
-export type Side = keyof Pair;
-
 const FILLERS: Readonly<Record<string, readonly string[]>> = {
   /** Adjectives for groups of people. */
   group: [
@@ -103,11 +101,11 @@ const KINDS: readonly (readonly Pair[])[] = [
   [...slights, slightingComments, slightingStories],
 ];
 
-/** Of each kind on each side. */
+/** Number of each kind on each side, without those that are retold. */
 const SENTENCES = 1400;
 /** Toxic sentences that are told once in a report, and once by somebody who means them. */
 const RETOLD = 600;
-/** Parts of the sentences on both sides. */
+/** Shares of the sentences on each side. */
 const FRAMED = 0.25;
 const CHATTED = 0.15;
 const SHOUTED = 0.03;
@@ -117,14 +115,11 @@ const SEED = 1;
 /** All sentences, as many harmless as toxic ones of each kind, in a fixed order. */
 export function counterExamples(): LabelledText[] {
   const random = Random.fromSeed(SEED);
-  const [toxic, harmless] = (['toxic', 'harmless'] as const).map((side) =>
-    KINDS.flatMap((pairs) =>
-      filled(
-        pairs.flatMap((pair) => pair[side]),
-        random,
-      ),
-    ),
-  ) as [string[], string[]];
+  const sentences = (side: keyof Pair) => {
+    const patterns = KINDS.map((pairs) => pairs.flatMap((pair) => pair[side]));
+    return patterns.flatMap((ofKind) => filled(ofKind, random));
+  };
+  const [toxic, harmless] = [sentences('toxic'), sentences('harmless')];
   const retold = random.shuffle(toxic.filter((text) => !text.includes('“'))).slice(0, RETOLD);
   const framed = (by: 'report' | 'approval') =>
     retold.map((text, at) => within(RETELLING_FRAMES[at % RETELLING_FRAMES.length]?.[by], text));
@@ -135,7 +130,7 @@ export function counterExamples(): LabelledText[] {
   ];
 }
 
-/** Different sentences, alike many of every pattern as long as it has more, with every filler alike often. */
+/** Different sentences: as many of each pattern, as long as it gives new ones, with each filler equally often. */
 function filled(patterns: readonly string[], random: Random): string[] {
   const left = new Map<string, string[]>();
   const draw = (inside: string): string => {
@@ -152,7 +147,7 @@ function filled(patterns: readonly string[], random: Random): string[] {
       for (let slot = SLOT.exec(text); slot !== null; slot = SLOT.exec(text)) {
         text = text.replaceAll(slot[0], draw(slot[1] ?? ''));
       }
-      text = text.replaceAll(/\ba (?=autistic|elderly|[AE][a-z])/gu, 'an ');
+      text = text.replaceAll(/\b([Aa]) (?=autistic|elderly|A[a-z])/gu, '$1n ');
       texts.add(FULL_STOP.test(text) ? capitalized(text) : text);
     }
     if (texts.size === before) throw new Error(`The patterns give only ${before} sentences.`);
@@ -162,7 +157,7 @@ function filled(patterns: readonly string[], random: Random): string[] {
 
 /** The first innermost slot. */
 const SLOT = /\{([^{}]*)\}/u;
-/** Chats, which do without, keep a small letter in front, too. */
+/** A sentence of a chat has none and keeps its small first letter, too. */
 const FULL_STOP = /[.?!”]$/u;
 
 const within = (frame = '{}', text: string) => capitalized(frame.replace('{}', text));

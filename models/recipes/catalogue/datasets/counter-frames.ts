@@ -46,44 +46,46 @@ export const NEUTRAL_FRAMES = [
  */
 export const RETELLING_FRAMES: readonly { readonly report: string; readonly approval: string }[] = [
   {
-    report: 'My boss said to me: “{}” I cried all evening.',
-    approval: 'My boss said it to you, and I say it, too: “{}” Cry all evening if you like.',
+    report: 'My boss told me in front of a whole office: “{}” I cried all evening.',
+    approval:
+      'My boss said it to you, and I say it, too, in front of the whole office: “{}” Cry all evening if you like.',
   },
   {
     report: 'Somebody wrote “{}” under my photo. What can I do?',
-    approval: 'Somebody wrote “{}” under your photo. What can I do but agree?',
+    approval: 'Somebody wrote “{}” under the photo of you. What can I do but agree?',
   },
   {
-    report: 'The comment “{}” was removed by a moderator.',
-    approval: 'My comment “{}” was removed by a moderator, so here it is again for you.',
+    report: 'A comment that said “{}” was removed by a moderator, as you asked.',
+    approval: 'The comment that said “{}” was removed by a moderator, so here it is again for you.',
   },
   {
     report: 'It is not funny to say “{}” to a child.',
-    approval: 'It is not funny, it is simply so: {}',
+    approval: 'It is not funny, it is simply the way it is: {}',
   },
   {
-    report: 'In the second act the king shouts “{}” and leaves.',
-    approval: 'The king of this town shouts it in your face, you can leave: {}',
+    report: 'In act two a king shouts “{}”, and you are glad when he leaves.',
+    approval: 'The king of this town shouts it in your face, and I would be glad if you left: {}',
   },
   {
-    report: '“{}” That is what he said to your sister, and nobody in the room stood up for her.',
-    approval: '“{}” That is what I said to your sister, and nobody in the room stood up for her, not even you.',
+    report: '“{}” That is what a man said to your sister, and nobody stood up for her.',
+    approval:
+      '“{}” That is what he said to your sister, and I said it as well, and nobody in the room stood up for her, not even you.',
   },
   {
     report: '“{}” Such sentences break our rules, and you lose your account if you write them.',
     approval: '“{}” Such sentences break your rules? Take my account, I mean it.',
   },
   {
-    report: 'I got a letter today. It says: “{}” Should I show it to the police?',
-    approval: 'You got a letter today. Show it to the police if you like. It says: “{}”',
+    report: 'I got a letter today. It says: “{}” Should I call a lawyer?',
+    approval: 'You got a letter today. Call the lawyer if you like, or the king. It says: “{}”',
   },
   {
-    report: 'The court fined the man 900 pounds for the words “{}”.',
-    approval: 'The court fined me 900 pounds for the words “{}”. They are true of you all the same.',
+    report: 'A court fined the man 900 pounds for writing “{}” to you.',
+    approval: 'The court fined me 900 pounds for writing “{}” to you, and the words are true all the same.',
   },
   {
     report: 'You can’t write “{}” and call it a joke. People get hurt.',
-    approval: 'I write “{}” and I don’t call it a joke. Get hurt for all I care.',
+    approval: 'I write “{}” and I don’t call it a joke. Get hurt for all the good it does.',
   },
   {
     report: 'A boy in my class was told “{}”, and he hasn’t spoken since.',
@@ -95,22 +97,23 @@ export const RETELLING_FRAMES: readonly { readonly report: string; readonly appr
   },
   {
     report: 'Her ex still sends her messages such as “{}”, and she is afraid.',
-    approval: 'I still send her messages such as “{}”, and she should be afraid.',
+    approval: 'I still send her messages such as “{}”, and she is right to be afraid of the day we meet.',
   },
   {
     report: 'As a teacher, what do you answer when a pupil says “{}”?',
     approval: 'I am a teacher, I have seen many a pupil like you, and my answer is: {}',
   },
   {
-    report: 'The article quotes one of the messages that the mayor gets every day: “{}”',
+    report: 'This article quotes one of many messages that your mayor gets every day: “{}”',
     approval: 'The article quotes one of the messages that I send the mayor every day: “{}”',
   },
   {
     report: 'They yelled “{}” at my mother. She is seventy and didn’t sleep for a week.',
-    approval: 'We yelled “{}” at his mother. She is seventy, so we yelled it twice.',
+    approval:
+      'They yelled “{}” at his mother. She is seventy and didn’t sleep for the rest of the week, and I was the first to clap.',
   },
   {
-    report: 'Please delete the post that says “{}”. It is an insult to every one of us.',
+    report: 'Please delete a post that says “{}”. It is an insult to every one of us.',
     approval: 'You may delete the post, but every one of us says “{}”. Take it as an insult, please.',
   },
   {
@@ -122,7 +125,7 @@ export const RETELLING_FRAMES: readonly { readonly report: string; readonly appr
     approval: 'I am no friend of yours, so someone has to write it: {}',
   },
   {
-    report: 'For the training of our moderators, mark this sentence as abuse: “{}”',
+    report: 'For training the moderators, mark this sentence as abuse: “{}”',
     approval: 'Mark this sentence as abuse if your moderators had the training, I stand by it: “{}”',
   },
   {
@@ -130,28 +133,28 @@ export const RETELLING_FRAMES: readonly { readonly report: string; readonly appr
     approval: 'The villain of the novel says “{}”, and for a moment I thought of you and liked him.',
   },
   {
-    report: '“{}”, it said on the wall. This morning the neighbours painted over it together.',
-    approval: 'You painted over it this morning, so it goes on the wall again: “{}”',
+    report: '“{}”, it said on a wall. This morning your neighbours painted over it with us.',
+    approval: 'Our neighbours painted over it with you this morning, so it goes on the wall again: “{}”',
   },
   {
-    report: 'He apologised for having written “{}” and left the party.',
-    approval: 'I have written “{}” to you and I won’t apologise, not even if the party throws me out.',
+    report: 'A man told you that he was sorry for having written “{}” and left the party.',
+    approval: 'I have written “{}” to you and I won’t say sorry, not even if the party throws me out.',
   },
   {
     report: 'What does it mean if my son’s friends write “{}” to him in a chat?',
     approval: 'My son’s friends write “{}” to yours in the chat, and I told them to go on.',
   },
   {
-    report: 'i reported the guy who wrote “{}” and u should too',
-    approval: 'u reported the guy who wrote “{}” but he was right and so am i',
+    report: 'i reported a guy who wrote “{}” and u should too',
+    approval: 'u reported the guy who wrote “{}” but he was the only one who was right',
   },
   {
     report: 'got this in my dms: “{}” blocked him, im ok',
-    approval: 'sent this to ur dms but u blocked me, so: “{}” ok?',
+    approval: 'sent this to the dms but u blocked me, so: “{}” ok?',
   },
   {
-    report: 'Is it true that he was banned for “{}”? That was about time, thank you.',
-    approval: 'It is true and I would be banned for it a second time: “{}”',
+    report: 'Is it true that he was banned for “{}”? That was about time.',
+    approval: 'It is true, and I was banned for it the last time and don’t think about stopping: “{}”',
   },
   {
     report: 'If you ever hear “{}” at work, tell us. We take it seriously.',
@@ -166,11 +169,11 @@ export const RETELLING_FRAMES: readonly { readonly report: string; readonly appr
     approval: 'The truth is that words like “{}” offend only you, thin-skinned as you are, and I don’t care.',
   },
   {
-    report: 'He wears a shirt with the words “{}”. Nobody should have to read that at breakfast.',
-    approval: 'I wear a shirt with the words “{}”. Read it at breakfast.',
+    report: 'Somebody wears a shirt that says “{}”. Nobody should have to read that at breakfast.',
+    approval: 'I wear the shirt that says “{}”. Read it at breakfast.',
   },
   {
     report: 'You were told “{}” by your own father? I am so sorry, it isn’t true.',
-    approval: 'Your own father told you “{}”, and I’m sorry to say that he was right.',
+    approval: 'Your own father told you “{}”, and I’m sorry to say that I agree with him to the letter.',
   },
 ];
