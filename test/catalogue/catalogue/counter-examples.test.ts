@@ -19,6 +19,36 @@ function phrases(text: string): string[] {
   return words.slice(4).map((_, at) => words.slice(at, at + 5).join(' '));
 }
 
+const wordsOf = (text: string) =>
+  new Set(
+    text
+      .toLowerCase()
+      .replaceAll('’', "'")
+      .match(/[\p{L}']+/gu) ?? [],
+  );
+
+/**
+ * Log-odds of each word that stands in at least so many rows: positive where it speaks for a toxic row, the most
+ * one-sided first.
+ */
+function logOdds(least: number): { word: string; odds: number }[] {
+  const sides = ['toxic', 'non-toxic'].map((label) => {
+    const texts = textsOf(label);
+    const counts = new Map<string, number>();
+    for (const word of texts.flatMap((text) => [...wordsOf(text)])) counts.set(word, (counts.get(word) ?? 0) + 1);
+    const logit = (word: string) => {
+      const count = counts.get(word) ?? 0;
+      return Math.log((count + 0.5) / (texts.length - count + 0.5));
+    };
+    return { counts, logit };
+  });
+  const total = (word: string) => sides.reduce((sum, { counts }) => sum + (counts.get(word) ?? 0), 0);
+  return [...new Set(sides.flatMap(({ counts }) => [...counts.keys()]))]
+    .filter((word) => total(word) >= least)
+    .map((word) => ({ word, odds: sides.reduce((odds, { logit }, at) => odds + (at === 0 ? 1 : -1) * logit(word), 0) }))
+    .sort((one, other) => Math.abs(other.odds) - Math.abs(one.odds));
+}
+
 describe('counter-examples', () => {
   it('are as often toxic as harmless, whatever group, thing or fault they name', () => {
     expect(textsOf('toxic')).toHaveLength(textsOf('non-toxic').length);
@@ -26,6 +56,28 @@ describe('counter-examples', () => {
       const counts = ['toxic', 'non-toxic'].map((label) => textsOf(label).filter((text) => text.includes(word)).length);
       expect(Math.min(...counts) / Math.max(...counts)).toBeGreaterThan(0.5);
     }
+  });
+
+  it('are all different, have no slot left, and are alike long on both sides', () => {
+    expect(new Set(rows.map(({ text }) => foldText(text))).size).toBe(rows.length);
+    for (const { text } of rows) expect(text).not.toMatch(/[{}|]/u);
+    const [toxic = 0, harmless = 0] = ['toxic', 'non-toxic'].map((label) => {
+      const texts = textsOf(label);
+      return texts.reduce((sum, text) => sum + text.split(' ').length, 0) / texts.length;
+    });
+    expect(toxic / harmless).toBeGreaterThan(0.9);
+    expect(toxic / harmless).toBeLessThan(1.1);
+  });
+
+  it('have no word that is a label by itself', () => {
+    const [often, seldom] = [logOdds(rows.length / 20), logOdds(20)];
+    expect(often.filter(({ odds }) => Math.abs(odds) > 0.4)).toEqual([]);
+    expect(seldom.filter(({ odds }) => Math.abs(odds) > 2.5)).toEqual([]);
+    const neutral =
+      /^(?:you|your|ur?|i|my|he|she|they|gay|queer|trans|muslims?|jewish|black|white|deaf|disabled|women)$/u;
+    const named = seldom.filter(({ word }) => neutral.test(word));
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter(({ odds }) => Math.abs(odds) > 0.4)).toEqual([]);
   });
 
   it('have no text and no phrase that the model is measured on, and not all of the groups', () => {
