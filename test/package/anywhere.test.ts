@@ -17,7 +17,7 @@ import { askWorker, builtPage, type ServedPage, servePage } from './web-page.js'
 /** The projects of examples/ that run a model with `orchard-nlp/web`, where onnxruntime-node can't run. */
 
 const texts = ['Works perfectly, I love it!', 'Broke at once, and nobody answers.', 'It is what it is. 😀 naïve café'];
-let expected: LabelAnswer[];
+let expected: readonly LabelAnswer[];
 beforeAll(async () => {
   await using model = (await loadModel('sentiment-classification'))._unsafeUnwrap();
   expected = (await model.predict(texts))._unsafeUnwrap();
@@ -67,7 +67,7 @@ describe.skipIf(process.platform === 'win32')('examples/projects', () => {
     }
 
     const answerOf = (page: Page, label: string) => page.locator('output', { hasText: label }).textContent();
-    const shown = ({ label, score }: LabelAnswer) => `${label}, ${Math.round(100 * score)} %`;
+    const shown = ({ label, score }: LabelAnswer) => `${label}, ${Math.round(100 * score)}%`;
 
     it('answers while one types, without a mouse', async () => {
       const page = await aPage();
@@ -99,7 +99,7 @@ describe.skipIf(process.platform === 'win32')('examples/projects', () => {
       await expect(fetch(own.url)).rejects.toThrow();
       await page.reload();
       await page.keyboard.type('Broke at once');
-      expect(await answerOf(page, 'negative')).toMatch(/^negative, \d\d %$/);
+      expect(await answerOf(page, 'negative')).toMatch(/^negative, \d\d%$/);
       expectSame((await askWorker(page, folder, texts)).answers);
     });
 

@@ -31,16 +31,21 @@ function show({ label, score, scores: all }) {
     return;
   }
   answer.textContent = `${label}, ${percent(score)}`;
-  scores.replaceChildren(
-    ...all.slice(0, 5).map(({ label: name, score: share }) => {
-      const item = document.createElement('li');
-      const bar = document.createElement('progress');
-      bar.value = share;
-      bar.setAttribute('aria-label', name);
-      item.append(name, bar, percent(share));
-      return item;
-    }),
-  );
+  // By their names, so that they keep their places while one types.
+  const shown = all.slice(0, 5).sort((a, b) => a.label.localeCompare(b.label));
+  scores.replaceChildren(...shown.map((each) => row(each, each.label === label)));
+}
+
+function row({ label, score }, isBest) {
+  const item = document.createElement('li');
+  const bar = document.createElement('progress');
+  bar.value = score;
+  bar.setAttribute('aria-label', label);
+  const share = document.createElement('span');
+  share.textContent = percent(score);
+  item.classList.toggle('best', isBest);
+  item.append(label, bar, share);
+  return item;
 }
 
 function clear() {
@@ -48,7 +53,7 @@ function clear() {
   scores.replaceChildren();
 }
 
-const percent = (share) => `${Math.round(100 * share)} %`;
+const percent = (share) => `${Math.round(100 * share)}%`;
 
 async function ready() {
   status.textContent = 'Ready.';
