@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,7 +11,7 @@ import { findRuntime } from '../../bench/runtimes.js';
 import { type LabelAnswer, loadModel } from '../../src/index.js';
 import { aBrowser, accessibilityProblems, executable, openPage } from '../http/a-browser.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { installProject, runScripts } from './install.js';
+import { installProject, root, runScripts } from './install.js';
 import { askWorker, builtPage, type ServedPage, servePage } from './web-page.js';
 
 /** The projects of examples/ that run a model with `orchard-nlp/web`, where onnxruntime-node can't run. */
@@ -154,27 +154,47 @@ describe.skipIf(process.platform === 'win32')('examples/projects', () => {
   });
 
   const workerd = findRuntime('workerd');
-  const title = typeof workerd === 'string' ? ` (skipped: ${workerd})` : '';
-  it.skipIf(typeof workerd === 'string')(`edge answers in workerd${title}`, async () => {
-    if (typeof workerd === 'string') return;
-    const folder = await built('edge', 'model', 'build');
-    const [program = '', ...args] = workerd.command;
-    const flags = ['config.capnp', '--socket-addr=http=127.0.0.1:0', '--control-fd=1'];
-    const server = spawn(program, [...args, ...flags], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
-    onTestFinished(() => void server.kill('SIGKILL'));
-    const ended = once(server, 'exit').then(([code]) => `ended with ${code}`);
-    const line = once(createInterface({ input: server.stdout }), 'line').then(([text]) => String(text));
-    const { port } = JSON.parse(await Promise.race([line, ended]));
-    const ask = async (body: string) => {
-      const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body });
+  const title = typeof workerd === 'string' ? `edge (skipped: ${workerd})` : 'edge';
+  describe.skipIf(typeof workerd === 'string')(title, () => {
+    /** Starts the worker of a built project. @returns the URL that it answers at */
+    async function serve(folder: string): Promise<string> {
+      if (typeof workerd === 'string') throw new Error(workerd);
+      const [program = '', ...args] = workerd.command;
+      const flags = ['config.capnp', '--socket-addr=http=127.0.0.1:0', '--control-fd=1'];
+      const server = spawn(program, [...args, ...flags], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+      onTestFinished(() => void server.kill('SIGKILL'));
+      const ended = once(server, 'exit').then(([code]) => `ended with ${code}`);
+      const line = once(createInterface({ input: server.stdout }), 'line').then(([text]) => String(text));
+      const { port } = JSON.parse(await Promise.race([line, ended]));
+      return `http://127.0.0.1:${port}/`;
+    }
+
+    async function ask(url: string, body: string) {
+      const response = await fetch(url, { method: 'POST', body });
       return { status: response.status, answer: await response.json() };
-    };
-    // The first ones at once, so that they wait for the same model.
-    const replies = await Promise.all(texts.map(ask));
-    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expectSame(replies.map(({ answer }) => answer));
-    expect(await ask(' ')).toEqual({ status: 400, answer: { error: expect.stringContaining('blank') } });
-    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(405);
+    }
+
+    it('answers in workerd', async () => {
+      const url = await serve(await built('edge', 'model', 'build'));
+      // The first ones at once, so that they wait for the same model.
+      const replies = await Promise.all(texts.map((text) => ask(url, text)));
+      expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+      expectSame(replies.map(({ answer }) => answer));
+      expect(await ask(url, ' ')).toEqual({ status: 400, answer: { error: expect.stringContaining('blank') } });
+      expect((await fetch(url)).status).toBe(405);
+    });
+
+    it('says what to pass where kernels are missing, because workerd compiles none', async () => {
+      const folder = await installProject('edge', temporaryDirectory());
+      const worker = join(folder, 'worker.js');
+      writeFileSync(worker, readFileSync(worker, 'utf8').replace('openModel(file, { kernels })', 'openModel(file)'));
+      await runScripts(folder, ['model', 'build']);
+      writeFileSync(join(folder, 'out', 'kernels.wasm'), readFileSync(join(root, 'dist', 'kernels.wasm')));
+      const { status, answer } = await ask(await serve(folder), 'Works perfectly');
+      expect(status).toBe(500);
+      const advice = 'pass the compiled module as openModel(source, { kernels })';
+      expect(answer).toEqual({ error: expect.stringContaining(advice) });
+    });
   });
 
   describe.each([
