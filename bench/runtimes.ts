@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 export interface Runtime {
   /** With its version, as in `Bun 1.4.5`. */
   readonly name: string;
-  /** Runs a program in JavaScript; its path and arguments follow. */
+  /** Runs a program in JavaScript, or a configuration in workerd; its path and arguments follow. */
   readonly command: readonly string[];
   /** Runs one in TypeScript. */
   readonly typescript: readonly string[];
@@ -29,6 +29,11 @@ const packages: Readonly<Record<string, { readonly name: string; readonly versio
   node24: { name: `node-${platform}-${arch}`, version: '24.21.0', file: 'bin/node' },
   bun: { name: `@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}`, version: '1.4.5', file: 'bin/bun' },
   deno: { name: `@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}`, version: '2.9.6', file: 'deno' },
+  workerd: {
+    name: `@cloudflare/workerd-${platform}-${arch === 'x64' ? '64' : arch}`,
+    version: '1.20261117.1',
+    file: 'bin/workerd',
+  },
 };
 
 const kinds = [
@@ -39,19 +44,20 @@ const kinds = [
     args: ['run', '--allow-all', '--no-check', '--node-modules-dir=manual'],
     forTypeScript: ['--unstable-sloppy-imports'],
   },
+  { name: 'workerd', version: /^workerd (\S+)/, args: ['serve'], forTypeScript: [] },
   { name: 'Bun', version: /^(\d\S*)/, args: [], forTypeScript: [] },
 ];
 
 const cache = fileURLToPath(new URL('../node_modules/.cache/runtimes', import.meta.url));
 
 /**
- * @param wanted `node22`, `node24`, `bun`, `deno`, or the path of a binary of one of them.
+ * @param wanted `node22`, `node24`, `bun`, `deno`, `workerd`, or the path of a binary of one of them.
  * @returns the reason as text if it isn't installed and npm doesn't deliver it.
  */
 export function findRuntime(wanted: string): Runtime | string {
   const source = packages[wanted];
   if (source === undefined)
-    return runtimeAt(wanted) ?? `${wanted} is no runtime: give node22, node24, bun, deno or a path`;
+    return runtimeAt(wanted) ?? `${wanted} is no runtime: give node22, node24, bun, deno, workerd or a path`;
   const { name, version, file } = source;
   const folder = join(cache, `${wanted}-${version}`);
   const binary = join(folder, 'node_modules', name, file);

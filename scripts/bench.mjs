@@ -13,6 +13,7 @@ export const BENCHES = {
   backbone: "sentence vectors of other libraries' checkpoints, compared with sentence-transformers",
   backbones: 'accuracy of pretrained encoders after fine-tuning on six datasets',
   'bare-search': 'ranking and scores of search without training',
+  browser: 'first answer and answers per second of a page in Chromium',
   bundlers: 'what each bundler makes of an application with the package',
   catalogue: 'test figures, size and speed of the pretrained models',
   'changed-ranking': 'whether a changed index of passages ranks as a new one',

@@ -13,6 +13,7 @@ export type {
 export {
   AbortedError,
   ClosedError,
+  InstallationError,
   InternalError,
   isOrchardError,
   ModelDownloadError,

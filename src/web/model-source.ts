@@ -61,7 +61,7 @@ async function openPlace(place: string, options: Options): Promise<OpenedSource>
 const host: {
   readonly performance: unknown;
   readonly location?: unknown;
-  readonly process?: { getBuiltinModule?(name: string): unknown };
+  readonly process?: { readonly platform?: string; getBuiltinModule?(name: string): unknown };
 } = globalThis;
 
 /** Relative to the page, where there is one. Undefined for a path. */
@@ -156,8 +156,12 @@ function nodeFiles(): ((path: string) => Promise<OpenedSource>) | undefined {
   };
 }
 
-const pathOf = (place: string): string =>
-  place.startsWith('file:') ? decodeURIComponent(new URL(place).pathname) : place;
+function pathOf(place: string): string {
+  if (!place.startsWith('file:')) return place;
+  const path = decodeURIComponent(new URL(place).pathname);
+  // file:///C:/models has the path /C:/models.
+  return host.process?.platform === 'win32' ? path.slice(1) : path;
+}
 
 async function attempt<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
   try {

@@ -6,7 +6,9 @@ import {
   ClosedError,
   callResult,
   type FamilyName,
+  InstallationError,
   InternalError,
+  isError,
   MAX_QUERY_CHARACTERS,
   type ModelType,
   type OrchardError,
@@ -88,7 +90,8 @@ export interface OpenWebModelOptions {
 /**
  * Opens a model in a browser, at the edge, in Node, Bun or Deno, without a native module. Models are those that Orchard
  * trains and its catalogue has; an encoder of another kind than BERT, or a tokenizer of another kind, is refused by name.
- * Fails with a ValidationError, a ModelFolderError, a ModelDownloadError, a StorageError or an AbortedError.
+ * Fails with a ValidationError, a ModelFolderError, a ModelDownloadError, a StorageError, an InstallationError where WebAssembly
+ * can't be compiled, or an AbortedError.
  */
 export function openModel(source: ModelSource, options: OpenWebModelOptions = {}): ResultAsync<WebModel, OrchardError> {
   const open = async () => {
@@ -100,10 +103,17 @@ export function openModel(source: ModelSource, options: OpenWebModelOptions = {}
       return new OpenWebModel(await PortableModel.open(read));
     } catch (thrown) {
       requireNotAborted(signal, 'loading a model');
-      throw thrown;
+      throw cannotCompile(thrown) ?? thrown;
     }
   };
   return callResult(open(), 'loading a model');
+}
+
+/** Of a place that refuses to compile WebAssembly. */
+function cannotCompile(cause: unknown): InstallationError | undefined {
+  if (!isError(cause) || cause.name !== 'CompileError') return undefined;
+  const advice = `WebAssembly can't be compiled here (${cause.message}): allow 'wasm-unsafe-eval' in the Content Security Policy of this page or worker, or pass the compiled module as openModel(source, { kernels })`;
+  return new InstallationError('orchard-nlp/kernels.wasm', advice, { cause });
 }
 
 class OpenWebModel implements WebModel {

@@ -1,28 +1,22 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { cp, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { install, root } from './install.js';
+import { installProject, projects, root } from './install.js';
 
-/** The projects of examples/: applications of their own, with the built package and what it depends on beside them. */
+/**
+ * The projects of examples/: applications of their own, with the built package and what it depends on beside them.
+ * anywhere.test.ts runs those with `orchard-nlp/web`.
+ */
 
-const projects = join(root, 'examples', 'projects');
 const names = readdirSync(projects);
 
-/** A copy of a project, with what its package.json asks for. */
-async function installed(name: string): Promise<string> {
-  const folder = join(temporaryDirectory(), name);
-  await cp(join(projects, name), folder, { recursive: true });
-  await install(folder);
-  await symlink(join(root, 'models'), join(folder, 'node_modules', 'orchard-nlp-models'), 'junction');
-  return folder;
-}
+const installed = (name: string) => installProject(name, temporaryDirectory());
 
 /** Runs a script in its project's folder. @returns what it prints */
 async function run(cwd: string, args: readonly string[], input = ''): Promise<string> {
@@ -34,11 +28,13 @@ async function run(cwd: string, args: readonly string[], input = ''): Promise<st
 describe('examples/projects', () => {
   it.each(names)('%s asks for the versions that lie here, and says how it is started', (name) => {
     const read = (...path: string[]) => JSON.parse(readFileSync(join(root, ...path), 'utf8'));
-    const { dependencies } = read('examples', 'projects', name, 'package.json');
+    const { dependencies: forUse, devDependencies } = read('examples', 'projects', name, 'package.json');
+    const dependencies = { ...forUse, ...devDependencies };
     const library = read('package.json');
     expect(dependencies['orchard-nlp']).toBe(`^${library.version}`);
     expect(dependencies['orchard-nlp-models']).toBe(`^${read('models', 'package.json').version}`);
-    if (dependencies.fastify) expect(dependencies.fastify).toBe(library.devDependencies.fastify);
+    for (const tool of ['fastify', 'esbuild'])
+      if (dependencies[tool]) expect(dependencies[tool]).toBe(library.devDependencies[tool]);
     expect(readFileSync(join(projects, name, 'README.md'), 'utf8')).toContain('npm install --ignore-scripts');
   });
 
