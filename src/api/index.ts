@@ -35,6 +35,26 @@ export {
   type FoldSummary,
   type OutOfFoldAnswer,
 } from './cross-validate.js';
+export {
+  type Difference,
+  type DistillationSummary,
+  type DistillEvent,
+  type DistilledModel,
+  type DistillOptions,
+  distill,
+  type LabelAgreement,
+  type MeasuredShare,
+  type ModelCost,
+  type ModelTeacher,
+  type TaughtEntity,
+  type TaughtPassage,
+  type Teacher,
+  type TeacherAnswer,
+  type TeacherCall,
+  type TeacherFunction,
+  type TeachingProgress,
+  type UnusableAnswer,
+} from './distill.js';
 export type { BaselineOptions, DriftOptions } from './drift.js';
 export type {
   AverageFigures,

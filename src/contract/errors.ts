@@ -316,6 +316,36 @@ export class TrainingError extends OrchardErrorBase {
   readonly code = 'training';
 }
 
+/** What a {@link TeacherError} is made with. */
+export interface TeacherErrorOptions extends ErrorOptions {
+  readonly answered: number;
+  readonly left: number;
+  readonly answers: string | undefined;
+}
+
+/** A teacher that `distill` asks failed again and again. What it had answered is kept. */
+export class TeacherError extends OrchardErrorBase {
+  readonly code = 'teacher';
+  /** Texts that have an answer. */
+  readonly answered: number;
+  /** Texts that have none yet. */
+  readonly left: number;
+  /** The path of the file that has the answers. Undefined if they weren't kept: a model was asked, which can be asked again. */
+  readonly answers: string | undefined;
+
+  constructor(reason: string, { answered, left, answers, ...options }: TeacherErrorOptions) {
+    const [kept, open] = [answered, left].map((count) => count.toLocaleString('en-US'));
+    const advice =
+      answers === undefined
+        ? 'make the call again'
+        : `${kept} answers are kept in ${answers}; the same call goes on with the ${open} that are left`;
+    super(`${shortened(reason)}; ${advice}`, options);
+    this.answered = answered;
+    this.left = left;
+    this.answers = answers;
+  }
+}
+
 /** What a {@link StorageError} is made with. */
 export interface StorageErrorOptions extends ErrorOptions {
   /** Default false. */
@@ -407,6 +437,7 @@ export type OrchardError =
   | ModelFolderError
   | DeviceError
   | TrainingError
+  | TeacherError
   | StorageError
   | InstallationError
   | AbortedError
@@ -513,6 +544,7 @@ const classes: { readonly [Code in OrchardError['code']]: { readonly prototype: 
   model_folder: ModelFolderError,
   device: DeviceError,
   training: TrainingError,
+  teacher: TeacherError,
   storage: StorageError,
   installation: InstallationError,
   aborted: AbortedError,

@@ -76,6 +76,8 @@ export {
   StorageError,
   type StorageErrorOptions,
   shownUrl,
+  TeacherError,
+  type TeacherErrorOptions,
   TierError,
   TrainingError,
   TransitionError,

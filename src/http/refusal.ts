@@ -51,6 +51,7 @@ export const statuses = {
   model_folder: 500,
   device: 500,
   training: 500,
+  teacher: 500,
   storage: 500,
   installation: 500,
   internal: 500,

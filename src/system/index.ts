@@ -13,6 +13,7 @@ export {
   failedWith,
   filesIn,
   fileWithin,
+  flush,
   flushDirectory,
   flushTree,
   fromHome,

@@ -56,11 +56,23 @@ export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
   const settings = trainSettings(options);
   const { output, signal } = settings;
   if (signal?.aborted) throw new AbortedError('the training', { cause: signal.reason });
-  const work = () => trainAndOpen(options, settings, startedAt);
+  const work = () => trainAndOpen(options, settings, { startedAt });
   return output === undefined ? work() : claimFolder(output, MODEL_FOLDER, 'output', work);
 }
 
-async function trainAndOpen(options: TrainOptions, settings: TrainSettings, startedAt: number): Promise<TrainedModel> {
+interface TrainAndOpen {
+  /** By the clock of `performance`. */
+  readonly startedAt: number;
+  /** Measures the trained model, or adds files to it, before it is where it belongs. */
+  readonly finish?: (directory: string) => Promise<void>;
+}
+
+/** The work of `train`, in the claimed folder of its output. @throws as `train` fails, and what `finish` throws */
+export async function trainAndOpen(
+  options: TrainOptions,
+  settings: TrainSettings,
+  { startedAt, finish }: TrainAndOpen,
+): Promise<TrainedModel> {
   const { base, modelLoader, signal } = settings;
   const placedBase = base === undefined ? undefined : await findModel(base, { modelLoader, backbones: true, signal });
   const { isolation, memoryLimit = defaultMemoryLimit() } = settings;
@@ -70,6 +82,10 @@ async function trainAndOpen(options: TrainOptions, settings: TrainSettings, star
     const { dataset, type, rows, readAs } = await prepareDataset(settings, await work.path());
     const model = { name: nameOf(settings), type: type.type, family: type.family };
     const trained = await trainInFolder({ dataset, model, base: placedBase }, settings, host);
+    await finish?.(trained.directory).catch(async (thrown: unknown) => {
+      await trained.remove();
+      throw thrown;
+    });
     const opened = await openTrained(trained, { ...type, readAs }, (performance.now() - startedAt) / 1000, settings);
     return Object.assign(opened, { learn: learning(options, type, rows) });
   } finally {
