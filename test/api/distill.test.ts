@@ -1,0 +1,394 @@
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type DistillEvent,
+  type DistillOptions,
+  distill,
+  type TeacherAnswer,
+  type TeacherFunction,
+  train,
+} from 'orchard-nlp';
+import { describe, expect, it } from 'vitest';
+import { checkedAnswer } from '../../src/api/distilling/teacher-answers.js';
+import { rows } from '../public/sentiments.js';
+import { errorOf, resultOf } from '../support/outcomes.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/** A small model learns from a teacher's answers. */
+
+/** Short: the lexical expert learns these texts. */
+const quick = { pretrained: false, epochs: 1, threads: 1, tuning: { quantize: false } } as const;
+const texts = rows.map(({ text }) => text);
+const labelOf = new Map(rows.map(({ text, label }) => [text, label]));
+const labels = ['negative', 'positive'];
+
+/** Answers with a label, and remembers what it was asked. */
+function aTeacher(answer: (text: string) => TeacherAnswer = (text) => labelOf.get(text) ?? null) {
+  const asked: string[] = [];
+  const teacher: TeacherFunction = async (some) => {
+    asked.push(...some);
+    return some.map(answer);
+  };
+  return { teacher, asked };
+}
+
+const output = () => join(temporaryDirectory(), 'small');
+const linesOf = (path: string) =>
+  readFileSync(path, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+describe('what a teacher says', () => {
+  const text = 'Ada met Bob, and Bob met Ada';
+  const rules = {
+    labels: { kind: 'labels', isMultilabel: false, labels: new Set(['a', 'b']) },
+    multilabel: { kind: 'labels', isMultilabel: true, labels: new Set(['a', 'b']) },
+    entities: { kind: 'entities', isMultilabel: false, labels: new Set(['PER']) },
+    passages: { kind: 'passages', isMultilabel: false, labels: undefined },
+  } as const;
+  const person = (start: number, end: number) => ({ start, end, type: 'PER' });
+
+  it.each<[string, keyof typeof rules, unknown, object]>([
+    ['a label', 'labels', 'a', { shares: { a: 1 } }],
+    ['probabilities', 'labels', { a: 0.25, b: 0.75 }, { shares: { a: 0.25, b: 0.75 } }],
+    ['probabilities that were rounded', 'labels', { a: 0.33, b: 0.66 }, { shares: { a: 0.33 / 0.99, b: 0.66 / 0.99 } }],
+    ['several labels', 'multilabel', ['a', 'b'], { shares: { a: 1, b: 1 } }],
+    ['no label of several', 'multilabel', [], { shares: {} }],
+    ['probabilities of several', 'multilabel', { a: 0.9, b: 0.8 }, { shares: { a: 0.9, b: 0.8 } }],
+    ['places', 'entities', [{ type: 'PER', start: 8, end: 11 }], { entities: [person(8, 11)] }],
+    [
+      'words in their order',
+      'entities',
+      [
+        { type: 'PER', text: 'Bob' },
+        { type: 'PER', text: 'Bob' },
+        { type: 'PER', text: 'Ada' },
+      ],
+      { entities: [person(8, 11), person(17, 20), person(25, 28)] },
+    ],
+    ['no entity', 'entities', [], { entities: [] }],
+    ['scores of candidates', 'passages', [2, -1], { scores: [2, -1] }],
+    ['scores of passages', 'passages', [{ passage: 'second', score: 3 }], { scores: [3, 3] }],
+  ])('may be %s', (_, kind, answer, expected) => {
+    expect(checkedAnswer(answer, text, rules[kind], ['first', 'second'])).toMatchObject(expected);
+  });
+
+  it.each<[keyof typeof rules, unknown, string]>([
+    ['labels', null, 'there is no answer'],
+    ['labels', 'c', 'found the label "c"; the labels are "a", "b"'],
+    ['labels', ['a', 'b'], 'found 2 labels instead of one'],
+    ['labels', 7, 'found 7 instead of a label'],
+    ['labels', { a: 0.5, b: 0.9 }, 'the probabilities add up to 1.4, not to 1'],
+    ['labels', { a: Number.NaN, b: 1 }, 'the probability of "a" is'],
+    ['multilabel', { a: 1.2 }, 'the probability of "a" is 1.2, not a number from 0 to 1'],
+    ['entities', 'Ada', 'instead of a list of entities'],
+    ['entities', [{ type: 'PER', text: 'Eve' }], '"Eve" is not in the text'],
+    ['entities', [{ type: 'PER', start: 8, end: 40 }], '8 to 40 is no part of a text of 28 UTF-16 code units'],
+    ['entities', [{ type: 'PER', start: 0, end: 3, text: 'Bob' }], '0 to 3 is "Ada", not "Bob"'],
+    ['entities', [person(0, 7), person(4, 11)], 'overlaps "Ada met"'],
+    ['entities', [{ type: 'ORG', text: 'Ada' }], 'found the type "ORG"; the labels are "PER"'],
+    ['passages', [1], 'found 1 score for 2 candidates'],
+    ['passages', [{ passage: 'third', score: 1 }], '"third" is no candidate'],
+    ['passages', [{ passage: 'first', score: Number.POSITIVE_INFINITY }], 'not a finite number'],
+  ])('makes no sense for %s: %j', (kind, answer, problem) => {
+    const checked = checkedAnswer(answer, text, rules[kind], ['first', 'second']);
+    expect('problem' in checked && checked.problem).toContain(problem);
+  });
+});
+
+describe('a student', () => {
+  it('learns from a function, leaves out what makes no sense, and says how well it agrees', async () => {
+    const { teacher, asked } = aTeacher((text) => (text === texts[5] ? 'neither' : (labelOf.get(text) ?? null)));
+    const folder = output();
+    const events: DistillEvent[] = [];
+    await using model = await resultOf(
+      distill({
+        teacher,
+        texts: [...texts, ' ', texts[0]?.toUpperCase() ?? ''],
+        labels,
+        ...quick,
+        output: folder,
+        onProgress: (event) => events.push(event),
+      }),
+    );
+    expect([...asked].sort()).toEqual([...texts].sort());
+    const { distillation } = model;
+    expect(distillation).toMatchObject({
+      ...{ teacher: 'function', texts: 80, answered: 80, kept: 0, retries: 0, answers: `${folder}.answers.jsonl` },
+      unusable: { count: 1, examples: [{ text: texts[5], problem: expect.stringContaining('"neither"') }] },
+      learned: { texts: 79 - 7, rows: 0 },
+      agreement: { of: 7 },
+    });
+    expect(model.labels).toEqual(labels);
+    expect(model.training.type).toBe('binary-text-classification');
+    const { agreement, differences } = distillation;
+    expect(agreement?.labels.reduce((sum, { of }) => sum + of, 0)).toBe(7);
+    expect(differences).toHaveLength(Math.round(7 * (1 - (agreement?.share ?? 0))));
+    expect(JSON.parse(await readFile(join(folder, 'distillation.json'), 'utf8'))).toEqual(
+      JSON.parse(JSON.stringify(distillation)),
+    );
+    expect(await resultOf(model.card())).toContain('## Teacher');
+    const teaching = events.filter(({ type }) => type === 'teaching');
+    expect(teaching.at(-1)).toMatchObject({ answered: 80, texts: 80, unusable: 1, remainingMs: 0 });
+    expect(events.some(({ type }) => type === 'epoch' || type === 'state')).toBe(true);
+    const lines = linesOf(`${folder}.answers.jsonl`);
+    expect(lines[0]).toEqual({ format: 'orchard-answers', version: 1 });
+    expect(lines.filter(({ problem }) => problem !== undefined)).toMatchObject([{ text: texts[5], answer: 'neither' }]);
+  });
+
+  it('learns from rows, too, and both are judged on those that were set aside', async () => {
+    const { teacher, asked } = aTeacher();
+    const given = rows.slice(0, 40);
+    await using model = await resultOf(distill({ teacher, texts, rows: given, ...quick, output: output() }));
+    const { accuracy, learned, texts: different } = model.distillation;
+    expect(different).toBe(80);
+    expect(learned.rows).toBe(36);
+    expect(accuracy).toMatchObject({ rows: 4, metric: 'accuracy', teacher: { value: 1 } });
+    // Texts of rows are asked only for figures.
+    expect(asked).toHaveLength(40 + 4);
+  });
+
+  it('learns probabilities from models, whose answers are averaged', async () => {
+    await using one = await resultOf(train({ rows, ...quick }));
+    await using other = await resultOf(train({ rows: rows.slice(10), ...quick, seed: 1 }));
+    const answers = join(temporaryDirectory(), 'answers.jsonl');
+    await using model = await resultOf(
+      distill({ teacher: [one, other], texts, test: rows.slice(0, 30), answers, ...quick }),
+    );
+    const { cost, accuracy } = model.distillation;
+    expect(cost.teacher.bytes).toBeGreaterThan(cost.student.bytes ?? 0);
+    expect(cost.teacher.millisecondsPerText).toBeGreaterThan(0);
+    expect(accuracy?.rows).toBe(30);
+    expect(model.training.test).toMatchObject({ rows: 30 });
+    const kept = linesOf(answers).find(({ text }) => text === texts[7]);
+    const [first, second] = await Promise.all(
+      [one, other].map(async (each) => {
+        const { scores } = await resultOf(each.predict(texts[7] ?? ''));
+        return scores.find(({ label }) => label === 'positive')?.score ?? Number.NaN;
+      }),
+    );
+    expect(kept.answer.positive).toBeCloseTo(((first ?? 0) + (second ?? 0)) / 2, 4);
+  });
+
+  it('finds entities', async () => {
+    const names = ['Ada', 'Bob', 'Cleo', 'Dora', 'Eli', 'Finn'];
+    const sentences = names.flatMap((one) =>
+      names.flatMap((other) => (one === other ? [] : [`${one} wrote to ${other} today`])),
+    );
+    const { teacher } = aTeacher((text) =>
+      names.filter((name) => text.includes(name)).map((name) => ({ type: 'PER', text: name })),
+    );
+    await using model = await resultOf(
+      distill({ teacher, texts: sentences, type: 'named-entity-recognition', ...quick, output: output() }),
+    );
+    expect(model.kind).toBe('entities');
+    expect(model.labels).toEqual(['PER']);
+    expect(model.distillation.agreement).toMatchObject({ of: 3, labels: [{ label: 'PER', of: 6 }] });
+  });
+
+  it('answers questions from passages, of which the teacher scores the likeliest', async () => {
+    const things = [
+      'bread',
+      'milk',
+      'soup',
+      'rice',
+      'honey',
+      'cheese',
+      'apples',
+      'fish',
+      'cake',
+      'salad',
+      'tea',
+      'juice',
+    ];
+    const passages = things.map((thing, at) => `There is ${thing} on shelf ${at}`);
+    const questions = things.flatMap((thing) => [`where is ${thing}?`, `do you have ${thing}`]);
+    const seen: number[] = [];
+    const teacher: TeacherFunction = (some, { candidates }) => {
+      seen.push(...candidates.map(({ length }) => length));
+      return some.map((question, at) =>
+        (candidates[at] ?? []).map((passage) =>
+          question.replace('?', '').split(' ').at(-1) === passage.split(' ')[2] ? 5 : -5,
+        ),
+      );
+    };
+    await using model = await resultOf(distill({ teacher, texts: questions, passages, ...quick, output: output() }));
+    expect(new Set(seen)).toEqual(new Set([10]));
+    expect(model.kind).toBe('passages');
+    expect(model.distillation.agreement).toMatchObject({ of: 2 });
+    const answer = await resultOf(model.predict('where is the honey'));
+    expect(answer.kind === 'passages' && answer.passages).toHaveLength(10);
+  });
+});
+
+describe('kept answers', () => {
+  const options = (more: Partial<DistillOptions> & Pick<DistillOptions, 'teacher'>): DistillOptions => ({
+    ...{ texts, labels, ...quick, textsPerCall: 4, concurrency: 2, retryDelayMs: 0 },
+    ...more,
+  });
+  const weightsOf = (folder: string) => readFileSync(join(folder, 'model.safetensors'));
+
+  it('are not asked for again after a failure, and make the same student', async () => {
+    const undisturbed = aTeacher();
+    const straight = output();
+    await using _ = await resultOf(distill(options({ teacher: undisturbed.teacher, output: straight })));
+
+    const folder = output();
+    const first = aTeacher();
+    let calls = 0;
+    const failing: TeacherFunction = (some, call) => {
+      calls += 1;
+      if (calls > 9) throw new Error('no credit left');
+      return first.teacher(some, call);
+    };
+    const error = await errorOf(distill(options({ teacher: failing, attempts: 2, output: folder })));
+    expect(error).toMatchObject({ code: 'teacher', answered: 36, left: 44, answers: `${folder}.answers.jsonl` });
+    expect(error.message).toMatch(
+      /failed 2 times for ".*" and 3 more: no credit left; 36 answers are kept in .*; the same call goes on with the 44/,
+    );
+
+    const second = aTeacher();
+    await using model = await resultOf(distill(options({ teacher: second.teacher, output: folder })));
+    expect(first.asked.filter((text) => second.asked.includes(text))).toEqual([]);
+    expect([...first.asked, ...second.asked].sort()).toEqual([...texts].sort());
+    expect(model.distillation).toMatchObject({ answered: 80, kept: 36 });
+    expect(weightsOf(folder).equals(weightsOf(straight))).toBe(true);
+  });
+
+  it('survive a line that was not finished, and no other call', async () => {
+    const folder = output();
+    const answers = `${folder}.answers.jsonl`;
+    await using _ = await resultOf(distill(options({ teacher: aTeacher().teacher, output: folder })));
+    const whole = readFileSync(answers);
+    truncateSync(answers, whole.length - 5);
+    const { teacher, asked } = aTeacher();
+    await using __ = await resultOf(distill(options({ teacher, output: folder })));
+    expect(asked).toHaveLength(1);
+    expect(linesOf(answers)).toHaveLength(81);
+
+    const renamed = aTeacher();
+    await using ___ = await resultOf(
+      distill(options({ teacher: renamed.teacher, teacherName: 'prompt 2', output: folder })),
+    );
+    expect(renamed.asked).toHaveLength(80);
+  });
+
+  it('are never written to a file of another kind', async () => {
+    const answers = join(temporaryDirectory(), 'notes.txt');
+    writeFileSync(answers, 'my notes\n');
+    const { teacher, asked } = aTeacher();
+    const error = await errorOf(distill(options({ teacher, answers })));
+    expect(error.message).toContain('notes.txt: it is no file of answers');
+    expect(asked).toEqual([]);
+    expect(readFileSync(answers, 'utf8')).toBe('my notes\n');
+  });
+
+  it('have those of a call that was aborted', async () => {
+    const stop = new AbortController();
+    const folder = output();
+    const { teacher, asked } = aTeacher();
+    const onProgress = ({ type }: DistillEvent) => {
+      if (type === 'teaching' && asked.length >= 20) stop.abort();
+    };
+    const error = await errorOf(distill(options({ teacher, output: folder, signal: stop.signal, onProgress })));
+    expect(error.code).toBe('aborted');
+    expect(linesOf(`${folder}.answers.jsonl`).length - 1).toBe(asked.length);
+    expect(asked.length).toBeLessThan(80);
+  });
+});
+
+describe('a teacher', () => {
+  it('is asked again after a pause when it rejects or gives too few answers, and counts how often', async () => {
+    let calls = 0;
+    const { teacher, asked } = aTeacher();
+    const flaky: TeacherFunction = async (some, call) => {
+      calls += 1;
+      if (calls === 1) throw new Error('429');
+      if (calls === 2) return [];
+      return teacher(some, call);
+    };
+    await using model = await resultOf(
+      distill({ teacher: flaky, texts, labels, ...quick, retryDelayMs: 0, output: output() }),
+    );
+    expect(model.distillation.retries).toBe(2);
+    expect([...asked].sort()).toEqual([...texts].sort());
+  });
+
+  it('is asked no more than maxTexts, and a larger budget asks for further texts only', async () => {
+    const folder = output();
+    const first = aTeacher();
+    await using _ = await resultOf(
+      distill({ teacher: first.teacher, texts, labels, maxTexts: 30, ...quick, output: folder }),
+    );
+    expect(first.asked).toHaveLength(30);
+    const second = aTeacher();
+    await using __ = await resultOf(
+      distill({ teacher: second.teacher, texts, labels, maxTexts: 50, ...quick, output: folder }),
+    );
+    expect(second.asked).toHaveLength(20);
+    const central = aTeacher();
+    await using ___ = await resultOf(
+      distill({ teacher: central.teacher, texts, labels, maxTexts: 8, choose: 'central', ...quick, output: output() }),
+    );
+    // One of each group: they are not of one subject or verdict.
+    expect(new Set(central.asked).size).toBe(8);
+    expect(new Set(central.asked.map((text) => text.split(' ').at(1))).size).toBeGreaterThan(2);
+  });
+
+  it('reads texts from a file or a stream', async () => {
+    const file = join(temporaryDirectory(), 'texts.txt');
+    await writeFile(file, texts.join('\n'));
+    const [first, second] = [aTeacher(), aTeacher()];
+    await using one = await resultOf(
+      distill({ teacher: first.teacher, texts: file, labels, ...quick, output: output() }),
+    );
+    async function* stream() {
+      yield* texts;
+    }
+    await using other = await resultOf(
+      distill({ teacher: second.teacher, texts: stream(), labels, ...quick, output: output() }),
+    );
+    expect(first.asked).toEqual(second.asked);
+    expect(other.distillation.agreement).toEqual(one.distillation.agreement);
+  });
+
+  it.each<[string, Partial<DistillOptions>, string]>([
+    [
+      'a function without a place for its answers',
+      { output: undefined },
+      'answers: answers of a function may have cost something; give output or answers',
+    ],
+    [
+      'a function that says nothing of its answers',
+      { labels: undefined },
+      'type: a function does not say what its answers are',
+    ],
+    [
+      'rows with another label',
+      {
+        rows: [
+          { text: 'a', label: 'mixed' },
+          { text: 'b', label: 'positive' },
+        ],
+      },
+      'rows: rows have the label "mixed"; the labels are "negative", "positive"',
+    ],
+    ['no text', { texts: [' '] }, 'texts: there is no text that is not blank'],
+    ['an unknown option', { rows: undefined, ...{ path: 'x' } }, 'path'],
+    ['one passage', { labels: undefined, passages: ['one'] }, 'passages: found 1 passage'],
+  ])('is refused with %s', async (_, more, message) => {
+    const { teacher, asked } = aTeacher();
+    const error = await errorOf(distill({ teacher, texts, labels, ...quick, output: output(), ...more }));
+    expect(error.code).toBe('validation');
+    expect(error.message).toContain(message);
+    expect(asked).toEqual([]);
+  });
+
+  it('that answers nothing of use is an error that shows an answer', async () => {
+    const { teacher } = aTeacher(() => 'neither');
+    const error = await errorOf(distill({ teacher, texts, labels, ...quick, output: output() }));
+    expect(error.message).toContain(`0 answers can be learned from, and 80 answers can't, such as the one for`);
+  });
+});
