@@ -27,6 +27,7 @@ const PROCESSES = [
   'test/postgres/{cluster,handover,queue-outages}.test.ts',
   'test/http/roles/{api-role,trainer-role}.test.ts',
   'test/storage/file-storage-processes.test.ts',
+  'test/api/distill-killed.test.ts',
   'test/public/{realms,endings}.test.ts',
 ];
 

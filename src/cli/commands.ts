@@ -4,6 +4,7 @@ import { checkCommand } from './commands/check.js';
 import { completionCommand } from './commands/completion.js';
 import { crossValidateCommand } from './commands/cross-validate.js';
 import { devicesCommand } from './commands/devices.js';
+import { distillCommand } from './commands/distill.js';
 import { driftCommand } from './commands/drift.js';
 import { embedCommand } from './commands/embed.js';
 import { evaluateCommand } from './commands/evaluate.js';
@@ -25,6 +26,7 @@ import { versionsCommand } from './commands/versions.js';
 export const commands: readonly Command[] = [
   trainCommand,
   checkCommand,
+  distillCommand,
   tuneCommand,
   crossValidateCommand,
   predictCommand,

@@ -1,0 +1,161 @@
+import { parse } from 'node:path';
+import type { DistillationSummary, DistillEvent, DistillOptions, MeasuredShare } from '../../api/index.js';
+import { unwrap } from '../../contract/index.js';
+import { command, UsageError } from '../command.js';
+import { alignedLines, grouped } from '../format.js';
+import { choice, decimal, flag, integer, option, rulesOf, showTraining, trainingOptions } from '../parameters.js';
+import { TeacherCommand } from '../teacher-command.js';
+import { interruptible, Progress } from '../terminal.js';
+import { linesOf, summaryOf, trainParameters } from './train.js';
+
+const { data: _, dev: __, devFraction: ___, labels: ____, output, ...parameters } = trainParameters;
+
+export const distillCommand = command({
+  name: 'distill',
+  summary: 'train a small model to answer as a large one does',
+  details: `The teacher answers the texts, and the model learns from its answers. Answers are kept in <output>.answers.jsonl: after
+a failure or Ctrl+C, the same command asks only for what is left.
+
+  orchard distill texts.txt --teacher ./large-model --output small
+  orchard distill texts.txt --teacher-command 'node ask.mjs' --labels refund,complaint --output small
+
+A program reads a line {"id": 1, "text": "…"} for each text, and writes {"id": 1, "answer": "refund"}.`,
+  parameters: {
+    texts: {
+      ...trainParameters.data,
+      usage: '<texts>',
+      description: 'file with one text per line, or with the column text; - is standard input',
+    },
+    teacher: option(
+      '--teacher <model>',
+      'folder or name of the model that answers, or owner/name on the Hub; several with commas between are averaged',
+    ),
+    teacherCommand: option('--teacher-command <command>', 'program that answers: JSON Lines in and out'),
+    teacherName: option(
+      '--teacher-name <name>',
+      'name that the answers of a program are kept under (default: the command)',
+    ),
+    rows: option('--rows <file>', 'labelled rows to learn from, too; a tenth is set aside for figures'),
+    labels: option(
+      '--labels <labels>',
+      'labels of a classifier, with commas between (default: those of teacher or rows)',
+    ),
+    passages: option('--passages <file>', 'passages to answer questions from, one per line'),
+    maxTexts: option('--max-texts <number>', 'most texts that the teacher is asked (default: all)', integer(1)),
+    choose: choice('--choose <how>', 'which texts, if not all (default: random)', ['random', 'central']),
+    temperature: option('--temperature <number>', 'what softens probabilities (default: 1)', decimal),
+    answers: option('--answers <file>', 'file that keeps the answers (default: <output>.answers.jsonl)'),
+    concurrency: option('--concurrency <number>', 'calls of the teacher at the same time', integer(1)),
+    textsPerCall: option('--texts-per-call <number>', 'texts in each call of the teacher', integer(1)),
+    attempts: option('--attempts <number>', 'tries of a call of a program (default: 6)', integer(1, 100)),
+    curve: flag('--curve', 'train on fewer texts, too, to see whether more would help'),
+    ...parameters,
+    output,
+  },
+  async run({ settings, terminal, output: printed }) {
+    const { distill, readUnlabelled } = await import('../../api/index.js');
+    const { MAX_PASSAGES } = await import('../../datasets/index.js');
+    const { MAX_QUERY_CHARACTERS } = await import('../../contract/index.js');
+    const { lines } = await import('../../inference/index.js');
+    const { texts, teacher, teacherCommand, teacherName, rows, labels, passages, ...training } = settings;
+    const { maxTexts, choose, temperature, answers, concurrency, textsPerCall, attempts, curve, ...rest } = training;
+    if ((teacher === undefined) === (teacherCommand === undefined)) {
+      throw new UsageError('give --teacher or --teacher-command');
+    }
+    const program = teacherCommand === undefined ? undefined : new TeacherCommand(teacherCommand);
+    const models = teacher?.split(',').map((name) => name.trim()) ?? [];
+    const [only = '', ...others] = models;
+    const name = teacherName ?? teacherCommand;
+    const { rules, test, output: folder = `${texts === '-' ? 'texts' : parse(texts).name}-model`, ...trained } = rest;
+    const rulesGiven = await rulesOf(rules);
+    const limits = { mostTexts: MAX_PASSAGES, mostCharacters: MAX_QUERY_CHARACTERS };
+    const progress = new Progress(terminal);
+    const work = async (signal: AbortSignal) => {
+      const options: DistillOptions = {
+        ...trainingOptions({ ...trained, devFraction: undefined }),
+        ...{ test, output: folder },
+        ...(rulesGiven !== undefined && { rules: rulesGiven }),
+        teacher: program ? (some, call) => program.ask(some, call) : others.length === 0 ? only : models,
+        ...(name !== undefined && { teacherName: name }),
+        texts: texts === '-' ? lines(terminal.stdin) : texts,
+        ...{ rows, maxTexts, choose, temperature, answers, concurrency, textsPerCall, attempts, curve, signal },
+        ...(labels !== undefined && { labels: labels.split(',').map((label) => label.trim()) }),
+        ...(passages !== undefined && { passages: await readUnlabelled({ rows: passages, ...limits }, { signal }) }),
+        onProgress: (event) => show(progress, event),
+      };
+      return unwrap(distill(options)).finally(() => program?.close());
+    };
+    await using model = await interruptible(work).finally(() => progress.clear());
+    await printed.result({ ...summaryOf(model), distillation: model.distillation }, [
+      ...(await linesOf(model, folder, printed)),
+      ...distillationLines(model.distillation),
+    ]);
+  },
+});
+
+function show(progress: Progress, event: DistillEvent): void {
+  if (event.type !== 'teaching') {
+    showTraining(progress, event);
+    return;
+  }
+  const { answered, texts, unusable, remainingMs } = event;
+  const left = remainingMs === undefined ? '' : `, ${Math.ceil(remainingMs / 1000)} s left`;
+  const odd = unusable === 0 ? '' : `, ${grouped(unusable)} make no sense`;
+  progress.show(answered / texts, `${grouped(answered)} of ${grouped(texts)} answers${odd}${left}`);
+}
+
+const MOST_LABELS = 12;
+
+function distillationLines({
+  teacher,
+  answered,
+  kept,
+  unusable,
+  agreement,
+  accuracy,
+  cost,
+  curve,
+  answers,
+  differences,
+}: DistillationSummary): readonly string[] {
+  const lines = [
+    `taught by ${teacher}: ${grouped(answered)} answers${kept > 0 ? `, ${grouped(kept)} of them kept from before` : ''}${answers === undefined ? '' : `, in ${answers}`}`,
+  ];
+  if (unusable.count > 0) {
+    const [first] = unusable.examples;
+    lines.push(
+      `${grouped(unusable.count)} answers make no sense, such as the one for ${JSON.stringify(first?.text)}: ${first?.problem}`,
+    );
+  }
+  if (agreement) {
+    lines.push(`agrees with its teacher on ${shown(agreement)} of ${grouped(agreement.of)} other texts`);
+    const least = agreement.labels.toSorted((a, b) => a.share - b.share).slice(0, MOST_LABELS);
+    lines.push(...alignedLines(least.map((each) => [`  ${each.label}`, shown(each), `of ${grouped(each.of)}`])));
+  }
+  for (const { text, teacher: theirs, student } of differences.slice(0, 3)) {
+    lines.push(
+      `  ${JSON.stringify(text.slice(0, 80))}: ${theirs.join(', ') || 'none'}; the model: ${student.join(', ') || 'none'}`,
+    );
+  }
+  if (accuracy) {
+    const { metric, rows } = accuracy;
+    lines.push(
+      `${metric} on ${grouped(rows)} rows: ${accuracy.student.value.toFixed(3)}; its teacher ${accuracy.teacher.value.toFixed(3)}`,
+    );
+  }
+  lines.push(`size and time per text: ${costOf(cost.student)}; its teacher ${costOf(cost.teacher)}`);
+  for (const { texts, agreement: share } of curve ?? [])
+    lines.push(`trained on ${grouped(texts)} texts: agrees on ${shown(share)}`);
+  return lines;
+}
+
+function shown({ share, interval }: MeasuredShare): string {
+  const percent = (value: number) => (100 * value).toFixed(1);
+  return `${percent(share)} % (${percent(interval.low)} to ${percent(interval.high)})`;
+}
+
+function costOf({ bytes, millisecondsPerText }: DistillationSummary['cost']['student']): string {
+  const size = bytes === undefined ? [] : [`${(bytes / 1e6).toFixed(1)} MB`];
+  const time = millisecondsPerText === undefined ? [] : [`${millisecondsPerText.toFixed(2)} ms`];
+  return [...size, ...time].join(', ') || 'unknown';
+}

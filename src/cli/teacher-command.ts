@@ -1,0 +1,150 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { clearTimeout, setTimeout } from 'node:timers';
+import type { TeacherAnswer, TeacherCall } from '../api/index.js';
+
+/**
+ * A program that answers texts: it reads a line of JSON for each, `{"id": 7, "text": "…"}` (of a question also `candidates`),
+ * and writes a line for each, in any order: `{"id": 7, "answer": …}`, or `{"id": 7, "error": "…"}` to be asked again. It ends
+ * once its input does (docs/distill.md).
+ */
+
+interface Waiting {
+  readonly answered: (answer: TeacherAnswer) => void;
+  readonly failed: (error: Error) => void;
+}
+
+/** What of a program's standard error its failure shows. */
+const SHOWN_CHARACTERS = 2000;
+/** How long a program may take to end. */
+const END_MS = 5000;
+
+export class TeacherCommand {
+  readonly #command: string;
+  #running: Program | undefined;
+
+  constructor(command: string) {
+    this.#command = command;
+  }
+
+  /** Starts the program unless it runs. @throws Error with what it wrote to standard error, if it ends too early */
+  async ask(texts: readonly string[], { signal, candidates }: TeacherCall): Promise<readonly TeacherAnswer[]> {
+    if (this.#running === undefined || this.#running.hasEnded) this.#running = new Program(this.#command);
+    const program = this.#running;
+    const answers = texts.map((text, at) => program.ask(text, candidates[at]));
+    const stopped = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    // Answers that nobody waits for any longer may fail.
+    for (const answer of answers) answer.catch(() => undefined);
+    stopped.catch(() => undefined);
+    return Promise.race([Promise.all(answers), stopped]);
+  }
+
+  /** Ends the program: closes its input, and kills it if that isn't enough. */
+  async close(): Promise<void> {
+    await this.#running?.close();
+  }
+}
+
+class Program {
+  readonly #command: string;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #ended: Promise<void>;
+  #asked = 0;
+  #complaints = '';
+  hasEnded = false;
+
+  constructor(command: string) {
+    this.#command = command;
+    this.#child = spawn(command, {
+      shell: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+    });
+    const { stdin, stdout, stderr } = this.#child;
+    stdin.on('error', () => undefined); // its end says why
+    stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#complaints = (this.#complaints + text).slice(-SHOWN_CHARACTERS);
+    });
+    createInterface({ input: stdout }).on('line', (line) => this.#take(line));
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('error', (error) => this.#end(error.message, resolve));
+      this.#child.once('close', (code, signal) => {
+        this.#end(code === null ? `was ended by ${signal}` : `ended with exit code ${code}`, resolve);
+      });
+    });
+  }
+
+  ask(text: string, candidates: readonly string[] | undefined): Promise<TeacherAnswer> {
+    this.#asked += 1;
+    const id = this.#asked;
+    const answer = new Promise<TeacherAnswer>((answered, failed) => this.#waiting.set(id, { answered, failed }));
+    this.#child.stdin.write(`${JSON.stringify({ id, text, ...(candidates && { candidates }) })}\n`);
+    return answer;
+  }
+
+  #take(line: string): void {
+    if (line.trim() === '') return;
+    const { id, answer, error } = fieldsOf(line);
+    const waiting = typeof id === 'number' ? this.#waiting.get(id) : undefined;
+    if (typeof id !== 'number' || waiting === undefined) {
+      const expected =
+        'expected {"id": …, "answer": …} with an id that was asked; write anything else to standard error';
+      this.#fail(`wrote ${JSON.stringify(line.slice(0, 200))}; ${expected}`);
+      this.#kill();
+      return;
+    }
+    this.#waiting.delete(id);
+    if (error !== undefined) waiting.failed(new Error(String(error)));
+    else waiting.answered(answer ?? null);
+  }
+
+  #end(how: string, resolve: () => void): void {
+    this.#fail(`${how} before it answered`);
+    resolve();
+  }
+
+  #fail(what: string): void {
+    this.hasEnded = true;
+    const complaints = this.#complaints.trim();
+    const error = new Error(`${this.#command} ${what}${complaints === '' ? '' : `\n${complaints}`}`);
+    for (const { failed } of this.#waiting.values()) failed(error);
+    this.#waiting.clear();
+  }
+
+  async close(): Promise<void> {
+    this.#child.stdin.end();
+    const timer = setTimeout(() => this.#kill(), END_MS);
+    await this.#ended;
+    clearTimeout(timer);
+  }
+
+  /** With what its shell started. */
+  #kill(): void {
+    const { pid } = this.#child;
+    try {
+      if (pid !== undefined && process.platform !== 'win32') process.kill(-pid, 'SIGKILL');
+      else this.#child.kill('SIGKILL');
+    } catch {
+      // it has ended meanwhile
+    }
+  }
+}
+
+interface Line {
+  readonly id?: unknown;
+  readonly answer?: TeacherAnswer;
+  readonly error?: unknown;
+}
+
+/** The library checks the answer. */
+function fieldsOf(line: string): Line {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
