@@ -88,7 +88,7 @@ const directImports = {
 /** Functions of Node's modules that a first answer needs none of, and that take milliseconds to load. */
 const LATE_FUNCTIONS = {
   'node:crypto': ['createHash', 'randomBytes', 'randomUUID', 'timingSafeEqual'],
-  'node:child_process': ['fork'],
+  'node:child_process': ['fork', 'spawn'],
 };
 
 /** Loads a module of Node when one of its functions is called. */

@@ -389,6 +389,8 @@ describe('a teacher', () => {
   it('that answers nothing of use is an error that shows an answer', async () => {
     const { teacher } = aTeacher(() => 'neither');
     const error = await errorOf(distill({ teacher, texts, labels, ...quick, output: output() }));
-    expect(error.message).toContain(`0 answers can be learned from, and 80 answers can't, such as the one for`);
+    expect(error.message).toContain(
+      '0 of 80 texts can be learned from; 80 have an answer that makes no sense, such as',
+    );
   });
 });

@@ -16,6 +16,10 @@ function aFolder(first = '') {
   writeFileSync(place('texts.txt'), rows.map(({ text }) => text).join('\n'));
   writeFileSync(place('rows.csv'), ['text,label', ...rows.map(({ text, label }) => `${text},${label}`)].join('\n'));
   writeFileSync(
+    place('test.csv'),
+    ['text,label', ...rows.map(({ text, label }) => `${text} today,${label}`)].join('\n'),
+  );
+  writeFileSync(
     place('ask.mjs'),
     `import { createInterface } from 'node:readline';
 import { appendFileSync } from 'node:fs';
@@ -55,7 +59,7 @@ describe('orchard distill', () => {
       '--teacher',
       place('large'),
       '--test',
-      place('rows.csv'),
+      place('test.csv'),
       '--max-texts',
       '90',
       '--json',
@@ -63,8 +67,8 @@ describe('orchard distill', () => {
     expect(taught).toMatchObject({ exitCode: 0, stderr: '' });
     const { distillation, labels } = JSON.parse(taught.stdout);
     expect(labels).toEqual(['negative', 'positive']);
-    // The texts are those of the rows, which are for figures.
-    expect(distillation).toMatchObject({ accuracy: { rows: 45 } });
+    // Half of the budget is for figures at most.
+    expect(distillation).toMatchObject({ answered: 90, accuracy: { rows: 45 } });
   });
 
   it('shows why a program ended, and how to go on', async () => {

@@ -142,6 +142,8 @@ interface Gathered {
   readonly task: Task;
   /** Different texts that were given. */
   readonly given: number;
+  /** How many of them are texts of labelled rows, and left out. */
+  readonly areRows: number;
   readonly answered: Answered;
   /** Of texts, without those for figures. */
   readonly taught: readonly TaughtText[];
@@ -228,6 +230,7 @@ class Distillation {
     return {
       task,
       given: texts.length,
+      areRows: texts.length - fresh.length,
       answered,
       taught: chosen.flatMap((text) => byText.get(text) ?? []),
       learnedRows,
@@ -674,15 +677,20 @@ function labelsIn(taught: readonly TaughtText[], rows: readonly TrainingRow[]): 
   return [...new Set([...ofTexts, ...rows.filter(isSoft).flatMap(({ labels }) => Object.keys(labels))])].sort();
 }
 
-/** @throws ValidationError if the teacher gave next to nothing to learn from */
-function requireSome(rows: readonly TrainingRow[], { answered: { unusable, taught } }: Gathered): void {
+/** @throws ValidationError if there is next to nothing to learn from */
+function requireSome(rows: readonly TrainingRow[], { answered: { unusable }, taught, given, areRows }: Gathered): void {
   if (rows.length >= 2) return;
   const [first] = unusable;
-  const why = first ? `, such as the one for ${quoted(first.text.slice(0, 60))}: ${first.problem}` : '';
-  throw invalid(
-    ['teacher'],
-    `${counted(taught.length, 'answer')} can be learned from, and ${counted(unusable.length, 'answer')} can't${why}`,
-  );
+  const why = [
+    ...(areRows > 0 ? [`${areRows} are texts of rows or test`] : []),
+    ...(first
+      ? [
+          `${unusable.length} have an answer that makes no sense, such as ${quoted(first.text.slice(0, 60))}: ${first.problem}`,
+        ]
+      : []),
+  ];
+  const msg = `${taught.length} of ${counted(given, 'text')} can be learned from`;
+  throw invalid(['texts'], why.length === 0 ? `${msg}; give at least two` : `${msg}; ${why.join(', and ')}`);
 }
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;

@@ -72,7 +72,7 @@ A program reads a line {"id": 1, "text": "…"} for each text, and writes {"id":
     const progress = new Progress(terminal);
     const work = async (signal: AbortSignal) => {
       const options: DistillOptions = {
-        ...trainingOptions({ ...trained, devFraction: undefined }),
+        ...withoutDevFraction(trainingOptions({ ...trained, devFraction: undefined })),
         ...{ test, output: folder },
         ...(rulesGiven !== undefined && { rules: rulesGiven }),
         teacher: program ? (some, call) => program.ask(some, call) : others.length === 0 ? only : models,
@@ -92,6 +92,11 @@ A program reads a line {"id": 1, "text": "…"} for each text, and writes {"id":
     ]);
   },
 });
+
+/** The library sets texts aside. */
+function withoutDevFraction({ devFraction: _, ...options }: ReturnType<typeof trainingOptions>) {
+  return options;
+}
 
 function show(progress: Progress, event: DistillEvent): void {
   if (event.type !== 'teaching') {
