@@ -20,6 +20,7 @@ export const BENCHES = {
   'changing-index': 'time to build, change and open an index of passages, compared with MiniSearch',
   contention: 'time of a training step while other processes use the CPU',
   crf: 'F1 of the CRF alone',
+  distill: 'a student of a teacher: soft targets, drawn labels, chosen texts, size and speed',
   drift: 'how often model.drift gives an alarm, for texts of the same source, mixed and foreign ones',
   endings: 'exit codes of processes that end while a model is loaded or asked',
   evaluation: 'figures of model.evaluate, compared with scikit-learn and seqeval',

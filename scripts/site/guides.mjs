@@ -9,6 +9,7 @@ export const GUIDES = {
     'adapters',
     'training-defaults',
     'pairs',
+    'distill',
     'data-checks',
     'tuning',
     'labels',

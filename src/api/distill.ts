@@ -2,6 +2,7 @@ import type { ResultAsync } from 'neverthrow';
 import { callResult, type OrchardError } from '../contract/index.js';
 import type { EntityRange, ReadingOptions, RowsOrPath, TrainingRow } from '../datasets/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
+import { modelAsOfNow } from '../models/index.js';
 import type { Answer, AnswerTo } from './answers.js';
 import type { Model, TrainedModel } from './model.js';
 import { asOfNow, withAbsolutePaths } from './paths.js';
@@ -108,7 +109,7 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
    */
   readonly choose?: 'random' | 'central' | undefined;
   /**
-   * What the teacher's probabilities are softened by before the model learns them: p^(1/T), brought to a sum of 1 (Hinton et
+   * Classifiers: what the teacher's probabilities are softened by before the model learns them: p^(1/T), brought to a sum of 1 (Hinton et
    * al. 2015). Above 0. Default 1.
    */
   readonly temperature?: number | undefined;
@@ -234,9 +235,11 @@ export function distill<Row extends TrainingRow>(
   options: DistillOptions<Row>,
 ): ResultAsync<DistilledModel<AnswerTo<Row>>, OrchardError>;
 export function distill(options: DistillOptions): ResultAsync<DistilledModel, OrchardError> {
-  const { texts, rows, answers } = options ?? {};
+  const { texts, rows, answers, teacher } = options ?? {};
+  const placed = <Given>(each: Given) => (typeof each === 'string' ? modelAsOfNow(each) : each);
   const given = {
     ...withAbsolutePaths(options),
+    teacher: Array.isArray(teacher) ? teacher.map(placed) : placed(teacher),
     texts: asOfNow(texts),
     rows: asOfNow(rows),
     ...(answers !== undefined && { answers: asOfNow(answers) }),

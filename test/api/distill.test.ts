@@ -109,6 +109,7 @@ describe('a student', () => {
         texts: [...texts, ' ', texts[0]?.toUpperCase() ?? ''],
         labels,
         ...quick,
+        curve: true,
         output: folder,
         onProgress: (event) => events.push(event),
       }),
@@ -123,7 +124,9 @@ describe('a student', () => {
     });
     expect(model.labels).toEqual(labels);
     expect(model.training.type).toBe('binary-text-classification');
-    const { agreement, differences } = distillation;
+    const { agreement, differences, curve = [] } = distillation;
+    expect(curve.map(({ texts: count }) => count)).toEqual([18, 36, 72]);
+    expect(curve.at(-1)?.agreement.share).toBe(agreement?.share);
     expect(agreement?.labels.reduce((sum, { of }) => sum + of, 0)).toBe(7);
     expect(differences).toHaveLength(Math.round(7 * (1 - (agreement?.share ?? 0))));
     expect(JSON.parse(await readFile(join(folder, 'distillation.json'), 'utf8'))).toEqual(
@@ -377,6 +380,18 @@ describe('a teacher', () => {
     ],
     ['no text', { texts: [' '] }, 'texts: there is no text that is not blank'],
     ['an unknown option', { rows: undefined, ...{ path: 'x' } }, 'path'],
+    [
+      'a temperature for entities',
+      { labels: undefined, type: 'named-entity-recognition', temperature: 2 },
+      'temperature: it softens',
+    ],
+    ['a choice among all', { choose: 'central' }, 'choose: without maxTexts, all texts are asked'],
+    ['a format without rows', { format: 'csv' }, 'format: it says how rows are read, and there are none'],
+    [
+      'a type that is another than that of the passages',
+      { labels: undefined, passages: ['one', 'two'], type: 'binary-text-classification' },
+      'type: the student is for question-answering',
+    ],
     ['one passage', { labels: undefined, passages: ['one'] }, 'passages: found 1 passage'],
   ])('is refused with %s', async (_, more, message) => {
     const { teacher, asked } = aTeacher();

@@ -28,6 +28,7 @@ import {
   requirePath,
   withPauses,
 } from '../../system/index.js';
+import { trainingLanguage } from '../../training/index.js';
 import type { Answer } from '../answers.js';
 import type {
   DistillationSummary,
@@ -73,8 +74,8 @@ const distillSchema = z.lazy(() =>
         .optional(),
       labels: z.array(z.string().min(1)).min(1).optional(),
       maxTexts: z.int().min(1).optional(),
-      choose: z.enum(['random', 'central']).default('random'),
-      temperature: z.number().positive().max(100).default(1),
+      choose: z.enum(['random', 'central']).optional(),
+      temperature: z.number().positive().max(100).optional(),
       answers: z.string().min(1, 'the path is empty').optional(),
       teacherName: z.string().min(1, 'the name is empty').optional(),
       concurrency: z.int().min(1).max(1000).optional(),
@@ -121,10 +122,23 @@ export async function distillModel(options: DistillOptions): Promise<DistilledMo
     if (value !== undefined && !isFunction)
       throw invalid([name], 'it is for a function; a model either answers or fails');
   }
+  requireUsed(settings);
   if (signal?.aborted) throw new AbortedError('the distillation', { cause: signal.reason });
   const path = answers === undefined ? undefined : requirePath(answers, 'answers');
   const work = () => new Distillation(settings, path, startedAt).run();
   return output === undefined ? work() : claimFolder(output, MODEL_FOLDER, 'output', work);
+}
+
+/** @throws ValidationError for an option that would be ignored without a word */
+function requireUsed(settings: Settings): void {
+  const { rows, test, choose, maxTexts } = settings;
+  if (choose !== undefined && maxTexts === undefined) {
+    throw invalid(['choose'], 'without maxTexts, all texts are asked; give maxTexts, too, or leave choose out');
+  }
+  if (rows !== undefined || test !== undefined) return;
+  for (const [name, value] of Object.entries(readingSettings(settings))) {
+    if (value !== undefined) throw invalid([name], `it says how rows are read, and there are none; leave ${name} out`);
+  }
 }
 
 /** What the student is to be. */
@@ -208,7 +222,7 @@ class Distillation {
     },
     file: AnswersFile,
   ): Promise<Gathered> {
-    const { seed, maxTexts, signal, language = 'english' } = this.#settings;
+    const { seed, maxTexts, signal, language } = this.#settings;
     const rows = table === undefined ? [] : await rowsFor(task, table, signal);
     const testRows = testTable && (await rowsFor(task, testTable, signal));
     const { judged: setAside, learned: learnedRows } =
@@ -221,7 +235,9 @@ class Distillation {
     const wanted = maxTexts === undefined ? fresh.length : maxTexts - judged.length;
     const chosen = await chosenTexts(fresh, wanted, this.#settings);
     const questions = [...judged.map(({ text }) => text), ...chosen];
-    const candidates = task.passages && (await candidatesFor(questions, task.passages, language === 'english', signal));
+    const candidates =
+      task.passages &&
+      (await candidatesFor(questions, task.passages, trainingLanguage({ language }) === 'english', signal));
     const asked = questions.map(
       (text, at): AskedText => ({ text, ...(candidates && { candidates: candidates[at] ?? [] }) }),
     );
@@ -250,15 +266,15 @@ class Distillation {
   }
 
   async #train(teacher: OpenTeacher, gathered: Gathered): Promise<DistilledModel> {
-    const { seed, temperature, curve, output } = this.#settings;
+    const { seed, temperature = 1, curve, output } = this.#settings;
     const { task, taught, learnedRows, testRows } = gathered;
     const { heldOut, dev, train } = splitTexts(taught, seed, temperature);
-    const rows = [...learnedRows, ...train.map((each) => taughtRow(each, temperature))];
+    const rows = [...learnedRows, ...train.map((each) => taughtRow(each, task, temperature))];
     requireSome(rows, gathered);
     const options: TrainOptions = {
       ...this.#trainOptions(task, gathered),
       rows,
-      ...(dev.length > 0 && { dev: dev.map((each) => taughtRow(each, 1)) }),
+      ...(dev.length > 0 && { dev: dev.map((each) => taughtRow(each, task)) }),
       ...(testRows && { test: testRows }),
       ...(output !== undefined && { output }),
     };
@@ -305,7 +321,7 @@ class Distillation {
     },
     task: Task,
   ): Promise<NonNullable<DistillationSummary['curve']>> {
-    const { seed, temperature } = this.#settings;
+    const { seed, temperature = 1 } = this.#settings;
     if (heldOut.length === 0) return [];
     const ranks = await ranked(train, ({ text }) => text, `curve ${seed}`);
     const points: {
@@ -318,7 +334,7 @@ class Distillation {
       const some = new Set(ranks.slice(0, count));
       const rows = [
         ...learnedRows,
-        ...train.filter((each) => some.has(each)).map((each) => taughtRow(each, temperature)),
+        ...train.filter((each) => some.has(each)).map((each) => taughtRow(each, task, temperature)),
       ];
       const { output: _, test: __, ...rest } = options;
       await using model = await trainModel({ ...rest, rows });
@@ -452,14 +468,25 @@ function taskOf(
   teacher: OpenTeacher,
   passages: readonly string[] | undefined,
   table: RowTable | undefined,
-  { type: given, labels: named, language: _ }: Settings,
+  { type: given, labels: named, temperature }: Settings,
 ): Task {
   if (table && arePairs(table.checked))
     throw invalid(['rows'], 'they are pairs of texts, and texts are single ones; leave text2 out');
-  const type = typeFor(teacher, passages, table, given, named);
+  const found = typeFor(teacher, passages, table, given, named);
+  const type = given ?? found;
   const family = familyNameOf[type];
-  if (given !== undefined && familyNameOf[given] !== family) {
-    throw invalid(['type'], `${teacher.name} is for ${type}, not for ${given}; leave type out`);
+  // Two types name the same task, of entities.
+  if (type !== found && !(family === 'Grapefruit' && familyNameOf[found] === family)) {
+    throw invalid(
+      ['type'],
+      `the student is for ${found}, as its teacher and the other options say, not for ${type}; leave type out`,
+    );
+  }
+  if (temperature !== undefined && family !== 'Papaya') {
+    throw invalid(
+      ['temperature'],
+      `it softens the probabilities of labels, and the student is for ${type}; leave temperature out`,
+    );
   }
   if (named !== undefined && family !== 'Papaya')
     throw invalid(['labels'], `labels are for classifiers, not for ${type}`);
@@ -589,7 +616,7 @@ async function chosenTexts(texts: readonly string[], count: number, settings: Se
   if (texts.length <= count) return texts;
   const { seed, choose, signal } = settings;
   const order = await ranked(texts, (text) => text, `texts ${seed}`);
-  if (choose === 'random') {
+  if (choose !== 'central') {
     const some = new Set(order.slice(0, count));
     return texts.filter((text) => some.has(text));
   }
@@ -605,9 +632,8 @@ async function chosenTexts(texts: readonly string[], count: number, settings: Se
 const MOST_COMPARED = 20_000;
 
 /** By the encoder that the student starts from. */
-async function vectorsOf(texts: readonly string[], { base, language = 'english', modelLoader, signal }: Settings) {
-  const isEnglish = /^en(?:glish|$|-)/iu.test(language);
-  const model = base ?? (isEnglish ? 'english-mini' : undefined);
+async function vectorsOf(texts: readonly string[], { base, language, modelLoader, signal }: Settings) {
+  const model = base ?? (trainingLanguage({ language }) === 'english' ? 'english-mini' : undefined);
   if (model === undefined)
     throw invalid(['choose'], `central texts are found by an encoder's vectors; give base, an encoder for ${language}`);
   const vectors = await embed(texts, { model, signal, ...(modelLoader && { modelLoader }) });
@@ -654,10 +680,18 @@ function splitTexts(taught: readonly TaughtText[], seed: number, temperature: nu
   };
 }
 
-function taughtRow({ text, taught, candidates = [] }: TaughtText, temperature: number): TrainingRow {
+function taughtRow(
+  { text, taught, candidates = [] }: TaughtText,
+  { isMultilabel, labels }: Task,
+  temperature = 1,
+): TrainingRow {
   switch (taught.kind) {
-    case 'labels':
-      return { text, labels: temperature === 1 ? taught.shares : softened(taught.shares, temperature) };
+    case 'labels': {
+      const shares = temperature === 1 ? taught.shares : softened(taught.shares, temperature, isMultilabel);
+      // A row of probabilities names at least one label.
+      const [first] = labels ?? [];
+      return { text, labels: Object.keys(shares).length > 0 || first === undefined ? shares : { [first]: 0 } };
+    }
     case 'entities':
       return { text, entities: taught.entities };
     case 'passages':
@@ -665,11 +699,20 @@ function taughtRow({ text, taught, candidates = [] }: TaughtText, temperature: n
   }
 }
 
-/** p^(1/T), brought to a sum of 1: softmax(z / T) of the logits z that p is the softmax of (Hinton et al. 2015, eq. 1). */
-function softened(shares: Readonly<Record<string, number>>, temperature: number): Record<string, number> {
-  const powers = Object.entries(shares).map(([label, share]) => [label, share ** (1 / temperature)] as const);
-  const sum = powers.reduce((total, [, power]) => total + power, 0);
-  return Object.fromEntries(powers.map(([label, power]) => [label, power / sum]));
+/**
+ * p^(1/T), brought to a sum of 1: softmax(z / T) of the logits z that p is the softmax of (Hinton et al. 2015, eq. 1). Of
+ * several labels, the same for each label and its absence: the sigmoid of z / T.
+ */
+function softened(
+  shares: Readonly<Record<string, number>>,
+  temperature: number,
+  isMultilabel: boolean,
+): Record<string, number> {
+  const power = (share: number) => share ** (1 / temperature);
+  const all = Object.entries(shares);
+  const sum = all.reduce((total, [, share]) => total + power(share), 0);
+  const sumFor = (share: number) => (isMultilabel ? power(share) + power(1 - share) : sum);
+  return Object.fromEntries(all.map(([label, share]) => [label, power(share) / sumFor(share)]));
 }
 
 function labelsIn(taught: readonly TaughtText[], rows: readonly TrainingRow[]): string[] {

@@ -1,0 +1,186 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import {
+  type DistillOptions,
+  distill,
+  type LabelAnswer,
+  loadModel,
+  type Model,
+  type TeacherFunction,
+  train,
+} from 'orchard-nlp';
+import { Random } from '../src/system/index.js';
+import { classificationSets, type LabelledText, shuffled } from './few-shot/sets.js';
+import { machine } from './report.js';
+
+/**
+ * `distill`, on the training texts of labelled sets without their labels. Each figure is on test rows: how often the student
+ * says what its teacher says, and how often what the row says.
+ * - `targets`: what the student learns of the same answers: the teacher's probabilities, at several temperatures; its most
+ *   probable label; or a label drawn from its probabilities.
+ * - `choice`: which of the texts are asked, central ones or random ones.
+ * - `path`: a user's path: size and time of both, too, with `--teacher`.
+ *
+ * Usage: `npm run bench -- distill <datasets folder> [dataset …] [--part targets|choice|path] [--teacher <folder>]
+ * [--texts 2000] [--budget 500] [--test 1000] [--seeds 1] [--threads 2] [--teacher-rows 2000]`; without names SST-2. Without
+ * `--teacher`, a base model trained on `--teacher-rows` rows teaches, whose texts are not among the others.
+ */
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    part: { type: 'string', default: 'targets' },
+    teacher: { type: 'string' },
+    'teacher-rows': { type: 'string', default: '2000' },
+    'teacher-size': { type: 'string', default: 'base' },
+    texts: { type: 'string', default: '2000' },
+    budget: { type: 'string', default: '500' },
+    test: { type: 'string', default: '1000' },
+    seeds: { type: 'string', default: '1' },
+    threads: { type: 'string', default: '2' },
+  },
+});
+const [root, ...names] = positionals;
+if (root === undefined) throw new Error('usage: npm run bench -- distill <datasets folder> [dataset …]');
+const threads = Number(values.threads);
+const work = await mkdtemp(join(tmpdir(), 'orchard-distill-'));
+
+const percent = (share: number) => (100 * share).toFixed(1);
+const share = (flags: readonly boolean[]) => flags.filter(Boolean).length / flags.length;
+const mean = (list: readonly number[]) => list.reduce((sum, each) => sum + each, 0) / list.length;
+
+interface Teaching {
+  readonly teacher: Model;
+  readonly texts: readonly string[];
+  readonly test: readonly LabelledText[];
+  /** Of each test row. */
+  readonly taught: readonly LabelAnswer[];
+}
+
+async function answers(model: Model, texts: readonly string[]): Promise<readonly LabelAnswer[]> {
+  const given = (await model.predict(texts))._unsafeUnwrap();
+  return given.flatMap((answer) => (answer.kind === 'labels' ? [answer] : []));
+}
+
+/** Trains a student, and compares it with its teacher and the rows. */
+async function student(
+  options: Partial<DistillOptions> & Pick<DistillOptions, 'teacher'>,
+  { texts, test, taught }: Teaching,
+) {
+  const startedAt = performance.now();
+  await using model = (await distill({ texts, threads, ...options }))._unsafeUnwrap();
+  const seconds = (performance.now() - startedAt) / 1000;
+  const own = await answers(
+    model,
+    test.map(({ text }) => text),
+  );
+  return {
+    agreement: share(own.map(({ label }, at) => label === taught[at]?.label)),
+    accuracy: share(own.map(({ label }, at) => label === test[at]?.label)),
+    seconds,
+    distillation: model.distillation,
+  };
+}
+
+/** A teacher that answers with what `choose` makes of a model's probabilities. */
+function answering({ teacher, texts }: Teaching, choose: (answer: LabelAnswer) => string) {
+  const chosen = new Map<string, string>();
+  const ask: TeacherFunction = async (some) => {
+    if (chosen.size === 0) {
+      for (const [at, answer] of (await answers(teacher, texts)).entries()) chosen.set(texts[at] ?? '', choose(answer));
+    }
+    return some.map((text) => chosen.get(text) ?? null);
+  };
+  const { labels, type } = teacher;
+  return { teacher: ask, labels, type, answers: join(work, `${Math.random()}.jsonl`) };
+}
+
+function drawn({ scores }: LabelAnswer, random: Random): string {
+  let left = random.uniform() * scores.reduce((sum, { score }) => sum + score, 0);
+  for (const { label, score } of scores) {
+    left -= score;
+    if (left < 0) return label;
+  }
+  return scores[0]?.label ?? '';
+}
+
+type Way = readonly [
+  name: string,
+  options: (seed: number) => Partial<DistillOptions> & Pick<DistillOptions, 'teacher'>,
+];
+
+function waysOf(teaching: Teaching): readonly Way[] {
+  const { teacher } = teaching;
+  if (values.part === 'choice') {
+    const maxTexts = Number(values.budget);
+    return (['random', 'central'] as const).map((choose) => [choose, (seed) => ({ teacher, choose, maxTexts, seed })]);
+  }
+  if (values.part === 'path') return [['soft', (seed) => ({ teacher, seed, test: teaching.test })]];
+  return [
+    ...[1, 2, 4].map((temperature): Way => [`soft, T = ${temperature}`, (seed) => ({ teacher, temperature, seed })]),
+    ['most probable label', (seed) => ({ ...answering(teaching, ({ label }) => label), seed })],
+    [
+      'drawn label',
+      (seed) => {
+        const random = Random.fromSeed(seed);
+        return { ...answering(teaching, (answer) => drawn(answer, random)), seed };
+      },
+    ],
+  ];
+}
+
+async function teacherOf(rows: readonly LabelledText[]): Promise<Model> {
+  if (values.teacher !== undefined) return (await loadModel(values.teacher))._unsafeUnwrap();
+  const size = values['teacher-size'] === 'mini' ? 'mini' : 'base';
+  return (await train({ rows, size, threads }))._unsafeUnwrap();
+}
+
+console.log(machine());
+try {
+  for (const name of names.length > 0 ? names : ['sst2']) await measure(root, name);
+} finally {
+  await rm(work, { recursive: true, force: true });
+}
+
+async function measure(folder: string, name: string): Promise<void> {
+  const set = classificationSets[name];
+  if (set === undefined) throw new Error(`there is no set ${name}, only ${Object.keys(classificationSets).join(', ')}`);
+  const { train: all, test: tests } = set.read(folder);
+  const rows = shuffled(all, 1);
+  const taughtRows = values.teacher === undefined ? Number(values['teacher-rows']) : 0;
+  await using teacher = await teacherOf(rows.slice(0, taughtRows));
+  const texts = rows.slice(taughtRows, taughtRows + Number(values.texts)).map(({ text }) => text);
+  const test = shuffled(tests, 2).slice(0, Number(values.test));
+  const taught = await answers(
+    teacher,
+    test.map(({ text }) => text),
+  );
+  const accuracy = share(taught.map(({ label }, at) => label === test[at]?.label));
+  console.log(`\n${name}: ${texts.length} texts; teacher's accuracy ${percent(accuracy)} on ${test.length} rows`);
+  const teaching = { teacher, texts, test, taught };
+  for (const [way, options] of waysOf(teaching)) {
+    const runs: Awaited<ReturnType<typeof student>>[] = [];
+    for (let seed = 0; seed < Number(values.seeds); seed += 1) runs.push(await student(options(seed), teaching));
+    const figures = [
+      `agreement ${percent(mean(runs.map((run) => run.agreement)))}`,
+      `accuracy ${percent(mean(runs.map((run) => run.accuracy)))}`,
+      `${mean(runs.map(({ seconds }) => seconds)).toFixed(0)} s`,
+    ];
+    console.log(`${way.padEnd(20)} ${figures.join(', ')}`);
+    if (values.part === 'path') for (const { distillation } of runs) console.log(costs(distillation.cost));
+  }
+}
+
+function costs({ teacher, student: own }: { readonly teacher: Cost; readonly student: Cost }): string {
+  const { bytes: large = 0, millisecondsPerText: slow = 0 } = teacher;
+  const { bytes: small = 1, millisecondsPerText: fast = 1 } = own;
+  const size = `${(large / 1e6).toFixed(1)} MB to ${(small / 1e6).toFixed(1)} MB: ${(large / small).toFixed(1)} times smaller`;
+  return `${size}; ${slow.toFixed(2)} ms to ${fast.toFixed(2)} ms a text: ${(slow / fast).toFixed(1)} times faster`;
+}
+
+interface Cost {
+  readonly bytes?: number;
+  readonly millisecondsPerText?: number;
+}

@@ -1,0 +1,24 @@
+import { distill } from 'orchard-nlp';
+
+const goods = ['bread', 'milk', 'soup', 'rice', 'honey', 'cheese', 'apples', 'fish', 'cake', 'salad'];
+const remarks = ['was wonderful', 'arrived early', 'made us happy', 'was stale', 'arrived late', 'made us ill'];
+const texts = goods.flatMap((good) => remarks.map((remark) => `The ${good} ${remark}.`));
+
+/** In your program: a request to a language model, or to anything else that knows the answers. */
+async function askLargeModel(text: string): Promise<{ praise: number; blame: number }> {
+  const isGood = /wonderful|early|happy/.test(text);
+  return isGood ? { praise: 0.95, blame: 0.05 } : { praise: 0.1, blame: 0.9 };
+}
+
+const distilled = await distill({
+  teacher: (some) => Promise.all(some.map(askLargeModel)),
+  labels: ['praise', 'blame'],
+  texts,
+  output: './remarks-model',
+});
+if (distilled.isErr()) throw distilled.error;
+await using model = distilled.value;
+const { agreement, kept } = model.distillation;
+console.log(`agrees on ${agreement?.share.toFixed(2)} of ${agreement?.of} texts; ${kept} answers were kept from before`);
+const answer = await model.predict('The tea was wonderful.');
+console.log(answer.map((given) => (given.kind === 'labels' ? given.label : given.kind)).unwrapOr('no answer'));
