@@ -11,6 +11,7 @@ import {
   type TeacherFunction,
   train,
 } from 'orchard-nlp';
+import { z } from 'zod';
 import { Random } from '../src/system/index.js';
 import { classificationSets, type LabelledText, shuffled } from './few-shot/sets.js';
 import { machine } from './report.js';
@@ -24,7 +25,8 @@ import { machine } from './report.js';
  * - `path`: a user's path: size and time of both, too, with `--teacher`.
  *
  * Usage: `npm run bench -- distill <datasets folder> [dataset …] [--part targets|choice|path] [--teacher <folder>]
- * [--texts 2000] [--budget 500] [--test 1000] [--seeds 1] [--threads 2] [--teacher-rows 2000]`; without names SST-2. Without
+ * [--texts 2000] [--budget 500] [--test 1000] [--seeds 1] [--threads 2] [--teacher-rows 2000]
+ * [--effort balanced]`; without names SST-2. Without
  * `--teacher`, a base model trained on `--teacher-rows` rows teaches, whose texts are not among the others.
  */
 
@@ -40,11 +42,13 @@ const { values, positionals } = parseArgs({
     test: { type: 'string', default: '1000' },
     seeds: { type: 'string', default: '1' },
     threads: { type: 'string', default: '2' },
+    effort: { type: 'string', default: 'balanced' },
   },
 });
 const [root, ...names] = positionals;
 if (root === undefined) throw new Error('usage: npm run bench -- distill <datasets folder> [dataset …]');
 const threads = Number(values.threads);
+const effort = z.enum(['quick', 'balanced', 'thorough']).parse(values.effort);
 const work = await mkdtemp(join(tmpdir(), 'orchard-distill-'));
 
 const percent = (share: number) => (100 * share).toFixed(1);
@@ -70,7 +74,7 @@ async function student(
   { texts, test, taught }: Teaching,
 ) {
   const startedAt = performance.now();
-  await using model = (await distill({ texts, threads, ...options }))._unsafeUnwrap();
+  await using model = (await distill({ texts, threads, effort, ...options }))._unsafeUnwrap();
   const seconds = (performance.now() - startedAt) / 1000;
   const own = await answers(
     model,

@@ -19,6 +19,8 @@ const distilled = await distill({
 if (distilled.isErr()) throw distilled.error;
 await using model = distilled.value;
 const { agreement, kept } = model.distillation;
-console.log(`agrees on ${agreement?.share.toFixed(2)} of ${agreement?.of} texts; ${kept} answers were kept from before`);
+console.log(
+  `agrees on ${agreement?.share.toFixed(2)} of ${agreement?.of} texts; ${kept} answers were kept from before`,
+);
 const answer = await model.predict('The tea was wonderful.');
 console.log(answer.map((given) => (given.kind === 'labels' ? given.label : given.kind)).unwrapOr('no answer'));
