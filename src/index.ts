@@ -145,6 +145,7 @@ export {
   pretrainedModelNames,
   QueueFullError,
   RollbackError,
+  type Runtime,
   type ShadowComparison,
   StorageError,
   type StorageErrorOptions,

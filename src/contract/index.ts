@@ -35,11 +35,14 @@ export {
   type PretrainedModelName,
   pretrainedModelNames,
   ROW_FORMATS,
+  RUNTIMES,
+  type Runtime,
   type Tier,
   type TrainingJobStatus,
   tiers,
   trainingJobStatuses,
   type UsageTerms,
+  type UsedRuntime,
   WEIGHT_FORMS,
 } from './constants.js';
 export {

@@ -46,6 +46,10 @@ export interface ModelStats {
   readonly device: ExecutionProvider;
   /** Why it is not the device of the option `device`. */
   readonly deviceFailure?: string;
+  /** What computes it; absent while no thread has loaded it. */
+  readonly runtime?: 'onnx' | 'wasm';
+  /** Why that is not ONNX Runtime, if the option `runtime` is `auto`. */
+  readonly runtimeFailure?: string;
 }
 
 /** A thread that runs models. */
