@@ -92,7 +92,7 @@ export type {
 export { foldsOf } from './folds.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './retrieval/passages.js';
 export { pooledByGraph } from './retrieval/sentence-vector.js';
-export { meanOfRows, quantizeVector, unitVector, VectorIndex } from './retrieval/vector-index.js';
+export { encodeVectors, meanOfRows, quantizeVector, unitVector, VectorIndex } from './retrieval/vector-index.js';
 export {
   type CheckedRowSets,
   type Dataset,

@@ -15,6 +15,7 @@ import {
 } from '../contract/index.js';
 import {
   encodePassages,
+  encodeVectors,
   PASSAGES_FILE,
   POSTINGS_FILE,
   unitVector,
@@ -22,7 +23,7 @@ import {
   VectorIndex,
 } from '../families/index.js';
 import { untilAborted } from '../inference/index.js';
-import { Bm25Index } from '../lexical/index.js';
+import { Bm25Index, encodeBm25 } from '../lexical/index.js';
 import { copyInto, decodeSafetensors, encodeSafetensors, type SentenceConfig, writeFolder } from '../models/index.js';
 import {
   absolutePath,
@@ -476,8 +477,8 @@ async function writeIndexFolder(
   const data = await mapWithPauses(passages, dataAsJson);
   await writeFile(join(folder, DATA_FILE), `[${data.join(',\n')}]\n`);
   await writeFile(join(folder, PASSAGES_FILE), encodePassages(passages.map(({ text }) => text)));
-  await writeFile(join(folder, VECTORS_FILE), (vectors ?? VectorIndex.fromRows([])).encode());
-  await writeFile(join(folder, POSTINGS_FILE), words.encode());
+  await writeFile(join(folder, VECTORS_FILE), encodeVectors(vectors ?? VectorIndex.fromRows([])));
+  await writeFile(join(folder, POSTINGS_FILE), encodeBm25(words));
   await writeFile(join(folder, STARTS_FILE), encodeStarts(starts));
   await writeFile(join(folder, SEARCH_FOLDER.marker), `${JSON.stringify(settings, undefined, 2)}\n`);
 }

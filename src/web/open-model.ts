@@ -16,7 +16,7 @@ import { provideKernels } from '../engine/index.js';
 import { unitVector } from '../families/index.js';
 import { PortableModel } from '../inference/index.js';
 import { type ModelSource, openSource } from './model-source.js';
-import { type WebSearchIndex, type WebSearchOptions, WordsAndVectors } from './search-passages.js';
+import type { WebSearchIndex, WebSearchOptions } from './search-passages.js';
 
 /** Options of one call of a {@link WebModel}. */
 export interface WebCallOptions {
@@ -178,6 +178,7 @@ class OpenWebModel implements WebModel {
       const { signal, language = 'english' } = checked(options, ['signal', 'language']);
       const texts = Array.from(passages, (text, at) => requireText(text, ['passages', at]));
       if (texts.length === 0) throw refusal(['passages'], 'give at least one passage');
+      const { WordsAndVectors } = await import('./search-passages.js');
       const index = new WordsAndVectors(texts, language, (given, stop) =>
         this.#queued(() => vectorsOf(this.#opened(), given, stop)),
       );

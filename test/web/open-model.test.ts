@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
 import type { ResultAsync } from 'neverthrow';
 import { describe, expect, it } from 'vitest';
 import { exportModel, loadModel } from '../../src/index.js';
@@ -102,15 +101,5 @@ describe('a model for the web', () => {
     });
     model.close();
     expect(await failed(model.predict('x'))).toMatchObject({ code: 'closed' });
-  });
-
-  it('needs no module of Node: the package bundles for browsers, with kernels below 40 kB', async () => {
-    const { outputFiles, errors } = await build({
-      ...{ entryPoints: ['dist/web.js'], bundle: true, minify: true, write: false },
-      ...{ format: 'esm', platform: 'browser', logLevel: 'silent' },
-    });
-    expect(errors).toEqual([]);
-    expect(outputFiles[0]?.text).not.toMatch(/\bBuffer\.|from"node:|import\("node:/);
-    expect(readFileSync('dist/kernels.wasm').length).toBeLessThan(40_000);
   });
 });
