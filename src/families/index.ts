@@ -1,4 +1,4 @@
-export { type AnsweringFamily, answering, familyNameOfModel } from './answering.js';
+export { type AnsweringFamily, answering, familyNameOfModel, ruling } from './answering.js';
 export {
   type ClassificationType,
   classificationTypes,
@@ -121,6 +121,7 @@ export {
   ruledEntities,
   ruledScores,
   rulesOfFolder,
+  type TimeLimit,
 } from './rules.js';
 export { softmax } from './softmax.js';
 export { splitWords } from './words.js';

@@ -16,7 +16,8 @@ import {
   openDeviceGraph,
   type TensorData,
 } from '../graph/index.js';
-import { CONFIG_FILE, memoryOfModel, ONNX_FILE, openModelFolder, TOKENIZER_FILE } from '../models/index.js';
+import { CONFIG_FILE, memoryOfModel, ONNX_FILE, openModelFolder, RULES_FILE, TOKENIZER_FILE } from '../models/index.js';
+import { withPauses } from '../system/index.js';
 import {
   loadTokenizer,
   outputsByText,
@@ -24,6 +25,7 @@ import {
   TextReader,
   type TextWindow,
   type Tokenizer,
+  withTimeLimit,
 } from '../text/index.js';
 import { BatchWork, checkReading, type ModelParts, type WorkOptions, type WorkSlice } from './batch-work.js';
 import { EncoderRuns, nativeWork } from './encoder-runs.js';
@@ -143,7 +145,8 @@ export class TextModel {
     const places = { configFile: join(directory, CONFIG_FILE), tokenizerFile: join(directory, TOKENIZER_FILE) };
     checkReading(config, tokenizer, places);
     const plain = await family.decoder(config, files, tokenizer);
-    const own = await rulesOfFolder(directory, config, files);
+    const rulesPlace = { file: join(directory, RULES_FILE), limit: withTimeLimit };
+    const own = await withPauses(rulesOfFolder(config, files, rulesPlace));
     const answers = ruledAnswers(family.answerView, config.orchard);
     const decoderWith = (rules: RuleSet | false | undefined): Decoder => {
       const applied = rules ?? own;
