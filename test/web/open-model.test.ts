@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { exportModel, loadModel } from '../../src/index.js';
 import { type OrchardError, openModel } from '../../src/web.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { byLabel, largestDifference } from './same-answers.js';
 
 const catalogue = 'models/catalogue';
 const texts = [
@@ -13,27 +14,6 @@ const texts = [
   '予約をキャンセルしてください',
   'What is attention in neural networks? 😀 naïve café',
 ];
-
-/** Of all numbers in two answers, which must be alike in everything else. */
-function largestDifference(given: unknown, expected: unknown): number {
-  if (typeof given === 'number' && typeof expected === 'number') return Math.abs(given - expected);
-  if (typeof given !== 'object' || given === null || typeof expected !== 'object' || expected === null) {
-    expect(given).toEqual(expected);
-    return 0;
-  }
-  expect(Object.keys(given)).toEqual(Object.keys(expected));
-  const others = Object.values(expected);
-  return Object.values(given).reduce(
-    (most: number, value, at) => Math.max(most, largestDifference(value, others[at])),
-    0,
-  );
-}
-
-/** Labels in a fixed order: far down the list, labels have nearly the same probability. */
-const byLabel = (answer: object): object =>
-  'scores' in answer && Array.isArray(answer.scores)
-    ? { ...answer, scores: [...answer.scores].sort((a, b) => (a.label < b.label ? -1 : 1)) }
-    : answer;
 
 describe.each(readdirSync(catalogue))('the model %s', (name) => {
   it('answers as in Node, within 5e-3 in probabilities, with the same labels, entities and passages', async () => {
