@@ -1,5 +1,5 @@
 import { bioConstraints, entityScores } from '../src/families/index.js';
-import { CrfExpert, trainCrfExpert, viterbi } from '../src/lexical/index.js';
+import { CrfExpert, encodeCrfExpert, trainCrfExpert, viterbi } from '../src/lexical/index.js';
 import { type TaggedSentence, type TaggedSentences, taggedReaders } from './datasets/tagged-sentences.js';
 import { machine } from './report.js';
 
@@ -33,7 +33,7 @@ async function measure({ train, dev, test }: TaggedSentences) {
   const startedAt = performance.now();
   const trained = await trainCrfExpert(rows, { tags: tags.length, seed: 1, signal });
   const seconds = (performance.now() - startedAt) / 1000;
-  const bytes = trained.encode();
+  const bytes = encodeCrfExpert(trained);
   const expert = CrfExpert.decode(bytes, 'the expert');
   const scoredAt = performance.now();
   for (const { words } of test) expert.emissions(words);

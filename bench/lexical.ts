@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { classificationScores } from '../src/families/index.js';
-import { LinearExpert, trainLinearExpert } from '../src/lexical/index.js';
+import { encodeLinearExpert, LinearExpert, trainLinearExpert } from '../src/lexical/index.js';
 import { decodeSafetensors } from '../src/models/index.js';
 import { type LabelledTexts, type Row, readers } from './datasets/labelled-texts.js';
 import { labelsOn } from './model-parts.js';
@@ -39,7 +39,7 @@ async function measure(dataset: LabelledTexts) {
     { outputs, lowercase: true, seed: 1 },
   );
   const seconds = (performance.now() - startedAt) / 1000;
-  const bytes = trained.encode();
+  const bytes = encodeLinearExpert(trained);
   const expert = LinearExpert.decode(bytes, 'the expert');
   const predictedAt = performance.now();
   const predicted = dataset.test.map(({ text }) => labelsOn(dataset, expert.read(text).margins));

@@ -6,6 +6,7 @@
 import { RuleSet } from '../src/families/index.js';
 import type { Rule } from '../src/models/index.js';
 import { Random, runToEnd } from '../src/system/index.js';
+import { withTimeLimit } from '../src/text/index.js';
 
 const random = Random.fromSeed(1);
 const pick = (words: readonly string[]) => words[random.integer(words.length)] ?? '';
@@ -47,7 +48,7 @@ const cases: readonly (readonly [name: string, rules: readonly Rule[]])[] = [
 console.log(`${TEXTS} texts of ${Math.round(characters / TEXTS)} characters on average`);
 for (const [name, rules] of cases) {
   const startedAt = performance.now();
-  const set = runToEnd(RuleSet.build(rules));
+  const set = runToEnd(RuleSet.build(rules, withTimeLimit));
   const built = performance.now();
   const measured: number[] = [];
   let matches = 0;

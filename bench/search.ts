@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import MiniSearch from 'minisearch';
-import { VectorIndex } from '../src/families/index.js';
-import { Bm25Index } from '../src/lexical/index.js';
+import { encodeVectors, VectorIndex } from '../src/families/index.js';
+import { Bm25Index, encodeBm25 } from '../src/lexical/index.js';
 import { Random } from '../src/system/index.js';
 import { machine, median } from './report.js';
 
@@ -55,7 +55,7 @@ function measureVectors(next: () => Float32Array) {
   const vectors = new Float32Array(count * width);
   for (let id = 0; id < count; id += 1) vectors.set(next(), id * width);
   const built = timed(() => VectorIndex.fromVectors(vectors, width));
-  const bytes = built.value.encode();
+  const bytes = encodeVectors(built.value);
   const loaded = timed(() => VectorIndex.decode(bytes, 'the vectors'));
   const index = loaded.value;
   const fast: number[] = [];
@@ -87,7 +87,7 @@ const words = (length: number) =>
 
 function measureBm25(passages: readonly string[], queries: readonly string[]) {
   const built = timed(() => Bm25Index.fromPassages(passages, { stem: true }));
-  const bytes = built.value.encode();
+  const bytes = encodeBm25(built.value);
   const loaded = timed(() => Bm25Index.decode(bytes, 'the index'));
   return {
     'top 10 (ms)': milliseconds(median(queries.map((query) => timed(() => loaded.value.search(query, K)).ms))),

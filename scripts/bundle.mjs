@@ -25,7 +25,7 @@ const worker = {
 /** Of these, one that is a single file: to look for fifty chunks takes a thread longer than to read 1.3 MB. */
 const runner = { 'training-runner': 'src/training/training-runner.ts' };
 
-/** What runs anywhere: a single file without modules of Node, whose zod it doesn't need either. */
+/** What runs anywhere, without modules of Node and without zod: what all models need, and a file for what only some do. */
 const anywhere = { web: 'src/web.ts' };
 
 /** The command; npm links to it. */
@@ -173,14 +173,17 @@ async function bundle(input, { platform = 'node', ...options }) {
       ...(platform !== 'node' && { conditionNames: ['browser', 'import', 'default'] }),
     },
   });
-  const apart = options.codeSplitting ?? groupsOf((await build.generate({ format: 'esm' })).output);
+  const grouped = async () => ({
+    groups: groupsOf((await build.generate({ format: 'esm' })).output),
+    includeDependenciesRecursively: false,
+  });
   const { output } = await build.write({
     dir: dist,
     format: 'esm',
     // For tests and debuggers in a clone; the package leaves the maps out, so no file names one.
     sourcemap: 'hidden',
-    codeSplitting: apart && { groups: apart, includeDependenciesRecursively: false },
     ...options,
+    codeSplitting: options.codeSplitting ?? (await grouped()),
   });
   await build.close();
   return output;
@@ -189,7 +192,7 @@ async function bundle(input, { platform = 'node', ...options }) {
 const output = [
   ...(await bundle({ ...entries, ...worker, ...command }, { chunkFileNames: 'chunk-[name]-[hash].js' })),
   ...(await bundle(runner, { codeSplitting: false })),
-  ...(await bundle(anywhere, { platform: 'neutral', codeSplitting: false })),
+  ...(await bundle(anywhere, { platform: 'neutral', codeSplitting: true, chunkFileNames: 'web-[name]-[hash].js' })),
 ];
 
 // The names of chunks change with what is in them. After the writing, so that no file is missing meanwhile.

@@ -5,14 +5,17 @@ export type {
   EntityAnswer,
   FoundEntity,
   LabelAnswer,
+  ModelText,
   PassageAnswer,
   ReadText,
   ScoredLabel,
   ScoredPassage,
+  TextPair,
 } from './api/index.js';
 export {
   AbortedError,
   ClosedError,
+  DeadlineError,
   InstallationError,
   InternalError,
   isOrchardError,
@@ -24,5 +27,6 @@ export {
   type ValidationProblem,
 } from './contract/index.js';
 export type { ExplainedAnswer, ExplainedWord, MatchedWord } from './families/index.js';
-export type { FoundPassage } from './search/index.js';
+export type { EntityRule, LabelRule, Rule, RuleCondition, VetoRule } from './models/index.js';
+export type { FoundPassage, IndexProgress, Passage, Prompt } from './search/index.js';
 export * from './web/index.js';

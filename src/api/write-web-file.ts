@@ -1,10 +1,10 @@
 import { open } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, isAbsolute, join } from 'node:path';
 import { ModelFolderError, ValidationError } from '../contract/index.js';
 import { PortableModel } from '../inference/index.js';
-import { isModelFile, modelFilePieces, readFolderFile } from '../models/index.js';
-import { failedWith, replaceFile } from '../system/index.js';
-import { askableFolder } from '../training/index.js';
+import { type FoundModel, isModelFile, modelFilePieces, readFolderFile } from '../models/index.js';
+import { failedWith, isPresent, replaceFile, TemporaryDirectory, withPauses } from '../system/index.js';
+import { askableFolder, MODULES_FILE, writeSentenceEncoder } from '../training/index.js';
 
 /**
  * Writes what a model answers with as one file for `orchard-nlp/web`, after it was opened as it will be there.
@@ -12,20 +12,49 @@ import { askableFolder } from '../training/index.js';
  */
 export async function writeWebFile(directory: string, path: string): Promise<void> {
   await requireReplaceable(path);
-  const placed = await askableFolder({ name: basename(directory), directory });
-  const files = new Map<string, Uint8Array>();
+  const temporary = new TemporaryDirectory();
   try {
-    await PortableModel.open(async (name) => {
-      const content = await readFolderFile(placed.directory, name);
-      files.set(name, content);
-      return content;
-    });
+    const opened = await openableFolder({ name: basename(directory), directory }, temporary);
+    await replaceFile(path, Buffer.concat([...modelFilePieces(await filesOf(opened))]));
+  } finally {
+    await temporary.remove();
+  }
+}
+
+interface OpenableFolder {
+  readonly directory: string;
+  /** The folder that errors name. */
+  readonly named: string;
+}
+
+/** The folder itself or, of a checkpoint or a folder of sentence-transformers, what it is converted to. @throws ModelFolderError */
+async function openableFolder(model: FoundModel, temporary: TemporaryDirectory): Promise<OpenableFolder> {
+  const { directory: named } = model;
+  if (await isPresent(join(named, MODULES_FILE))) {
+    const directory = join(await temporary.path(), 'encoder');
+    await writeSentenceEncoder(model, directory);
+    return { directory, named };
+  }
+  const { directory } = await askableFolder(model);
+  return { directory, named: directory };
+}
+
+/** The files that a model is opened with. @throws ModelFolderError */
+async function filesOf({ directory, named }: OpenableFolder): Promise<ReadonlyMap<string, Uint8Array>> {
+  const files = new Map<string, Uint8Array>();
+  const read = async (name: string) => {
+    const content = await readFolderFile(directory, name);
+    files.set(name, content);
+    return content;
+  };
+  try {
+    await PortableModel.open(read, withPauses);
   } catch (thrown) {
     if (!(thrown instanceof ModelFolderError)) throw thrown;
-    const file = thrown.file.includes(placed.directory) ? thrown.file : join(placed.directory, thrown.file);
+    const file = isAbsolute(thrown.file) ? thrown.file : join(named, thrown.file);
     throw new ModelFolderError(file, thrown.reason, { cause: thrown });
   }
-  await replaceFile(path, Buffer.concat([...modelFilePieces(files)]));
+  return files;
 }
 
 async function requireReplaceable(path: string): Promise<void> {

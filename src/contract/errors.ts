@@ -572,3 +572,6 @@ export function reviveError({ code, message, stack, fields, cause }: ErrorDescri
     ...(cause !== undefined && { cause: new Error(cause) }),
   });
 }
+
+/** Failures of a single text of several; after any other failure, the next text would fail too. */
+export const OF_ONE_TEXT: readonly OrchardError['code'][] = ['validation', 'deadline', 'internal'];

@@ -71,6 +71,7 @@ export {
   messageOf,
   missingPermission,
   NotFoundError,
+  OF_ONE_TEXT,
   type OrchardError,
   OverloadedError,
   QueueFullError,

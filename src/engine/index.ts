@@ -35,17 +35,21 @@ export type {
   TaskHead,
   TrainingHead,
 } from './head.js';
+export {
+  type AnswerKernels,
+  DOT_STEP,
+  type HashSlots,
+  type IdBags,
+  loadAnswerKernels,
+  provideKernels,
+} from './kernels/answer-kernels.js';
 export { Arena } from './kernels/arena.js';
 export { type ForwardKernels, loadForwardKernels } from './kernels/forward-kernels.js';
 export {
   type AdaGradArrays,
-  DOT_STEP,
   type DropoutState,
-  type HashSlots,
-  type IdBags,
   type Kernels,
   loadKernels,
-  provideKernels,
   quantizeDropoutRate,
   type SvmProblem,
 } from './kernels/kernels.js';

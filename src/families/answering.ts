@@ -49,3 +49,6 @@ export function familyNameOfModel({ orchard }: Pick<ModelFolderConfig, 'orchard'
   if (right === family) return family;
   throw new ModelFolderError(file, `its type ${type} is of the family ${right}, not ${family}`);
 }
+
+/** What applies rules, which few models have. */
+export const ruling = () => import('./rules.js');

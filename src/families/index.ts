@@ -1,4 +1,4 @@
-export { type AnsweringFamily, answering, familyNameOfModel } from './answering.js';
+export { type AnsweringFamily, answering, familyNameOfModel, ruling } from './answering.js';
 export {
   type ClassificationType,
   classificationTypes,
@@ -92,7 +92,7 @@ export type {
 export { foldsOf } from './folds.js';
 export { encodePassages, PASSAGES_FILE, POSTINGS_FILE, VECTORS_FILE } from './retrieval/passages.js';
 export { pooledByGraph } from './retrieval/sentence-vector.js';
-export { meanOfRows, quantizeVector, unitVector, VectorIndex } from './retrieval/vector-index.js';
+export { encodeVectors, meanOfRows, quantizeVector, unitVector, VectorIndex } from './retrieval/vector-index.js';
 export {
   type CheckedRowSets,
   type Dataset,
@@ -121,6 +121,7 @@ export {
   ruledEntities,
   ruledScores,
   rulesOfFolder,
+  type TimeLimit,
 } from './rules.js';
 export { softmax } from './softmax.js';
 export { splitWords } from './words.js';

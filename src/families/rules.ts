@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { type AnswerView, ModelFolderError, ValidationError } from '../contract/index.js';
 import {
   checkedRules,
@@ -11,8 +10,8 @@ import {
   ruleName,
   ruleTitle,
 } from '../models/index.js';
-import { type Steps, withPauses } from '../system/index.js';
-import { maxTextMs, TermMatcher, type TextOutputs, TimeLimitError, withTimeLimit } from '../text/index.js';
+import { type Steps, utf8Text } from '../system/index.js';
+import { maxTextMs, TermMatcher, type TextOutputs, TimeLimitError } from '../text/index.js';
 import type { ExplainedAnswer, Explainer, Explanation, MatchedRule, ModelResult } from './explanation.js';
 import type { Decoder, ModelFiles } from './family.js';
 
@@ -28,6 +27,9 @@ export interface RuleMatch {
   readonly end: number;
 }
 
+/** Runs work that is ended after some milliseconds, where the platform can do that. @throws TimeLimitError */
+export type TimeLimit = <Value>(limitMs: number, work: () => Value) => Value;
+
 /** How a rule that can't be run is reported. @param part of the rule */
 type RuleFailure = (position: number, part: 'pattern', reason: string) => Error;
 
@@ -38,20 +40,25 @@ export class RuleSet {
   /** The rule of each list of terms. */
   readonly #ofList: readonly number[];
   readonly #patterns: readonly { readonly rule: number; readonly pattern: RegExp }[];
+  readonly #limit: TimeLimit;
   readonly #failure: RuleFailure;
 
-  private constructor(rules: readonly Rule[], terms: TermMatcher, failure: RuleFailure) {
+  private constructor(rules: readonly Rule[], terms: TermMatcher, limit: TimeLimit, failure: RuleFailure) {
     this.rules = rules;
     this.#terms = terms;
     this.#ofList = [...rules.keys()].filter((at) => rules[at]?.terms !== undefined);
     this.#patterns = rules.flatMap((each, rule) =>
       each.pattern === undefined ? [] : [{ rule, pattern: patternOf(each) }],
     );
+    this.#limit = limit;
     this.#failure = failure;
   }
 
-  /** @param file that the rules are read from, named in errors. Default: they are an option. */
-  static *build(rules: readonly Rule[], file?: string): Steps<RuleSet> {
+  /**
+   * @param limit on the time of patterns: one may try every way to match.
+   * @param file that the rules are read from, named in errors. Default: they are an option.
+   */
+  static *build(rules: readonly Rule[], limit: TimeLimit, file?: string): Steps<RuleSet> {
     const lists = rules.flatMap((rule) => {
       if (rule.terms === undefined) return [];
       const { terms, ignoreCase = false, wholeWords = true } = rule;
@@ -63,7 +70,7 @@ export class RuleSet {
       if (file !== undefined) return new ModelFolderError(file, msg);
       return new ValidationError([{ loc: ['rules', position, part], msg, type: 'unusable_rule' }]);
     };
-    return new RuleSet(rules, yield* TermMatcher.build(lists), failure);
+    return new RuleSet(rules, yield* TermMatcher.build(lists), limit, failure);
   }
 
   /** All matches, in no order; they may overlap. @throws ValidationError or ModelFolderError for a pattern that can't be run. */
@@ -84,7 +91,7 @@ export class RuleSet {
       if (ms > slowest.ms) slowest = { rule: running.rule, ms };
     };
     try {
-      withTimeLimit(limitMs, () => {
+      this.#limit(limitMs, () => {
         for (const { rule, pattern } of this.#patterns) {
           running = { rule, since: performance.now() };
           pattern.lastIndex = 0;
@@ -330,22 +337,27 @@ function ruleAnswer(
   return { ...answer, words: [], rule: matched };
 }
 
+interface RulesPlace {
+  /** The path of the folder's {@link RULES_FILE}, named in errors. */
+  readonly file: string;
+  readonly limit: TimeLimit;
+}
+
 /** The rules of a folder, ready to be matched; undefined if it has none. @throws ModelFolderError */
-export async function rulesOfFolder(
-  directory: string,
+export function* rulesOfFolder(
   { orchard }: ModelFolderConfig,
   files: ModelFiles,
-): Promise<RuleSet | undefined> {
+  { file, limit }: RulesPlace,
+): Steps<RuleSet | undefined> {
   if (orchard.rules === undefined) return undefined;
-  const path = join(directory, RULES_FILE);
   const content = files.get(RULES_FILE);
-  if (content === undefined) throw new ModelFolderError(path, 'orchard.files does not list it, but orchard.rules does');
-  return withPauses(RuleSet.build(checkedRules(parsed(content.bytes, path), path), path));
+  if (content === undefined) throw new ModelFolderError(file, 'orchard.files does not list it, but orchard.rules does');
+  return yield* RuleSet.build(checkedRules(parsed(content.bytes, file), file), limit, file);
 }
 
 function parsed(bytes: Uint8Array, file: string): unknown {
   try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return JSON.parse(utf8Text(bytes));
   } catch (cause) {
     throw new ModelFolderError(file, 'it is not JSON', { cause });
   }

@@ -1,6 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { err, fromThrowable, type Result, type ResultAsync } from 'neverthrow';
-import { DatasetError, type InferenceResponse, type OrchardError, toOrchardError } from '../contract/index.js';
+import {
+  DatasetError,
+  type InferenceResponse,
+  OF_ONE_TEXT,
+  type OrchardError,
+  toOrchardError,
+} from '../contract/index.js';
 import type { JudgedResult } from '../families/index.js';
 import { inFlightOf, onAbort, requestOptions, type StreamOptions, toResult } from './calls.js';
 import type { ModelHandle } from './shared-models.js';
@@ -37,9 +43,6 @@ export type StreamedAnswer = Result<InferenceResponse<JudgedResult>, OrchardErro
 
 /** Longest pause before a retry on an overloaded service. */
 const MAX_PAUSE_MS = 1000;
-/** Failures of a single query; after any other failure, the next query would fail too. */
-const OF_ONE_QUERY: readonly OrchardError['code'][] = ['validation', 'deadline', 'internal'];
-
 type Source<Query> = Iterable<Query> | AsyncIterable<Query>;
 
 /**
@@ -58,7 +61,7 @@ export async function* answerStream<Query, Answer>(
   const answers = readAhead(queries, (query) => withRetry(() => ask(query), signal), inFlight.value);
   for await (const answer of answers) {
     yield answer;
-    if (answer.isErr() && !OF_ONE_QUERY.includes(answer.error.code)) return;
+    if (answer.isErr() && !OF_ONE_TEXT.includes(answer.error.code)) return;
   }
 }
 

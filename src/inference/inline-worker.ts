@@ -3,6 +3,7 @@ import { type Device, InternalError, type Runtime } from '../contract/index.js';
 import { RuleSet } from '../families/index.js';
 import { changedFolder, readRulesFile, readUnchanged } from '../models/index.js';
 import { withPauses } from '../system/index.js';
+import { withTimeLimit } from '../text/index.js';
 import type { BatchWork } from './batch-work.js';
 import { SharedTokenizers, TextModel } from './text-model.js';
 import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
@@ -160,7 +161,7 @@ export class InlineWorker implements InferenceWorker {
     const sets = new Map<string, RuleSet>();
     for (const file of new Set(given)) {
       if (typeof file !== 'string') continue;
-      const set = this.#rules.get(file) ?? (await withPauses(RuleSet.build(await readRulesFile(file))));
+      const set = this.#rules.get(file) ?? (await withPauses(RuleSet.build(await readRulesFile(file), withTimeLimit)));
       sets.set(file, set);
       this.#rules.delete(file);
       this.#rules.set(file, set);

@@ -23,9 +23,11 @@ import {
   memoryOfModel,
   ONNX_FILE,
   openModelFolder,
+  RULES_FILE,
   readFolderFile,
   TOKENIZER_FILE,
 } from '../models/index.js';
+import { withPauses } from '../system/index.js';
 import {
   loadTokenizer,
   outputsByText,
@@ -33,6 +35,7 @@ import {
   TextReader,
   type TextWindow,
   type Tokenizer,
+  withTimeLimit,
 } from '../text/index.js';
 import {
   BatchWork,
@@ -228,7 +231,8 @@ export class TextModel {
     const places = { configFile: join(directory, CONFIG_FILE), tokenizerFile: join(directory, TOKENIZER_FILE) };
     checkReading(config, tokenizer, places);
     const plain = await family.decoder(config, files, tokenizer);
-    const own = await rulesOfFolder(directory, config, files);
+    const rulesPlace = { file: join(directory, RULES_FILE), limit: withTimeLimit };
+    const own = await withPauses(rulesOfFolder(config, files, rulesPlace));
     const answers = ruledAnswers(family.answerView, config.orchard);
     const decoderWith = (rules: RuleSet | false | undefined): Decoder => {
       const applied = rules ?? own;

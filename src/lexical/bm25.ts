@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { stemmer } from 'stemmer';
 import { ModelFolderError } from '../contract/index.js';
 import { decodeSafetensors, encodeSafetensors, type IntegerTensor } from '../models/index.js';
@@ -14,7 +13,7 @@ import {
   utf8Text,
 } from '../system/index.js';
 import { parseEntry } from './expert-file.js';
-import { withRoom } from './hash-table.js';
+import { RecentEntries, withRoom } from './hash-table.js';
 
 interface Bm25Options {
   /** Compare English words by their stems. */
@@ -75,7 +74,7 @@ export class Bm25Index {
   /** k1 · (1 − b + b · length / mean length) of each passage; undefined after a change. [passages] */
   #dampers: Float32Array | undefined;
   /** The term of each word that was asked for lately: a stem takes longer than its postings. */
-  readonly #remembered = new LRUCache<string, number>({ max: REMEMBERED_WORDS });
+  readonly #remembered = new RecentEntries<string, number>(REMEMBERED_WORDS);
 
   private constructor({ settings, terms, postings, lengths }: Contents) {
     this.#settings = settings;
@@ -268,18 +267,9 @@ export class Bm25Index {
     return id;
   }
 
-  /** Five bytes for each distinct word of each passage. */
-  encode(): Uint8Array {
-    if (this.#added.size > 0 || this.#deleted.size > 0) return runToEnd(this.compacting()).encode();
-    const [settings, terms, postings, lengths] = [this.#settings, this.#terms, this.#postings, this.#lengths];
-    const text = new Int8Array(new TextEncoder().encode(terms.join(TERM_SEPARATOR)));
-    const tensors = new Map<string, IntegerTensor>(
-      Object.entries({ terms: text, ...postings, lengths }).map(([name, values]) => [
-        name,
-        { shape: [values.length], values },
-      ]),
-    );
-    return encodeSafetensors(tensors, { bm25: JSON.stringify(settings) });
+  /** What {@link encodeBm25} writes, of passages that were neither added nor deleted. */
+  get contents(): Contents {
+    return { settings: this.#settings, terms: this.#terms, postings: this.#postings, lengths: this.#lengths };
   }
 
   /** @param file named in errors. @throws ModelFolderError */
@@ -303,6 +293,19 @@ export class Bm25Index {
     if (problem) throw refused(problem);
     return new Bm25Index({ settings, terms, postings, lengths });
   }
+}
+
+/** Five bytes for each distinct word of each passage. */
+export function encodeBm25(index: Bm25Index): Uint8Array {
+  const { settings, terms, postings, lengths } = runToEnd(index.compacting()).contents;
+  const text = new Int8Array(new TextEncoder().encode(terms.join(TERM_SEPARATOR)));
+  const tensors = new Map<string, IntegerTensor>(
+    Object.entries({ terms: text, ...postings, lengths }).map(([name, values]) => [
+      name,
+      { shape: [values.length], values },
+    ]),
+  );
+  return encodeSafetensors(tensors, { bm25: JSON.stringify(settings) });
 }
 
 function countsOf(terms: Iterable<number>): ReadonlyMap<number, number> {

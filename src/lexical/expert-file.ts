@@ -1,5 +1,5 @@
 import { ModelFolderError } from '../contract/index.js';
-import { Arena, type IdBags, type Kernels, loadKernels } from '../engine/index.js';
+import { type AnswerKernels, Arena, type IdBags, loadAnswerKernels } from '../engine/index.js';
 import {
   decodeSafetensors,
   encodeSafetensors,
@@ -108,13 +108,13 @@ export const paddedOutputs = (outputs: number): number => Math.ceil(outputs / 4)
 /** The memory of an expert, which kernels read and write. */
 export class ExpertMemory {
   readonly arena: Arena;
-  readonly kernels: Kernels;
+  readonly kernels: AnswerKernels;
   #areModerate = true;
 
   /** @param counts of the elements of its arrays. */
   constructor(counts: Iterable<number>) {
     this.arena = new Arena(Arena.bytesFor(counts));
-    this.kernels = loadKernels(this.arena);
+    this.kernels = loadAnswerKernels(this.arena);
   }
 
   floats(stored: StoredFloats): Float32Array {

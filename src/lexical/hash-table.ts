@@ -1,4 +1,4 @@
-import { Arena, type HashSlots, type Kernels, loadKernels } from '../engine/index.js';
+import { type AnswerKernels, Arena, type HashSlots, loadAnswerKernels } from '../engine/index.js';
 
 export function combineHash(hash: number, value: number): number {
   const mixed = Math.imul(hash ^ value, 0x9e3779b1);
@@ -32,7 +32,11 @@ export class HashTable {
    * Copies them. Smaller than `hashes.length` if one occurs twice, or too many belong in the same slots.
    * @param arena has room for {@link hashTableCounts}
    */
-  static of(hashes: Int32Array, arena = arenaFor(hashes), kernels: Kernels = loadKernels(arena)): HashTable {
+  static of(
+    hashes: Int32Array,
+    arena = arenaFor(hashes),
+    kernels: AnswerKernels = loadAnswerKernels(arena),
+  ): HashTable {
     const table = new HashTable(0);
     table.#hashes = arena.int32(hashes.length);
     table.#hashes.set(hashes);
@@ -163,4 +167,34 @@ export function largestIds(values: Float32Array | Int32Array, count: number): In
   if (ids.length <= count) return ids;
   ids.sort((a, b) => (values[b] ?? 0) - (values[a] ?? 0) || a - b);
   return ids.slice(0, count).sort();
+}
+
+/**
+ * Remembers at least half as many of the entries used last as it may hold. When the newer half is full, the older one is
+ * forgotten, so that a look-up changes nothing in most cases.
+ */
+export class RecentEntries<Key, Value extends object | number> {
+  readonly #half: number;
+  #newer = new Map<Key, Value>();
+  #older = new Map<Key, Value>();
+
+  constructor(most: number) {
+    this.#half = Math.ceil(most / 2);
+  }
+
+  get(key: Key): Value | undefined {
+    const newer = this.#newer.get(key);
+    if (newer !== undefined) return newer;
+    const older = this.#older.get(key);
+    if (older !== undefined) this.set(key, older);
+    return older;
+  }
+
+  set(key: Key, value: Value): void {
+    if (this.#newer.size >= this.#half) {
+      this.#older = this.#newer;
+      this.#newer = new Map();
+    }
+    this.#newer.set(key, value);
+  }
 }

@@ -41,7 +41,7 @@ export class LinearExpert {
   /** [outputs] */
   readonly #bias: Float32Array;
 
-  private constructor(options: NGramOptions, terms: StoredFloats, weights: ByteWeights, bias: Float32Array) {
+  constructor(options: NGramOptions, terms: StoredFloats, weights: ByteWeights, bias: Float32Array) {
     const { hashes } = weights;
     const memory = new ExpertMemory([
       ...TfIdf.counts(hashes.length),
@@ -54,14 +54,6 @@ export class LinearExpert {
     const { ids, values } = this.#tfIdf;
     this.#table = new ByteTable(memory, weights, bias.length, { bags: { ids, starts: this.#bag }, values });
     this.#bias = bias;
-  }
-
-  /** @param weights [features + 1, stride], the last row being the bias. */
-  static fromWeights(tfIdf: TfIdf, weights: Float32Array, outputs: number, stride: number): LinearExpert {
-    const hashes = tfIdf.table.hashes();
-    const bias = weights.slice(tfIdf.size * stride, tfIdf.size * stride + outputs);
-    const rounded = quantizeWeights(hashes, { weights, stride, outputs }, Int32Array.from(hashes.keys()));
-    return new LinearExpert(tfIdf.options, roundedToFloat16(tfIdf.weights), rounded, roundedToFloat16(bias));
   }
 
   get outputs(): number {
@@ -99,15 +91,9 @@ export class LinearExpert {
     return spreadOverText(text, this.#tfIdf.options.lowercase, added);
   }
 
-  encode(): Uint8Array {
-    const { size, table, weights, options } = this.#tfIdf;
-    const others = {
-      term_weights: { shape: [size], values: weights },
-      scales: { shape: [size], values: this.#table.scales },
-      bias: { shape: [this.outputs], values: this.#bias },
-    };
-    const { bytes } = this.#table;
-    return encodeWeights({ hashes: table.hashes(), bytes }, others, { n_grams: JSON.stringify(options) });
+  /** What {@link encodeLinearExpert} writes. */
+  get parts() {
+    return { tfIdf: this.#tfIdf, table: this.#table, bias: this.#bias };
   }
 
   /** @param file named in errors. @throws ModelFolderError */
@@ -126,6 +112,26 @@ export class LinearExpert {
     expert.#memory.requireSound(expert.#tfIdf.table, weights.hashes, file);
     return expert;
   }
+}
+
+/** @param weights [features + 1, stride], the last row being the bias. */
+export function linearExpertOf(tfIdf: TfIdf, weights: Float32Array, outputs: number, stride: number): LinearExpert {
+  const hashes = tfIdf.table.hashes();
+  const bias = weights.slice(tfIdf.size * stride, tfIdf.size * stride + outputs);
+  const rounded = quantizeWeights(hashes, { weights, stride, outputs }, Int32Array.from(hashes.keys()));
+  return new LinearExpert(tfIdf.options, roundedToFloat16(tfIdf.weights), rounded, roundedToFloat16(bias));
+}
+
+export function encodeLinearExpert(expert: LinearExpert): Uint8Array {
+  const { tfIdf, table, bias } = expert.parts;
+  const { size, weights, options } = tfIdf;
+  const others = {
+    term_weights: { shape: [size], values: weights },
+    scales: { shape: [size], values: table.scales },
+    bias: { shape: [bias.length], values: bias },
+  };
+  const { bytes } = table;
+  return encodeWeights({ hashes: tfIdf.table.hashes(), bytes }, others, { n_grams: JSON.stringify(options) });
 }
 
 /** The sums of longer texts are rounded in between; another number would change their last bits. */

@@ -1,4 +1,4 @@
-import type { Kernels } from '../engine/index.js';
+import type { AnswerKernels } from '../engine/index.js';
 import type { Steps } from '../system/index.js';
 import { partsOf } from '../text/index.js';
 import { ExpertMemory, type StoredFloats } from './expert-file.js';
@@ -293,7 +293,7 @@ export class TfIdf {
   readonly values: Float32Array;
   readonly #hasher: NGramHasher;
   readonly #given: Int32Array;
-  readonly #features: ReturnType<Kernels['featureWeighing']>;
+  readonly #features: ReturnType<AnswerKernels['featureWeighing']>;
   #coverage = 0;
   #found = 0;
 
@@ -325,28 +325,6 @@ export class TfIdf {
   static counts(features: number): number[] {
     const ids = roomForIds(features);
     return [...hashTableCounts(features), features, HASHES_AT_ONCE, ids, ids, HASHES_AT_ONCE, features];
-  }
-
-  /** The n-grams that are in the most texts, weighted by idf. @param weights how often each text counts. Default: once */
-  static *fit(
-    texts: readonly string[],
-    options: NGramOptions,
-    maxFeatures: number,
-    weights?: Float32Array,
-  ): Steps<TfIdf> {
-    const { hashes, frequencies } = yield* countTexts(texts, options, weights);
-    const kept = largestIds(frequencies, maxFeatures);
-    const total = weights?.reduce((sum, each) => sum + each, 0) ?? texts.length;
-    const idf = (id: number) => Math.log((1 + total) / (1 + (frequencies[id] ?? 0))) + 1;
-    return new TfIdf(
-      options,
-      kept.map((id) => hashes[id] ?? 0),
-      Float32Array.from(kept, idf),
-    );
-  }
-
-  withWeights(weights: Float32Array): TfIdf {
-    return new TfIdf(this.options, this.table.hashes(), weights);
   }
 
   get size(): number {
@@ -410,6 +388,24 @@ export class TfIdf {
       value: (values.get(each.id) ?? 0) / (counts.get(each.id) ?? 1),
     }));
   }
+}
+
+/** The n-grams that are in the most texts, weighted by idf. @param weights how often each text counts. Default: once */
+export function* fitTfIdf(
+  texts: readonly string[],
+  options: NGramOptions,
+  maxFeatures: number,
+  weights?: Float32Array,
+): Steps<TfIdf> {
+  const { hashes, frequencies } = yield* countTexts(texts, options, weights);
+  const kept = largestIds(frequencies, maxFeatures);
+  const total = weights?.reduce((sum, each) => sum + each, 0) ?? texts.length;
+  const idf = (id: number) => Math.log((1 + total) / (1 + (frequencies[id] ?? 0))) + 1;
+  return new TfIdf(
+    options,
+    kept.map((id) => hashes[id] ?? 0),
+    Float32Array.from(kept, idf),
+  );
 }
 
 /** Any feature may be among the n-grams of words and among those of characters. */

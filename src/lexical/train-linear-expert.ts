@@ -2,8 +2,8 @@ import { Arena, type Kernels, loadKernels, type SvmProblem } from '../engine/ind
 import { pause, Random, type Steps, withPauses } from '../system/index.js';
 import { paddedOutputs } from './expert-file.js';
 import { withRoom } from './hash-table.js';
-import { LinearExpert } from './linear-expert.js';
-import { isUnspaced, type NGramOptions, TfIdf } from './tf-idf.js';
+import { type LinearExpert, linearExpertOf } from './linear-expert.js';
+import { fitTfIdf, isUnspaced, type NGramOptions, TfIdf } from './tf-idf.js';
 
 interface LinearExpertOptions {
   readonly outputs: number;
@@ -50,9 +50,9 @@ export async function trainLinearExpert(
   const counts = targets.some(({ weight }) => weight !== undefined)
     ? Float32Array.from(targets, ({ weight = 1 }) => weight)
     : undefined;
-  const byFrequency = await withPauses(TfIdf.fit(texts, nGrams, featureLimit(outputs), counts), signal);
+  const byFrequency = await withPauses(fitTfIdf(texts, nGrams, featureLimit(outputs), counts), signal);
   const weights = await withPauses(termWeights(byFrequency, texts, targets, outputs), signal);
-  const tfIdf = byFrequency.withWeights(weights);
+  const tfIdf = new TfIdf(byFrequency.options, byFrequency.table.hashes(), weights);
   const rows = { ...svmTexts(texts, targets, outputs), outputs, classWeights };
   const { problem, order, kernels } = await withPauses(svmMemory(tfIdf, rows), signal);
   const random = Random.fromSeed(seed);
@@ -60,7 +60,7 @@ export async function trainLinearExpert(
     shuffleInPlace(order, random);
     if ((await pacedPass(kernels, problem, order, signal)) < TOLERANCE) break;
   }
-  return LinearExpert.fromWeights(tfIdf, problem.weights, outputs, paddedOutputs(outputs));
+  return linearExpertOf(tfIdf, problem.weights, outputs, paddedOutputs(outputs));
 }
 
 /** A few milliseconds. */

@@ -13,7 +13,6 @@ import {
   RUNTIMES,
   type Runtime,
   signalSchema,
-  ValidationError,
   validate,
 } from '../contract/index.js';
 import type { JudgedResult } from '../families/index.js';
@@ -30,6 +29,7 @@ import {
 import { mapWithPauses, TemporaryDirectory, validateWithPauses } from '../system/index.js';
 import { joinParts } from '../text/index.js';
 import { ENCODER_FILES, namedFiles, writeSentenceEncoder } from '../training/index.js';
+import { type Prompt, promptText, requireDifferent } from './sentence-vectors.js';
 
 /** `embed`: the vectors of texts, from an encoder that stays open between calls. */
 
@@ -54,9 +54,6 @@ export interface EmbedOptions {
   readonly prompt?: Prompt | undefined;
   readonly signal?: AbortSignal | undefined;
 }
-
-/** What is put before a text: the name of one of the model's prompts, or a text. */
-export type Prompt = string | { readonly text: string };
 
 export const embedSchema = z.strictObject({
   model: z.string().min(1, 'the name is empty').default('english-mini'),
@@ -118,30 +115,6 @@ export async function findEncoder(
   const found = await find(ENCODER_FILES);
   const inner = await namedFiles(found.directory);
   return inner.length === 0 ? found : find([...ENCODER_FILES, ...inner]);
-}
-
-/** @throws ValidationError if several different texts all have the same vector. @param model named in it */
-export function requireDifferent(texts: readonly string[], vectors: readonly Float32Array[], model: string): void {
-  const [first] = vectors;
-  const other = texts.findIndex((text) => folded(text) !== folded(texts[0] ?? ''));
-  if (first === undefined || other < 0 || vectors.some((vector) => !isSame(vector, first))) return;
-  const msg = `${model} knows no word of this text, nor of any other, so that all have the same vector; choose a model for their language or script`;
-  throw new ValidationError([{ loc: ['texts', other], msg, type: 'unfamiliar_text' }]);
-}
-
-/** Without what a tokenizer may ignore, too. */
-function folded(text: string): string {
-  return text
-    .normalize('NFKD')
-    .replaceAll(/[\p{M}\p{C}\s]/gu, '')
-    .toLowerCase();
-}
-
-/** Sums of other lengths of a batch differ in their last bits. */
-const SAME = 1e-6;
-
-function isSame(a: Float32Array, b: Float32Array): boolean {
-  return a.every((value, at) => Math.abs(value - (b[at] ?? 0)) < SAME);
 }
 
 interface OpenEncoder<Encoder> {
@@ -312,24 +285,4 @@ export class SentenceEncoder {
 
 interface VectorOptions extends AskOptions {
   readonly prompt?: Prompt | undefined;
-}
-
-/** Names that mean no prompt where a model has none: sentence-transformers' `encode_query` and `encode_document`. */
-const USUAL_PROMPTS: Readonly<Record<string, readonly string[]>> = {
-  query: ['query'],
-  document: ['document', 'passage', 'corpus'],
-};
-
-/** @throws ValidationError that lists the model's prompts */
-function promptText({ prompts, default_prompt }: SentenceConfig, prompt: Prompt | undefined): string {
-  if (typeof prompt === 'object') return prompt.text;
-  const asked = prompt ?? default_prompt;
-  if (asked === undefined) return '';
-  const usual = USUAL_PROMPTS[asked] ?? [];
-  for (const name of [asked, ...usual]) if (Object.hasOwn(prompts, name)) return prompts[name] ?? '';
-  if (usual.length > 0) return '';
-  const names = Object.keys(prompts);
-  const known = names.length === 0 ? 'the model has no prompts' : `its prompts are ${names.join(', ')}`;
-  const msg = `${JSON.stringify(asked)} is no prompt of the model: ${known}; give { text: ${JSON.stringify(asked)} } for a prompt of your own`;
-  throw new ValidationError([{ loc: ['prompt'], msg, type: 'unknown_prompt' }]);
 }

@@ -1,5 +1,5 @@
-export { type EmbedOptions, embed, findEncoder, type Prompt, requireDifferent, SentenceEncoder } from './embed.js';
-export { PassageCollection } from './passage-collection.js';
+export { type EmbedOptions, embed, findEncoder, SentenceEncoder } from './embed.js';
+export { isWanted, numbered, PassageCollection, type Similarity, similarityOf } from './passage-collection.js';
 export {
   contentWords,
   type Evidence,
@@ -23,3 +23,4 @@ export {
   type SearchOptions,
   search,
 } from './search.js';
+export { type Prompt, promptText, requireDifferent } from './sentence-vectors.js';

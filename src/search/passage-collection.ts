@@ -1,7 +1,10 @@
-import { VectorIndex } from '../families/index.js';
+import { ModelFolderError, ValidationError } from '../contract/index.js';
+import { unitVector, VectorIndex } from '../families/index.js';
 import { Bm25Index } from '../lexical/index.js';
+import type { SentenceConfig } from '../models/index.js';
 import type { Steps } from '../system/index.js';
 import { type Evidence, PassageSentences, sentencesOf, sharedWords } from './relevance.js';
+import type { Passage } from './search.js';
 
 /** A passage, and what the application keeps with it. */
 export interface StoredPassage<Data> {
@@ -209,4 +212,81 @@ function withMean(values: Float32Array): Float32Array {
   if (known.length === values.length) return values;
   const mean = known.reduce((sum, value) => sum + value, 0) / Math.max(1, known.length);
   return values.map((value) => (Number.isNaN(value) ? mean : value));
+}
+
+/**
+ * With ids. @param added the number of passages that were added before. @param isTaken whether a passage has this id
+ * @throws ValidationError for an id that another passage has
+ */
+export function numbered<Data>(
+  given: readonly Passage<Data>[],
+  added: number,
+  isTaken: (id: string) => boolean,
+): StoredPassage<Data>[] {
+  const ids = new Set<string>();
+  return given.map((passage, at) => {
+    const id = passage.id ?? String(added + at);
+    if (isTaken(id) || ids.has(id)) {
+      const msg = `another passage has the id ${JSON.stringify(id)}; give each passage an id of its own, or replace the other one by update()`;
+      throw new ValidationError([{ loc: ['passages', at, 'id'], msg, type: 'id_taken' }]);
+    }
+    ids.add(id);
+    return { ...passage, id };
+  });
+}
+
+/** @throws ValidationError if `where` throws, or returns anything but true or false */
+export function isWanted<Data>(
+  { id, data }: StoredPassage<Data>,
+  where: (data: Data | undefined, id: string) => boolean,
+): boolean {
+  const refused = (msg: string) =>
+    new ValidationError([{ loc: ['where'], msg: `passage ${JSON.stringify(id)}: ${msg}`, type: 'where' }]);
+  let wanted: unknown;
+  try {
+    wanted = where(data, id);
+  } catch (thrown) {
+    throw refused(`it throws ${String(thrown)}`);
+  }
+  if (typeof wanted === 'boolean') return wanted;
+  throw refused('it must return true or false, and not a promise or another value');
+}
+
+/** How vectors are compared by dot products, which an index computes. */
+export interface Similarity {
+  stored(vector: Float32Array): Float32Array;
+  asked(vector: Float32Array): Float32Array;
+  /** @param product of both. */
+  score(product: number, asked: Float32Array): number;
+  /** As in {@link Comparison}. */
+  readonly dividesByNorm: boolean;
+}
+
+const plain = (vector: Float32Array): Float32Array => vector;
+const squares = (vector: Float32Array): number => vector.reduce((sum, value) => sum + value ** 2, 0);
+
+const similarities: Readonly<Record<Exclude<SentenceConfig['similarity'], 'manhattan'>, Similarity>> = {
+  cosine: { stored: unitVector, asked: unitVector, score: (product) => product, dividesByNorm: true },
+  dot: { stored: plain, asked: plain, score: (product) => product, dividesByNorm: true },
+  // −‖q − v‖, from [2q, −1]·[v, ‖v‖²] = ‖q‖² − ‖q − v‖².
+  euclidean: {
+    stored: (vector) => Float32Array.of(...vector, squares(vector)),
+    asked: (vector) => Float32Array.of(...vector.map((value) => 2 * value), -1),
+    score: (product, asked) => -Math.sqrt(Math.max(0, squares(asked) - product)),
+    dividesByNorm: false,
+  },
+};
+
+/** @throws ModelFolderError for a similarity that search doesn't compute */
+export function similarityOf({
+  name,
+  settings,
+}: {
+  readonly name: string;
+  readonly settings: Pick<SentenceConfig, 'similarity'>;
+}): Similarity {
+  const { similarity } = settings;
+  if (similarity !== 'manhattan') return similarities[similarity];
+  const reason = `similarity_fn_name: search can't compare vectors by manhattan; use ${Object.keys(similarities).join(', ')}`;
+  throw new ModelFolderError(name, reason);
 }

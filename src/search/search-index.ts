@@ -15,15 +15,15 @@ import {
 } from '../contract/index.js';
 import {
   encodePassages,
+  encodeVectors,
   PASSAGES_FILE,
   POSTINGS_FILE,
-  unitVector,
   VECTORS_FILE,
   VectorIndex,
 } from '../families/index.js';
 import { untilAborted } from '../inference/index.js';
-import { Bm25Index } from '../lexical/index.js';
-import { copyInto, decodeSafetensors, encodeSafetensors, type SentenceConfig, writeFolder } from '../models/index.js';
+import { Bm25Index, encodeBm25 } from '../lexical/index.js';
+import { copyInto, decodeSafetensors, encodeSafetensors, writeFolder } from '../models/index.js';
 import {
   absolutePath,
   contentHash,
@@ -35,7 +35,14 @@ import {
   withPauses,
 } from '../system/index.js';
 import { type EncoderOptions, SentenceEncoder } from './embed.js';
-import { PassageCollection, type StoredPassage } from './passage-collection.js';
+import {
+  isWanted,
+  numbered,
+  PassageCollection,
+  type Similarity,
+  type StoredPassage,
+  similarityOf,
+} from './passage-collection.js';
 import { rankPassages } from './relevance.js';
 import { CrossEncoder, rerankDepthSchema } from './score-pairs.js';
 import type {
@@ -128,27 +135,6 @@ export async function openIndex(folder: string, options: EncoderOptions): Promis
   }
   for (const each of [encoder, reranker]) if (each.status === 'fulfilled') await each.value?.close();
   throw failed?.reason;
-}
-
-/**
- * With ids. @param added the number of passages that were added before. @param isTaken whether a passage has this id
- * @throws ValidationError for an id that another passage has
- */
-export function numbered<Data>(
-  given: readonly Passage<Data>[],
-  added: number,
-  isTaken: (id: string) => boolean,
-): StoredPassage<Data>[] {
-  const ids = new Set<string>();
-  return given.map((passage, at) => {
-    const id = passage.id ?? String(added + at);
-    if (isTaken(id) || ids.has(id)) {
-      const msg = `another passage has the id ${JSON.stringify(id)}; give each passage an id of its own, or replace the other one by update()`;
-      throw new ValidationError([{ loc: ['passages', at, 'id'], msg, type: 'id_taken' }]);
-    }
-    ids.add(id);
-    return { ...passage, id };
-  });
 }
 
 /** Texts of passages take turns with questions. */
@@ -387,56 +373,6 @@ function noCrossEncoder(): ValidationError {
   return new ValidationError([{ loc: ['rerank'], msg, type: 'no_cross_encoder' }]);
 }
 
-/** @throws ValidationError if `where` throws, or returns anything but true or false */
-function isWanted<Data>(
-  { id, data }: StoredPassage<Data>,
-  where: (data: Data | undefined, id: string) => boolean,
-): boolean {
-  const refused = (msg: string) =>
-    new ValidationError([{ loc: ['where'], msg: `passage ${JSON.stringify(id)}: ${msg}`, type: 'where' }]);
-  let wanted: unknown;
-  try {
-    wanted = where(data, id);
-  } catch (thrown) {
-    throw refused(`it throws ${String(thrown)}`);
-  }
-  if (typeof wanted === 'boolean') return wanted;
-  throw refused('it must return true or false, and not a promise or another value');
-}
-
-/** How vectors are compared by dot products, which an index computes. */
-interface Similarity {
-  stored(vector: Float32Array): Float32Array;
-  asked(vector: Float32Array): Float32Array;
-  /** @param product of both. */
-  score(product: number, asked: Float32Array): number;
-  /** As in {@link Comparison}. */
-  readonly dividesByNorm: boolean;
-}
-
-const plain = (vector: Float32Array): Float32Array => vector;
-const squares = (vector: Float32Array): number => vector.reduce((sum, value) => sum + value ** 2, 0);
-
-const similarities: Readonly<Record<Exclude<SentenceConfig['similarity'], 'manhattan'>, Similarity>> = {
-  cosine: { stored: unitVector, asked: unitVector, score: (product) => product, dividesByNorm: true },
-  dot: { stored: plain, asked: plain, score: (product) => product, dividesByNorm: true },
-  // −‖q − v‖, from [2q, −1]·[v, ‖v‖²] = ‖q‖² − ‖q − v‖².
-  euclidean: {
-    stored: (vector) => Float32Array.of(...vector, squares(vector)),
-    asked: (vector) => Float32Array.of(...vector.map((value) => 2 * value), -1),
-    score: (product, asked) => -Math.sqrt(Math.max(0, squares(asked) - product)),
-    dividesByNorm: false,
-  },
-};
-
-/** @throws ModelFolderError for a similarity that search doesn't compute */
-export function similarityOf({ name, settings }: Pick<SentenceEncoder, 'name' | 'settings'>): Similarity {
-  const { similarity } = settings;
-  if (similarity !== 'manhattan') return similarities[similarity];
-  const reason = `similarity_fn_name: search can't compare vectors by manhattan; use ${Object.keys(similarities).join(', ')}`;
-  throw new ModelFolderError(name, reason);
-}
-
 const SEARCH_FOLDER = { marker: 'search.json', noun: 'search.json of an index' };
 const ENCODER_FOLDER = 'encoder';
 const RERANKER_FOLDER = 'reranker';
@@ -476,8 +412,8 @@ async function writeIndexFolder(
   const data = await mapWithPauses(passages, dataAsJson);
   await writeFile(join(folder, DATA_FILE), `[${data.join(',\n')}]\n`);
   await writeFile(join(folder, PASSAGES_FILE), encodePassages(passages.map(({ text }) => text)));
-  await writeFile(join(folder, VECTORS_FILE), (vectors ?? VectorIndex.fromRows([])).encode());
-  await writeFile(join(folder, POSTINGS_FILE), words.encode());
+  await writeFile(join(folder, VECTORS_FILE), encodeVectors(vectors ?? VectorIndex.fromRows([])));
+  await writeFile(join(folder, POSTINGS_FILE), encodeBm25(words));
   await writeFile(join(folder, STARTS_FILE), encodeStarts(starts));
   await writeFile(join(folder, SEARCH_FOLDER.marker), `${JSON.stringify(settings, undefined, 2)}\n`);
 }

@@ -250,7 +250,7 @@ export function rerank<Data = unknown>(
   const work = async () => {
     const { k, minScore, ...asked } = validate(rerankSchema, options);
     const text = validate(querySchema, question, ['question']);
-    const { numbered, passagesOf } = await indexing();
+    const [{ passagesOf }, { numbered }] = await Promise.all([indexing(), import('./passage-collection.js')]);
     const given = numbered(await passagesOf(passages), 0, () => false);
     const unordered = given.map(({ text: passage, ...rest }, index) => ({ ...rest, passage, index }));
     const choice = { k: k ?? unordered.length, minScore, signal: asked.signal };

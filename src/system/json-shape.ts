@@ -37,6 +37,7 @@ export const text: JsonShape<string> = (value, problem): value is string =>
   typeof value === 'string' || isNot('a text', problem);
 
 /** With at most this many UTF-16 code units. */
+// @__NO_SIDE_EFFECTS__
 export function shortText(most: number): JsonShape<string> {
   return (value, problem): value is string =>
     (typeof value === 'string' && value.length <= most) || isNot(`a text of at most ${most} characters`, problem);
@@ -50,6 +51,7 @@ export const flag: JsonShape<boolean> = (value, problem): value is boolean =>
   typeof value === 'boolean' || isNot('true or false', problem);
 
 /** Finite: JSON can also hold 1e999, which is read as an infinity. */
+// @__NO_SIDE_EFFECTS__
 export function number(least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY): JsonShape<number> {
   const expected = `a number${orMore(least)}${orLess(most)}`;
   return (value, problem): value is number =>
@@ -58,6 +60,7 @@ export function number(least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_
 }
 
 /** Whole, and exact in a float64. */
+// @__NO_SIDE_EFFECTS__
 export function whole(least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY): JsonShape<number> {
   const expected = `a whole number${orMore(least)}${orLess(most)}`;
   return (value, problem): value is number =>
@@ -68,15 +71,18 @@ export function whole(least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_I
 const orMore = (least: number): string => (Number.isFinite(least) ? `, ${least} or more` : '');
 const orLess = (most: number): string => (Number.isFinite(most) ? `, ${most} or less` : '');
 
+// @__NO_SIDE_EFFECTS__
 export function oneOf<const Option extends string | number>(...options: readonly Option[]): JsonShape<Option> {
   const expected = options.map((option) => JSON.stringify(option)).join(' or ');
   return (value, problem): value is Option => options.some((option) => option === value) || isNot(expected, problem);
 }
 
+// @__NO_SIDE_EFFECTS__
 export function nullable<T>(shape: JsonShape<T>): JsonShape<T | null> {
   return (value, problem): value is T | null => value === null || shape(value, problem);
 }
 
+// @__NO_SIDE_EFFECTS__
 export function either<First, Second>(first: JsonShape<First>, second: JsonShape<Second>): JsonShape<First | Second> {
   return (value, problem): value is First | Second => {
     if (first(value, problem)) return true;
@@ -85,6 +91,7 @@ export function either<First, Second>(first: JsonShape<First>, second: JsonShape
   };
 }
 
+// @__NO_SIDE_EFFECTS__
 export function listOf<T>(shape: JsonShape<T>, most = Number.POSITIVE_INFINITY): JsonShape<T[]> {
   return (value, problem): value is T[] => {
     if (!Array.isArray(value)) return isNot('a list', problem);
@@ -93,6 +100,7 @@ export function listOf<T>(shape: JsonShape<T>, most = Number.POSITIVE_INFINITY):
   };
 }
 
+// @__NO_SIDE_EFFECTS__
 export function pairOf<First, Second>(first: JsonShape<First>, second: JsonShape<Second>): JsonShape<[First, Second]> {
   return (value, problem): value is [First, Second] => {
     if (!Array.isArray(value) || value.length !== 2) return isNot('a list of two', problem);
@@ -107,6 +115,7 @@ export const object: JsonShape<Readonly<Record<string, unknown>>> = (
   problem,
 ): value is Readonly<Record<string, unknown>> => isObject(value) || isNot('an object', problem);
 
+// @__NO_SIDE_EFFECTS__
 export function recordOf<T>(shape: JsonShape<T>): JsonShape<Record<string, T>> {
   return (value, problem): value is Record<string, T> => {
     if (!isObject(value)) return isNot('an object', problem);
@@ -120,6 +129,7 @@ type Fields<Required, Optional> = { [Name in keyof Required]: Shaped<Required[Na
 };
 
 /** An object with these fields. @param others what to do with further ones. */
+// @__NO_SIDE_EFFECTS__
 export function fields<Required extends Shapes, Optional extends Shapes>(
   required: Required,
   optional: Optional,

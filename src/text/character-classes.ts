@@ -111,6 +111,7 @@ export const unorderedMarks = codePointSet(`
 `);
 
 /** Hexadecimal, ascending, separated by white space. */
+// @__NO_SIDE_EFFECTS__
 export function codePointSet(ranges: string): CodePointSet {
   let made: CodePointSet | undefined;
   return {

@@ -1,7 +1,7 @@
 export { loadBertStyleTokenizer } from './bert-style-tokenizer.js';
 export { encodingWindows, markCapitals } from './encoding.js';
 export { englishTokenizer } from './english-tokenizer.js';
-export { loadTokenizer, maxTextMs, TimeLimitError, withTimeLimit } from './load-tokenizer.js';
+export { loadTokenizer, withTimeLimit } from './load-tokenizer.js';
 export { TermMatcher } from './term-matcher.js';
 export {
   defaultWindowOverlap,
@@ -15,6 +15,7 @@ export {
   type TextWindow,
   type WindowOutputs,
 } from './text-reader.js';
+export { maxTextMs, TimeLimitError } from './time-limit.js';
 export type { Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 export { type BertTokenizerJson, tokenizerConfig, vocabularyTokenizer } from './tokenizer-json.js';
 export { trainWordPiece, wordPieceSteps } from './word-piece-trainer.js';

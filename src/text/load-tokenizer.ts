@@ -24,6 +24,7 @@ import { createPipelineTokenizer } from './pipeline-tokenizer.js';
 import { MAX_PATTERN } from './steps/aligned-text.js';
 import { MAX_FORM_BYTES, MAX_INSERTED } from './steps/normalizers.js';
 import { listedPieces, requirePiecesFit } from './steps/piece-models.js';
+import { maxTextMs, TimeLimitError } from './time-limit.js';
 import type { EncodeOptions, Encoding, SpecialTokenIds, Tokenizer } from './tokenizer.js';
 import {
   type AnyTokenizerJson,
@@ -183,8 +184,6 @@ function requireLimits(json: AnyTokenizerJson): void {
   throw new ModelFolderError(TOKENIZER_FILE, `added_tokens: ${reason}`);
 }
 
-/** A pattern may try every way to match; ordinary ones take 3 µs a character. */
-export const maxTextMs = (text: string): number => 2_000 + Math.ceil(text.length / 20);
 /** 250,000 pieces take 500 ms. */
 const MAX_LOAD_MS = 10_000;
 
@@ -303,13 +302,6 @@ const modelShape = fields(
 function requireModelLimits(json: AnyTokenizerJson): void {
   const { vocab } = requireShape(modelShape, json.model, TOKENIZER_FILE, 'model');
   requirePiecesFit(shaped(listedPieces, vocab) ?? [], TOKENIZER_FILE);
-}
-
-export class TimeLimitError extends Error {
-  override readonly name = 'TimeLimitError';
-  constructor(readonly limitMs: number) {
-    super(`it took longer than ${limitMs} ms`);
-  }
 }
 
 let caller: { readonly script: Script; readonly context: Context } | undefined;

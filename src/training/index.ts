@@ -5,6 +5,7 @@ export {
   ENCODER_FILES,
   type LoaderOf,
   loadBackbone,
+  MODULES_FILE,
   namedFiles,
 } from './backbone-files.js';
 export { type AskableModel, askableFolder } from './checkpoint.js';
@@ -16,6 +17,7 @@ export {
   type Effort,
   type Hyperparameters,
   isLanguage,
+  languageName,
   languageNames,
   resolveHyperparameters,
   type Tuning,

@@ -56,6 +56,7 @@ import {
   type TextWindow,
   type Tokenizer,
   tokenizerConfig,
+  withTimeLimit,
   wordPieceSteps,
 } from '../text/index.js';
 import { type Backbone, type LoadedTokenizer, readBackbone, withHead } from './backbone.js';
@@ -110,7 +111,7 @@ export async function runTraining(
   progress.entered('prepare');
   const startsPretrained = spec.training_config.use_pretrained !== false;
   const read = spec.backbone && startsPretrained ? await readBackbone(spec.backbone) : undefined;
-  const rules = spec.rules && (await withPauses(RuleSet.build(spec.rules), signal));
+  const rules = spec.rules && (await withPauses(RuleSet.build(spec.rules, withTimeLimit), signal));
   const asked = taskOf(dataset, read?.head, { positive: spec.positive, rules });
   if (spec.rules) requireFittingRules(spec.rules, family.answerView, asked.describe());
   const { continuesHead = false } = asked;

@@ -49,7 +49,7 @@ async function openPlace(place: string, options: Options): Promise<OpenedSource>
   if (url !== undefined) {
     if (url.pathname.endsWith('/'))
       return { name: place, read: (name) => fetchBytes(place, new URL(name, url), options, name) };
-    return inOneFile(chunksOf(await fetchBody(place, url, options)), place);
+    return inOneFile(fetchChunks(place, url, options), place);
   }
   const files = nodeFiles();
   if (files === undefined)
@@ -73,12 +73,13 @@ function urlOf(place: string): URL | undefined {
   return new URL(place, base);
 }
 
-async function fetchBody(
+/** @throws ModelDownloadError, also while the body is read */
+async function* fetchChunks(
   model: string,
   url: URL,
   { signal }: Options,
   file?: string,
-): Promise<ReadableStream<Uint8Array>> {
+): AsyncGenerator<Uint8Array, void> {
   const failed = (reason: string, more: object) =>
     new ModelDownloadError(model, url.href, reason, { ...(file !== undefined && { file }), ...more });
   let response: Response;
@@ -87,13 +88,19 @@ async function fetchBody(
   } catch (cause) {
     throw failed(messageOf(cause), { cause });
   }
-  if (response.ok && response.body !== null) return response.body;
-  throw failed(`the server answers ${response.status}`, { status: response.status });
+  const { ok, body, status } = response;
+  if (!ok || body === null) throw failed(`the server answers ${status}`, { status });
+  try {
+    yield* chunksOf(body);
+  } catch (cause) {
+    throw failed(`the connection ended early: ${messageOf(cause)}`, { cause });
+  }
 }
 
 async function fetchBytes(model: string, url: URL, options: Options, name: string): Promise<Uint8Array> {
-  const body = await fetchBody(model, url, options, name);
-  return new Uint8Array(await new Response(body).arrayBuffer());
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for await (const chunk of fetchChunks(model, url, options, name)) chunks.push(new Uint8Array(chunk));
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
 async function inOneFile(
@@ -118,7 +125,7 @@ function missing(name: string): never {
   throw new ModelFolderError(name, 'the file is missing');
 }
 
-/** Safari has no async iterator of streams. */
+/** Safari has no async iterator of streams. A stream that is not read to its end is cancelled. */
 async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const reader = stream.getReader();
   try {
@@ -128,7 +135,7 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
       yield value;
     }
   } finally {
-    reader.releaseLock();
+    await reader.cancel();
   }
 }
 

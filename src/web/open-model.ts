@@ -1,7 +1,6 @@
-import { errAsync, type ResultAsync } from 'neverthrow';
-import { type Answer, type AnswerExplanation, type AnswerReading, toAnswer } from '../api/index.js';
+import { err, errAsync, type Result, type ResultAsync } from 'neverthrow';
+import { type Answer, type AnswerExplanation, type AnswerReading, type ModelText, toAnswer } from '../api/index.js';
 import {
-  AbortedError,
   type AnswerView,
   ClosedError,
   callResult,
@@ -9,22 +8,29 @@ import {
   InstallationError,
   InternalError,
   isError,
-  MAX_QUERY_CHARACTERS,
   type ModelType,
+  OF_ONE_TEXT,
   type OrchardError,
-  ValidationError,
+  toOrchardError,
 } from '../contract/index.js';
 import { provideKernels } from '../engine/index.js';
-import { unitVector } from '../families/index.js';
 import { PortableModel } from '../inference/index.js';
+import { type Rule, typesOfRules } from '../models/index.js';
+import { type Passage, type Prompt, promptText, requireDifferent } from '../search/index.js';
+import { joinParts } from '../text/index.js';
+import {
+  CallEnd,
+  checked,
+  nextTask,
+  refusal,
+  requireFlag,
+  requireQuery,
+  requireText,
+  SLICE_MS,
+  type WebCallOptions,
+} from './calls.js';
 import { type ModelSource, openSource } from './model-source.js';
-import { type WebSearchIndex, type WebSearchOptions, WordsAndVectors } from './search-passages.js';
-
-/** Options of one call of a {@link WebModel}. */
-export interface WebCallOptions {
-  /** Stops the call between two texts, or runs of the encoder; a run takes some milliseconds. */
-  readonly signal?: AbortSignal | undefined;
-}
+import type { WebSearchIndex, WebSearchOptions } from './search-passages.js';
 
 /** Options of {@link WebModel.predict}. */
 export interface WebPredictOptions extends WebCallOptions {
@@ -33,6 +39,8 @@ export interface WebPredictOptions extends WebCallOptions {
    * model has no threshold for it; only classifiers have one. Default false.
    */
   readonly noneOfThese?: boolean | undefined;
+  /** Whether the rules of the model apply, if it has some. Default true. */
+  readonly rules?: boolean | undefined;
 }
 
 /** Options of {@link WebModel.explain}. */
@@ -41,37 +49,70 @@ export interface WebExplainOptions extends WebPredictOptions {
   readonly label?: string | undefined;
 }
 
+/** Options of {@link WebModel.embed}. */
+export interface WebEmbedOptions extends WebCallOptions {
+  /**
+   * The name of one of the model's prompts, which is put before each text, or `{ text }` for a prompt of your own. With
+   * `query` or `document`, a model that has no such prompt reads the texts as they are. Default: the model's
+   * `default_prompt_name`, if it has one.
+   */
+  readonly prompt?: Prompt | undefined;
+}
+
+/** What is answered one after another: an array, a generator, a stream and so on. */
+export type WebTexts = Iterable<ModelText> | AsyncIterable<ModelText>;
+
 /**
  * A model that runs in this thread, in WebAssembly. Its answers are those of the same model in Node, but for the rounding of
  * sums. While it works, other tasks of the thread get their turn every 10 ms; put it into a Web Worker if that is too seldom.
- * All calls fail with an AbortedError when the signal fires, and a ClosedError after `close`.
+ * Concurrent calls are allowed, and are answered one after another. All calls fail with an AbortedError when the signal fires,
+ * a DeadlineError after the deadline, and a ClosedError after `close`.
  */
 export interface WebModel<Given extends Answer = Answer> {
   readonly type: ModelType;
   readonly family: FamilyName;
   /** The kind of its answers. */
   readonly kind: AnswerView;
-  /** The labels, or the entity types; empty for a model that ranks passages. */
+  /** The labels, or the entity types with those of its rules; empty for a model that ranks passages. */
   readonly labels: readonly string[];
-  /** Answers one text of at most 100,000 UTF-16 code units. */
-  predict(text: string, options?: WebPredictOptions): ResultAsync<Given, OrchardError>;
+  /** Whether it reads pairs of texts, `{ text, text2 }`, and no single ones. */
+  readonly readsPairs: boolean;
+  /** The rules of its folder. An earlier one wins. The time of their patterns is not limited here. */
+  readonly rules: readonly Rule[];
+  /**
+   * Answers one text, or one pair, each text of at most 100,000 UTF-16 code units. Fails with a ValidationError for a single
+   * text if the model reads pairs, and for a pair if it doesn't.
+   */
+  predict(text: ModelText, options?: WebPredictOptions): ResultAsync<Given, OrchardError>;
   /** Answers texts, in their order. Fails if one of them fails. */
-  predict(texts: readonly string[], options?: WebPredictOptions): ResultAsync<readonly Given[], OrchardError>;
+  predict(texts: readonly ModelText[], options?: WebPredictOptions): ResultAsync<readonly Given[], OrchardError>;
+  /**
+   * Answers a stream of texts, in their order and in constant memory: a text is read when the one before it is answered. A
+   * text that fails yields its error. An error that every text would have ends the stream.
+   * @throws (from the loop) any error of the texts' iterator
+   */
+  predict(texts: WebTexts, options?: WebPredictOptions): AsyncGenerator<Result<Given, OrchardError>, void, undefined>;
   /**
    * Answers a text and tells which of its words led to the answer. The lexical expert's part is exact; the encoder's part is
    * measured by leaving words out, which takes as long as a few dozen answers. Fails with a ValidationError for an unknown
-   * `label`.
+   * `label`, and for a model that reads pairs.
    */
   explain(text: string, options?: WebExplainOptions): ResultAsync<AnswerExplanation<Given>, OrchardError>;
   /**
-   * Vectors of texts, in their order: the mean of the states of a text's first 256 tokens, of unit length, so that the dot
-   * product of two vectors is their cosine.
+   * Vectors of texts, in their order. An encoder of sentence-transformers gives those that it defines: its poolings, its Dense,
+   * LayerNorm and Normalize layers, and its prompts. The vector of any other model is the mean of the states of a text's first
+   * 256 tokens, of unit length, so that the dot product of two vectors is their cosine. Fails with a ValidationError for an
+   * unknown prompt, and if the encoder knows no word of different texts, so that all their vectors are the same.
    */
-  embed(texts: readonly string[], options?: WebCallOptions): ResultAsync<readonly Float32Array[], OrchardError>;
+  embed(texts: readonly string[], options?: WebEmbedOptions): ResultAsync<readonly Float32Array[], OrchardError>;
   /**
    * Makes passages searchable without training: by their words (BM25) and by their meaning (the vectors of their sentences).
+   * Fails with a ValidationError that names the passage.
    */
-  search(passages: Iterable<string>, options?: WebSearchOptions): ResultAsync<WebSearchIndex, OrchardError>;
+  search<Data = unknown>(
+    passages: Iterable<string | Passage<Data>>,
+    options?: WebSearchOptions,
+  ): ResultAsync<WebSearchIndex<Data>, OrchardError>;
   /** Frees the memory as soon as nothing else refers to it. Idempotent. */
   close(): void;
 }
@@ -94,19 +135,21 @@ export interface OpenWebModelOptions {
  * can't be compiled, or an AbortedError.
  */
 export function openModel(source: ModelSource, options: OpenWebModelOptions = {}): ResultAsync<WebModel, OrchardError> {
+  const doing = 'loading a model';
   const open = async () => {
     const { signal, kernels } = checked(options, ['signal', 'kernels']);
-    requireNotAborted(signal, 'loading a model');
+    const end = new CallEnd(doing, { signal });
+    end.check();
     if (kernels !== undefined) provideKernels(kernels);
     try {
-      const { read } = await openSource(source, { signal });
-      return new OpenWebModel(await PortableModel.open(read));
+      const { read } = await end.waitFor(openSource(source, { signal }));
+      return new OpenWebModel(await end.waitFor(PortableModel.open(read, (steps) => end.inSlices(steps))));
     } catch (thrown) {
-      requireNotAborted(signal, 'loading a model');
+      end.check();
       throw cannotCompile(thrown) ?? thrown;
     }
   };
-  return callResult(open(), 'loading a model');
+  return callResult(open(), doing);
 }
 
 /** Of a place that refuses to compile WebAssembly. */
@@ -116,23 +159,31 @@ function cannotCompile(cause: unknown): InstallationError | undefined {
   return new InstallationError('orchard-nlp/kernels.wasm', advice, { cause });
 }
 
+const PREDICT_OPTIONS = ['signal', 'deadlineMs', 'noneOfThese', 'rules'] as const;
+const EXPLAIN_OPTIONS = [...PREDICT_OPTIONS, 'label'] as const;
+const ASKING = 'asking a model';
+
 class OpenWebModel implements WebModel {
   readonly type: ModelType;
   readonly family: FamilyName;
   readonly kind: AnswerView;
   readonly labels: readonly string[];
+  readonly readsPairs: boolean;
+  readonly rules: readonly Rule[];
   readonly #reading: AnswerReading;
   readonly #hasThreshold: boolean;
   #model: PortableModel | undefined;
-  /** The work in progress, or the last one: texts are answered one call after another. */
+  /** The work in progress, or the last one. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(model: PortableModel) {
-    const { config, family } = model;
+    const { config, family, rules } = model;
     this.type = config.orchard.type;
     this.family = family.name;
     this.kind = family.answerView;
-    this.labels = family.classNames(config).names;
+    this.labels = [...new Set([...family.classNames(config).names, ...typesOfRules(rules)])];
+    this.readsPairs = config.orchard.parts === 'pair';
+    this.rules = rules;
     const isBinary = config.orchard.labels.length === 2 && Object.keys(config.id2label).length === 1;
     const isMultilabel = config.problem_type === 'multi_label_classification' && !isBinary;
     this.#reading = { view: family.answerView, isMultilabel };
@@ -140,30 +191,27 @@ class OpenWebModel implements WebModel {
     this.#model = model;
   }
 
-  predict(text: string, options?: WebPredictOptions): ResultAsync<Answer, OrchardError>;
-  predict(texts: readonly string[], options?: WebPredictOptions): ResultAsync<readonly Answer[], OrchardError>;
+  predict(text: ModelText, options?: WebPredictOptions): ResultAsync<Answer, OrchardError>;
+  predict(texts: readonly ModelText[], options?: WebPredictOptions): ResultAsync<readonly Answer[], OrchardError>;
+  predict(texts: WebTexts, options?: WebPredictOptions): AsyncGenerator<Result<Answer, OrchardError>, void, undefined>;
   predict(
-    given: string | readonly string[],
+    given: ModelText | WebTexts,
     options: WebPredictOptions = {},
-  ): ResultAsync<Answer | readonly Answer[], OrchardError> {
-    return this.#call('asking a model', async (model) => {
-      const { signal, noneOfThese } = checked(options, ['signal', 'noneOfThese']);
-      this.#requireThreshold(noneOfThese);
-      const isList = Array.isArray(given);
-      const texts = isList
-        ? given.map((text, at) => requireText(text, ['texts', at]))
-        : [requireText(given, ['query'])];
-      const answers = await this.#answers(model, texts, { signal, noneOfThese });
-      return isList ? answers : only(answers);
-    });
+  ):
+    | ResultAsync<Answer | readonly Answer[], OrchardError>
+    | AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
+    if (Array.isArray(given)) return this.#all([...given], options);
+    return isTexts(given) ? this.#stream(given, options) : this.#one(given, options);
   }
 
   explain(text: string, options: WebExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {
-    return this.#call('explaining an answer', async (model) => {
-      const { signal, noneOfThese, label } = checked(options, ['signal', 'noneOfThese', 'label']);
-      this.#requireThreshold(noneOfThese);
-      const work = model.begin([requireText(text, ['query'])], { explain: [{ label }] });
-      const { results, truncated } = await finished(work, signal, 'explaining an answer');
+    return this.#call('explaining an answer', options, EXPLAIN_OPTIONS, async (model, end) => {
+      if (this.readsPairs) throw refusal(['model'], "it reads pairs of texts, whose answers can't be explained");
+      const { noneOfThese, rules, label } = this.#asked(options);
+      const query = requireText(text, ['query']);
+      if (label !== undefined && typeof label !== 'string') throw refusal(['label'], 'give a label of the model');
+      const work = model.begin([query], { explain: [{ label }], ...(rules === false && { rules: [false] }) });
+      const { results, truncated } = await finished(work, end);
       const { explained, ...result } = only(results);
       if (explained === undefined) throw new InternalError('the model gave no explanation');
       const told = noneOfThese ? result : { ...result, none_of_these: undefined };
@@ -171,28 +219,30 @@ class OpenWebModel implements WebModel {
     });
   }
 
-  embed(texts: readonly string[], options: WebCallOptions = {}): ResultAsync<readonly Float32Array[], OrchardError> {
-    return this.#call('encoding texts', async (model) => {
-      const { signal } = checked(options, ['signal']);
+  embed(texts: readonly string[], options: WebEmbedOptions = {}): ResultAsync<readonly Float32Array[], OrchardError> {
+    return this.#call('encoding texts', options, ['signal', 'deadlineMs', 'prompt'], async (model, end) => {
       if (!Array.isArray(texts)) throw refusal(['texts'], 'give a list of texts');
-      return vectorsOf(
-        model,
-        texts.map((text, at) => requireQuery(text, ['texts', at])),
-        signal,
-      );
+      const given = texts.map((text, at) => requireQuery(text, ['texts', at]));
+      const vectors = await vectorsOf(model, given, requirePrompt(options.prompt), end);
+      requireDifferent(given, vectors, 'the model');
+      return vectors;
     });
   }
 
-  search(passages: Iterable<string>, options: WebSearchOptions = {}): ResultAsync<WebSearchIndex, OrchardError> {
-    return this.#call('indexing passages', async (model) => {
-      const { signal, language = 'english' } = checked(options, ['signal', 'language']);
-      const texts = Array.from(passages, (text, at) => requireText(text, ['passages', at]));
-      if (texts.length === 0) throw refusal(['passages'], 'give at least one passage');
-      const index = new WordsAndVectors(texts, language, (given, stop) =>
-        this.#queued(() => vectorsOf(this.#opened(), given, stop)),
-      );
-      await index.addVectors((given) => vectorsOf(model, given, signal));
-      return index;
+  search<Data = unknown>(
+    passages: Iterable<string | Passage<Data>>,
+    options: WebSearchOptions = {},
+  ): ResultAsync<WebSearchIndex<Data>, OrchardError> {
+    const known = ['signal', 'deadlineMs', 'language', 'onProgress'] as const;
+    return this.#call('indexing passages', options, known, async (model, end) => {
+      const { WordsAndVectors } = await import('./search-passages.js');
+      return WordsAndVectors.indexing<Data>(passages, options, {
+        end,
+        sentence: model.config.orchard.sentence,
+        vectorsOf: (texts) => vectorsOf(model, texts, 'document', end),
+        ask: (questions, asking) =>
+          asking.waitFor(this.#queued(asking, (opened) => vectorsOf(opened, questions, 'query', asking))),
+      });
     });
   }
 
@@ -200,12 +250,60 @@ class OpenWebModel implements WebModel {
     this.#model = undefined;
   }
 
+  #one(text: ModelText, options: WebPredictOptions): ResultAsync<Answer, OrchardError> {
+    return this.#call(ASKING, options, PREDICT_OPTIONS, async (model, end) =>
+      only(await this.#answers(model, [this.#textOf(text, ['query'])], options, end)),
+    );
+  }
+
+  #all(texts: readonly ModelText[], options: WebPredictOptions): ResultAsync<readonly Answer[], OrchardError> {
+    return this.#call(ASKING, options, PREDICT_OPTIONS, (model, end) =>
+      this.#answers(
+        model,
+        texts.map((text, at) => this.#textOf(text, ['texts', at])),
+        options,
+        end,
+      ),
+    );
+  }
+
+  async *#stream(
+    texts: WebTexts,
+    options: WebPredictOptions,
+  ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
+    try {
+      checked(options, PREDICT_OPTIONS);
+      this.#asked(options);
+    } catch (thrown) {
+      return yield err(toOrchardError(thrown, ASKING));
+    }
+    for await (const text of texts) {
+      const answer = await this.#one(text, options);
+      yield answer;
+      if (answer.isErr() && !OF_ONE_TEXT.includes(answer.error.code)) return;
+    }
+  }
+
+  /** As the model reads it. @throws ValidationError */
+  #textOf(given: ModelText, loc: readonly (string | number)[]): string {
+    const isPair = typeof given === 'object' && given !== null && 'text2' in given;
+    if (this.readsPairs && isPair) {
+      return joinParts(requireText(given.text, [...loc, 'text']), requireText(given.text2, [...loc, 'text2']));
+    }
+    if (this.readsPairs) throw refusal(loc, 'the model reads pairs of texts; give { text, text2 }');
+    if (isPair) throw refusal(loc, 'the model reads single texts, and this is a pair; give a string');
+    return requireText(given, loc);
+  }
+
   async #answers(
     model: PortableModel,
     texts: readonly string[],
-    { signal, noneOfThese }: WebPredictOptions,
+    options: WebPredictOptions,
+    end: CallEnd,
   ): Promise<Answer[]> {
-    const { results, truncated } = await finished(model.begin(texts), signal, 'asking a model');
+    const { noneOfThese, rules } = this.#asked(options);
+    const work = model.begin(texts, rules === false ? { rules: texts.map(() => false) } : {});
+    const { results, truncated } = await finished(work, end);
     const cut = new Set(truncated);
     return results.map((result, at) => {
       if (result === undefined) throw new InternalError('the model gave no result');
@@ -214,9 +312,15 @@ class OpenWebModel implements WebModel {
     });
   }
 
-  #requireThreshold(noneOfThese: boolean | undefined): void {
-    if (!noneOfThese || this.#hasThreshold) return;
-    throw refusal(['noneOfThese'], 'the model has no threshold below which none of its labels fits; leave it out');
+  /** @throws ValidationError for what the model can't be asked */
+  #asked<Options extends WebPredictOptions>(options: Options): Options {
+    requireFlag('noneOfThese', options.noneOfThese);
+    requireFlag('rules', options.rules);
+    if (options.noneOfThese && !this.#hasThreshold)
+      throw refusal(['noneOfThese'], 'the model has no threshold below which none of its labels fits; leave it out');
+    if (this.#opened().config.orchard.sentence !== undefined)
+      throw refusal(['model'], 'it is an encoder of sentences, which gives no answers; call embed or search');
+    return options;
   }
 
   #opened(): PortableModel {
@@ -224,94 +328,72 @@ class OpenWebModel implements WebModel {
     return this.#model;
   }
 
-  #queued<Value>(work: () => Promise<Value>): Promise<Value> {
-    const done = this.#last.then(work);
+  #queued<Value>(end: CallEnd, work: (model: PortableModel) => Promise<Value>): Promise<Value> {
+    const done = this.#last.then(() => {
+      end.check();
+      return work(this.#opened());
+    });
     this.#last = done.catch(() => undefined);
     return done;
   }
 
-  #call<Value>(doing: string, work: (model: PortableModel) => Promise<Value>): ResultAsync<Value, OrchardError> {
+  #call<Options extends WebCallOptions, Value>(
+    doing: string,
+    options: Options,
+    known: readonly (keyof Options & string)[],
+    work: (model: PortableModel, end: CallEnd) => Promise<Value>,
+  ): ResultAsync<Value, OrchardError> {
     if (this.#model === undefined) return errAsync(new ClosedError('model'));
-    return callResult(
-      this.#queued(() => work(this.#opened())),
-      doing,
-    );
+    const begin = async () => {
+      const end = new CallEnd(doing, checked(options, known));
+      return end.waitFor(this.#queued(end, (model) => work(model, end)));
+    };
+    return callResult(begin(), doing);
   }
 }
 
-/** How long other tasks of the thread wait. */
-const SLICE_MS = 10;
+function isTexts(given: unknown): given is WebTexts {
+  return typeof given === 'object' && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given);
+}
 
-/** @throws AbortedError */
-async function finished(work: ReturnType<PortableModel['begin']>, signal: AbortSignal | undefined, doing: string) {
+/** @throws AbortedError, DeadlineError */
+async function finished(work: ReturnType<PortableModel['begin']>, end: CallEnd) {
   for (;;) {
-    requireNotAborted(signal, doing);
+    end.check();
     const slice = await work.advance(SLICE_MS);
     if (!slice.isUnfinished) return slice;
     await nextTask();
   }
 }
 
+/** @throws ValidationError for an unknown prompt, AbortedError, DeadlineError */
 async function vectorsOf(
   model: PortableModel,
   texts: readonly string[],
-  signal: AbortSignal | undefined,
+  prompt: Prompt | undefined,
+  end: CallEnd,
 ): Promise<Float32Array[]> {
-  const vectors: Float32Array[] = [];
-  let since = performance.now();
-  for (const text of texts) {
-    requireNotAborted(signal, 'encoding texts');
-    vectors.push(unitVector(model.meanState(text)));
-    if (performance.now() - since < SLICE_MS) continue;
-    await nextTask();
-    since = performance.now();
-  }
-  return vectors;
+  const { sentence } = model.config.orchard;
+  const before = promptText(sentence ?? { prompts: {} }, prompt);
+  const asked = (text: string) => (sentence?.include_prompt === false ? joinParts(before, text) : before + text);
+  return end.inSlices(
+    (function* () {
+      const vectors: Float32Array[] = [];
+      for (const text of texts) {
+        vectors.push(model.vectorOf(asked(text)));
+        yield;
+      }
+      return vectors;
+    })(),
+  );
 }
 
-/** Other tasks of the thread run first. Unlike a timer, a message is not delayed by 4 ms. */
-function nextTask(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    const heard = () => {
-      port1.close();
-      resolve();
-    };
-    port1.addEventListener('message', heard, { once: true });
-    port1.start();
-    port2.postMessage(undefined);
-  });
-}
-
-function requireNotAborted(signal: AbortSignal | undefined, doing: string): void {
-  if (signal?.aborted) throw new AbortedError(doing, { cause: signal.reason });
-}
-
-/** @throws ValidationError for an option that no such call has: it would be ignored without a word */
-function checked<Options extends object>(options: Options, known: readonly (keyof Options & string)[]): Options {
-  for (const name of Object.keys(options)) {
-    const isKnown = known.some((each) => each === name);
-    if (!isKnown) throw refusal([name], `no such option; the options are ${known.join(', ')}`);
-  }
-  return options;
-}
-
-function requireQuery(text: unknown, loc: readonly (string | number)[]): string {
-  if (typeof text !== 'string') throw refusal(loc, 'give a text');
-  if (text.length <= MAX_QUERY_CHARACTERS) return text;
-  const most = MAX_QUERY_CHARACTERS.toLocaleString('en-US');
-  throw refusal(loc, `at most ${most} UTF-16 code units; ask about parts of the text instead`);
-}
-
-/** No model can say anything about a blank text. */
-function requireText(text: unknown, loc: readonly (string | number)[]): string {
-  const query = requireQuery(text, loc);
-  if (query.trim() === '') throw refusal(loc, 'the text is blank; leave it out');
-  return query;
-}
-
-function refusal(loc: readonly (string | number)[], msg: string): ValidationError {
-  return new ValidationError([{ loc, msg, type: 'invalid' }]);
+/** @throws ValidationError */
+function requirePrompt(prompt: Prompt | undefined): Prompt | undefined {
+  const text = typeof prompt === 'object' && prompt !== null ? prompt.text : prompt;
+  if (prompt === undefined || (typeof text === 'string' && text !== '') || (text === '' && prompt !== text))
+    return prompt;
+  throw refusal(['prompt'], "give the name of one of the model's prompts, or { text } for a prompt of your own");
 }
 
 function only<Item>([item]: readonly (Item | undefined)[]): Item {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ok } from 'neverthrow';
 import { embed, type IndexProgress, openSearch, type Passage, type SearchIndex, search } from 'orchard-nlp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { VectorIndex } from '../../src/families/index.js';
+import { encodeVectors, VectorIndex } from '../../src/families/index.js';
 import { Bm25Index } from '../../src/lexical/index.js';
 import {
   contentWords,
@@ -112,7 +112,7 @@ describe('search over bare passages', () => {
     expect(opened.isErr() && opened.error.message).toMatch(/sentence-starts.*don't divide \d+ sentences/);
     await index.save(saved);
     const vectors = VectorIndex.fromVectors(new Float32Array(2 * 256), 256);
-    await writeFile(join(saved, 'passages.safetensors'), vectors.encode());
+    await writeFile(join(saved, 'passages.safetensors'), encodeVectors(vectors));
     const other = await openSearch(saved);
     expect(other.isErr() && other.error.message).toMatch(/sentence-starts.*don't divide 2 sentences/);
     await rm(saved, { recursive: true });

@@ -6,7 +6,7 @@ import { embed, type ModelLoader, openSearch, rerank, scorePairs, search } from 
 import { describe, expect, it } from 'vitest';
 import { poolTokens } from '../../src/families/retrieval/sentence-vector.js';
 import type { PoolingMode, SentenceConfig } from '../../src/models/index.js';
-import { similarityOf } from '../../src/search/search-index.js';
+import { similarityOf } from '../../src/search/index.js';
 import { joinParts, loadTokenizer, TextReader } from '../../src/text/index.js';
 import { errorOf, resultOf } from '../support/outcomes.js';
 import { compareFolder } from '../support/sentence-oracle.js';

@@ -4,10 +4,11 @@ import { ModelFolderError, ValidationError } from '../../src/contract/index.js';
 import { outsideOf, RuleSet, ruledEntities, ruledScores } from '../../src/families/rules.js';
 import { type Rule, requireFittingRules } from '../../src/models/index.js';
 import { runToEnd } from '../../src/system/index.js';
+import { withTimeLimit } from '../../src/text/index.js';
 
 /** What rules make of answers, against references that are written for shortness. */
 
-const setOf = (rules: readonly Rule[], file?: string) => runToEnd(RuleSet.build(rules, file));
+const setOf = (rules: readonly Rule[], file?: string) => runToEnd(RuleSet.build(rules, withTimeLimit, file));
 const entitiesIn = (rules: readonly Rule[], text: string) => {
   const set = setOf(rules);
   return ruledEntities(set, set.matches(text), text.length).map(({ rule, start, end }) => [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TfIdf } from '../../src/lexical/tf-idf.js';
+import { fitTfIdf } from '../../src/lexical/tf-idf.js';
 import { termWeights as termWeightsSteps } from '../../src/lexical/train-linear-expert.js';
 import { runToEnd } from '../../src/system/pauses.js';
 import { atOnce } from '../support/at-once.js';
@@ -10,7 +10,7 @@ describe('termWeights, by hand', () => {
   // "good" in 2 of 2 texts with the label and 0 of 2 without; "film" in 1 of 2 and 1 of 2.
   const texts = ['good film', 'good', 'bad film', 'bad'];
   const words = { lowercase: true, words: true, characters: null } as const;
-  const tfIdf = runToEnd(TfIdf.fit(texts, words, 100));
+  const tfIdf = runToEnd(fitTfIdf(texts, words, 100));
   const weights = termWeights(
     tfIdf,
     texts,

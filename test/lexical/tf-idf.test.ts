@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HashTable } from '../../src/lexical/hash-table.js';
-import { NGramHasher, TfIdf } from '../../src/lexical/tf-idf.js';
+import { fitTfIdf, NGramHasher } from '../../src/lexical/tf-idf.js';
 import { runToEnd } from '../../src/system/pauses.js';
 
 const words = { lowercase: true, words: true, characters: null } as const;
 const texts = ['the cat sat', 'the dog sat down', 'a cat'];
 
 describe('TF-IDF, by hand', () => {
-  const tfIdf = runToEnd(TfIdf.fit(texts, words, 100));
+  const tfIdf = runToEnd(fitTfIdf(texts, words, 100));
 
   it('weighs each n-gram by ln((1 + n) / (1 + df)) + 1', () => {
     // In order of appearance: the, cat, the cat, sat, cat sat, dog, …; "the", "cat" and "sat" are in two of three texts.
@@ -36,14 +36,14 @@ describe('TF-IDF, by hand', () => {
   });
 
   it('keeps the n-grams of the most texts if there are too many', () => {
-    const few = runToEnd(TfIdf.fit(texts, words, 3));
+    const few = runToEnd(fitTfIdf(texts, words, 3));
     expect(few.size).toBe(3);
     expect(few.vector('the').ids).toHaveLength(1);
     expect(few.vector('down').ids).toHaveLength(0);
   });
 
   it('gives words and characters a length of 1 each', () => {
-    const both = runToEnd(TfIdf.fit(texts, { ...words, characters: { shortest: 2, longest: 3 } }, 1000));
+    const both = runToEnd(fitTfIdf(texts, { ...words, characters: { shortest: 2, longest: 3 } }, 1000));
     const { values } = both.vector('the cat');
     expect(values.reduce((sum, value) => sum + value ** 2, 0)).toBeCloseTo(2, 5);
   });
@@ -51,7 +51,7 @@ describe('TF-IDF, by hand', () => {
 
 describe('TF-IDF of any text', () => {
   const options = { lowercase: true, words: true, triples: true, characters: { shortest: 1, longest: 3 } };
-  const tfIdf = runToEnd(TfIdf.fit(['a b c', 'b c d a', 'aa ab ba bb', 'c c c'], options, 60));
+  const tfIdf = runToEnd(fitTfIdf(['a b c', 'b c d a', 'aa ab ba bb', 'c c c'], options, 60));
 
   /** Slow and simple: the first occurrence of a feature decides its place. */
   function expectedVector(text: string) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TfIdf } from '../../src/lexical/tf-idf.js';
+import { fitTfIdf, TfIdf } from '../../src/lexical/tf-idf.js';
 import { type ExpertTarget, SVM_C, svmMemory, svmTexts, termWeights } from '../../src/lexical/train-linear-expert.js';
 import { runToEnd } from '../../src/system/index.js';
 
@@ -17,8 +17,12 @@ const OUTPUTS = 2;
 /** Trained until nothing moves any more. */
 function trainedOn({ texts, targets }: Rows) {
   const counts = Float32Array.from(targets, ({ weight = 1 }) => weight);
-  const byFrequency = runToEnd(TfIdf.fit(texts, nGrams, 1000, counts));
-  const tfIdf = byFrequency.withWeights(runToEnd(termWeights(byFrequency, texts, targets, OUTPUTS)));
+  const byFrequency = runToEnd(fitTfIdf(texts, nGrams, 1000, counts));
+  const tfIdf = new TfIdf(
+    nGrams,
+    byFrequency.table.hashes(),
+    runToEnd(termWeights(byFrequency, texts, targets, OUTPUTS)),
+  );
   const rows = { ...svmTexts(texts, targets, OUTPUTS), outputs: OUTPUTS, classWeights: [] };
   const { problem, order, kernels } = runToEnd(svmMemory(tfIdf, rows));
   for (let pass = 0; pass < 3000; pass += 1) kernels.svmPass(problem, order);

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Runtime } from '../../src/contract/index.js';
-import { embed, type Prompt, SentenceEncoder, scorePairs } from '../../src/search/index.js';
-import { similarityOf } from '../../src/search/search-index.js';
+import { embed, type Prompt, SentenceEncoder, scorePairs, similarityOf } from '../../src/search/index.js';
 import { resultOf } from './outcomes.js';
 
 /** Folders that Python's sentence-transformers wrote beside what it computed with them (bench/interop/sentences.py). */

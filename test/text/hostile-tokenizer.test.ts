@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadTokenizer, type Tokenizer } from '../../src/text/index.js';
-import { TimeLimitError, withTimeLimit } from '../../src/text/load-tokenizer.js';
+import { loadTokenizer, TimeLimitError, type Tokenizer, withTimeLimit } from '../../src/text/index.js';
 import { failureOf } from '../support/outcomes.js';
 import { characterMap } from './character-map-builder.js';
 import { encodeByRust, rustTokenizer, withoutRust } from './rust-tokenizers.js';

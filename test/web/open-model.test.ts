@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
 import type { ResultAsync } from 'neverthrow';
 import { describe, expect, it } from 'vitest';
 import { exportModel, loadModel } from '../../src/index.js';
 import { type OrchardError, openModel } from '../../src/web.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { byLabel, largestDifference } from './same-answers.js';
 
 const catalogue = 'models/catalogue';
 const texts = [
@@ -14,27 +14,6 @@ const texts = [
   '予約をキャンセルしてください',
   'What is attention in neural networks? 😀 naïve café',
 ];
-
-/** Of all numbers in two answers, which must be alike in everything else. */
-function largestDifference(given: unknown, expected: unknown): number {
-  if (typeof given === 'number' && typeof expected === 'number') return Math.abs(given - expected);
-  if (typeof given !== 'object' || given === null || typeof expected !== 'object' || expected === null) {
-    expect(given).toEqual(expected);
-    return 0;
-  }
-  expect(Object.keys(given)).toEqual(Object.keys(expected));
-  const others = Object.values(expected);
-  return Object.values(given).reduce(
-    (most: number, value, at) => Math.max(most, largestDifference(value, others[at])),
-    0,
-  );
-}
-
-/** Labels in a fixed order: far down the list, labels have nearly the same probability. */
-const byLabel = (answer: object): object =>
-  'scores' in answer && Array.isArray(answer.scores)
-    ? { ...answer, scores: [...answer.scores].sort((a, b) => (a.label < b.label ? -1 : 1)) }
-    : answer;
 
 describe.each(readdirSync(catalogue))('the model %s', (name) => {
   it('answers as in Node, within 5e-3 in probabilities, with the same labels, entities and passages', async () => {
@@ -102,15 +81,5 @@ describe('a model for the web', () => {
     });
     model.close();
     expect(await failed(model.predict('x'))).toMatchObject({ code: 'closed' });
-  });
-
-  it('needs no module of Node: the package bundles for browsers, with kernels below 40 kB', async () => {
-    const { outputFiles, errors } = await build({
-      ...{ entryPoints: ['dist/web.js'], bundle: true, minify: true, write: false },
-      ...{ format: 'esm', platform: 'browser', logLevel: 'silent' },
-    });
-    expect(errors).toEqual([]);
-    expect(outputFiles[0]?.text).not.toMatch(/\bBuffer\.|from"node:|import\("node:/);
-    expect(readFileSync('dist/kernels.wasm').length).toBeLessThan(40_000);
   });
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { readEncoder } from '../../../src/encoder/index.js';
 import {
   encodePassages,
+  encodeVectors,
   meanOfRows,
   PASSAGES_FILE,
   POSTINGS_FILE,
@@ -11,7 +12,7 @@ import {
   VectorIndex,
 } from '../../../src/families/index.js';
 import { TextModel } from '../../../src/inference/index.js';
-import { Bm25Index } from '../../../src/lexical/index.js';
+import { Bm25Index, encodeBm25 } from '../../../src/lexical/index.js';
 import { openModelFolder } from '../../../src/models/index.js';
 import type { TextOutputs } from '../../../src/text/index.js';
 
@@ -35,8 +36,8 @@ export async function replacePassages(directory: string, passages: readonly stri
   for (const [row, vector] of vectors.entries()) all.set(vector, row * width);
   const files = {
     [PASSAGES_FILE]: encodePassages(passages),
-    [VECTORS_FILE]: VectorIndex.fromVectors(all, width).encode(),
-    [POSTINGS_FILE]: Bm25Index.fromPassages(passages, { stem: true }).encode(),
+    [VECTORS_FILE]: encodeVectors(VectorIndex.fromVectors(all, width)),
+    [POSTINGS_FILE]: encodeBm25(Bm25Index.fromPassages(passages, { stem: true })),
   };
   for (const [file, bytes] of Object.entries(files)) writeFileSync(join(directory, file), bytes);
 }

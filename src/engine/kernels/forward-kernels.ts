@@ -1,5 +1,5 @@
+import { instantiate, type Kernel, requireKernel } from './answer-kernels.js';
 import type { Arena } from './arena.js';
-import { instantiate, type Kernel, requireKernel } from './kernels.js';
 
 /** Kernels of the forward pass; assembly/ says what each does. Addresses are byte offsets into the arena: nothing is checked. */
 export interface ForwardKernels {

@@ -10,7 +10,7 @@ import {
 } from '../../encoder/index.js';
 import type { LinearEnd, RowHead } from '../../engine/index.js';
 import type { Graph, Tensor } from '../../graph/index.js';
-import { type LinearExpert, linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
+import { encodeLinearExpert, type LinearExpert, linearExpertBytes, trainLinearExpert } from '../../lexical/index.js';
 import { type Evidence, EXPERT_FILE, type ModelFolderConfig, type NamedTensor } from '../../models/index.js';
 import { mapSteps, Random, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
@@ -433,7 +433,7 @@ async function learnedFromNames(
       blend: { encoder: part, expert: part, blend: part },
       evidence,
       judgedTexts: [],
-      files: new Map([[EXPERT_FILE, expert.encode()]]),
+      files: new Map([[EXPERT_FILE, encodeLinearExpert(expert)]]),
     },
     layer,
     splitLayers: [],
@@ -499,7 +499,7 @@ function* finishedTask(
     const answer = predictedLabels(logits.subarray(at * outputs, (at + 1) * outputs), reading);
     return { text: joinedText(row), labels: answer.map((id) => labels[id] ?? '') };
   });
-  return { blend, evaluation, evidence, judgedTexts, files: new Map([[EXPERT_FILE, lexical.encode()]]) };
+  return { blend, evaluation, evidence, judgedTexts, files: new Map([[EXPERT_FILE, encodeLinearExpert(lexical)]]) };
 }
 
 /** What the model answers to the dev rows that rules match, by their positions. */

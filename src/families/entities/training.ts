@@ -1,7 +1,14 @@
 import type { Dropout, Encoder, EncoderInputs } from '../../encoder/index.js';
 import type { LinearEnd, RowHead, TargetOptions } from '../../engine/index.js';
 import { type Graph, type Tensor, type TensorData, volume } from '../../graph/index.js';
-import { type CrfExpert, crfExpertBytes, type TagTransitions, trainCrfExpert, viterbi } from '../../lexical/index.js';
+import {
+  type CrfExpert,
+  crfExpertBytes,
+  encodeCrfExpert,
+  type TagTransitions,
+  trainCrfExpert,
+  viterbi,
+} from '../../lexical/index.js';
 import { EXPERT_FILE } from '../../models/index.js';
 import { mapSteps, mapWithPauses, Random, runToEnd, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs, TextWindow } from '../../text/index.js';
@@ -314,7 +321,7 @@ function* finishedTask(dataset: RuledDataset, rows: TagBlendRows, expert: CrfExp
     blend,
     evaluation,
     judgedTexts: yield* answeredSentences(dataset, rows, blend.blend.weights),
-    files: new Map([[EXPERT_FILE, expert.encode()]]),
+    files: new Map([[EXPERT_FILE, encodeCrfExpert(expert)]]),
   };
 }
 

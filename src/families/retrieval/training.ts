@@ -8,7 +8,7 @@ import {
 } from '../../encoder/index.js';
 import type { PairExamples, PairHead, PairLoss } from '../../engine/index.js';
 import { Graph, type Tensor, type TensorData } from '../../graph/index.js';
-import { Bm25Index } from '../../lexical/index.js';
+import { Bm25Index, encodeBm25 } from '../../lexical/index.js';
 import { isPauseDue, mapSteps, mapWithPauses, pause, Random, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
 import type { Blend, FamilyTraining, FinishedTask, PartFigures, Scores, TrainingTask } from '../family.js';
@@ -25,7 +25,7 @@ import {
   VECTORS_FILE,
 } from './passages.js';
 import type { Question, RetrievalDataset } from './retrieval-dataset.js';
-import { unitVectors, VectorIndex } from './vector-index.js';
+import { encodeVectors, unitVectors, VectorIndex } from './vector-index.js';
 
 const ENCODER_PREFIX = '';
 
@@ -304,8 +304,8 @@ function* finish(
   };
   const files = new Map([
     [PASSAGES_FILE, encodePassages(passages)],
-    [VECTORS_FILE, index.encode()],
-    [POSTINGS_FILE, bm25.encode()],
+    [VECTORS_FILE, encodeVectors(index)],
+    [POSTINGS_FILE, encodeBm25(bm25)],
   ]);
   const judgedTexts = dev.map(({ question }) => ({ text: question, labels: [] }));
   return { blend, files, judgedTexts, evaluation: yield* retrievalEvaluation({ passages, dev }, judged, weights) };

@@ -1,5 +1,5 @@
 import { ModelFolderError } from '../../contract/index.js';
-import { Arena, DOT_STEP, type Kernels, loadKernels } from '../../engine/index.js';
+import { type AnswerKernels, Arena, DOT_STEP, loadAnswerKernels } from '../../engine/index.js';
 import { decodeSafetensors, encodeSafetensors } from '../../models/index.js';
 import { quantizeRow, type Scored, scoreBelowTop, topScores } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
@@ -65,7 +65,7 @@ export class VectorIndex {
   readonly #byteScores: Float32Array;
   readonly #scores: Float32Array;
   readonly #arena: Arena;
-  readonly #kernels: Kernels;
+  readonly #kernels: AnswerKernels;
   /** Of all elements, or NaN if one is. */
   #largest = 0;
   #size = 0;
@@ -87,7 +87,7 @@ export class VectorIndex {
     this.#scores = this.#arena.float32(capacity);
     this.#query = this.#arena.float32(this.#stride);
     this.#queryIntegers = this.#arena.int16(this.#stride);
-    this.#kernels = loadKernels(this.#arena);
+    this.#kernels = loadAnswerKernels(this.#arena);
   }
 
   /** @param vectors [size, width]; copied. @throws RangeError for a broken row, or more than 4 GiB of memory */
@@ -119,7 +119,7 @@ export class VectorIndex {
     let index: VectorIndex = this;
     if (size > this.capacity) {
       index = new VectorIndex(Math.ceil(size * GROWTH), this.width);
-      index.#append(this.#rows(0, this.#size));
+      index.#append(this.rows(0, this.#size));
     }
     index.#append(joined(vectors));
     return index;
@@ -127,7 +127,7 @@ export class VectorIndex {
 
   /** An index with some of the vectors. @param ids ascending */
   only(ids: readonly number[]): VectorIndex {
-    return VectorIndex.fromVectors(joined(ids.map((id) => this.#rows(id, id + 1))), this.width);
+    return VectorIndex.fromVectors(joined(ids.map((id) => this.rows(id, id + 1))), this.width);
   }
 
   /** The Euclidean norm of the sum of the vectors from `start` to before `end`. */
@@ -161,7 +161,7 @@ export class VectorIndex {
   }
 
   /** [end - start, width] */
-  #rows(start: number, end: number): Float32Array {
+  rows(start: number, end: number): Float32Array {
     const rows = new Float32Array((end - start) * this.width);
     for (let id = start; id < end; id += 1) {
       const at = id * this.#stride;
@@ -257,11 +257,6 @@ export class VectorIndex {
     this.#query.set(query);
   }
 
-  encode(): Uint8Array {
-    const { size, width } = this;
-    return encodeSafetensors(new Map([['vectors', { shape: [size, width], values: this.#rows(0, size) }]]));
-  }
-
   /** @param file the name of the file, for errors. @throws ModelFolderError */
   static decode(bytes: Uint8Array, file: string): VectorIndex {
     const refusal = (reason: string) => new ModelFolderError(file, reason);
@@ -279,6 +274,11 @@ export class VectorIndex {
     if (!(index.#largest <= LARGEST_ELEMENT)) throw refusal('one of its vectors is too large, or not a number');
     return index;
   }
+}
+
+export function encodeVectors(index: VectorIndex): Uint8Array {
+  const { size, width } = index;
+  return encodeSafetensors(new Map([['vectors', { shape: [size, width], values: index.rows(0, size) }]]));
 }
 
 /** [vectors, width] */

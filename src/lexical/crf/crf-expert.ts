@@ -35,7 +35,7 @@ export class CrfExpert {
   readonly #bags: IdBags;
   readonly #values: Float32Array;
 
-  private constructor(
+  constructor(
     stored: ByteWeights,
     readonly transitions: TagTransitions,
   ) {
@@ -52,21 +52,6 @@ export class CrfExpert {
     this.#bags = { ids: arena.int32(FEATURES_AT_ONCE), starts: arena.int32(WORDS_AT_ONCE + 1) };
     this.#values = arena.float32(FEATURES_AT_ONCE);
     this.#table = new ByteTable(memory, stored, this.tags, { bags: this.#bags, values: this.#values });
-  }
-
-  /** @param maxBytes rough limit of the file: features whose largest weight is smallest are left out. */
-  static fromWeights(features: FeatureWeights, transitions: TagTransitions, maxBytes: number): CrfExpert {
-    const { hashes, weights, width } = features;
-    const tags = transitions.start.length;
-    const largest = Float32Array.from(hashes, (_, id) =>
-      weights.subarray(id * width, id * width + tags).reduce((most, weight) => Math.max(most, Math.abs(weight)), 0),
-    );
-    const kept = largestIds(largest, Math.floor(maxBytes / bytesPerFeature(tags)));
-    const { start, between } = transitions;
-    return new CrfExpert(quantizeWeights(hashes, { weights, stride: width, outputs: tags }, kept), {
-      start: roundedToFloat16(start),
-      between: roundedToFloat16(between),
-    });
   }
 
   get tags(): number {
@@ -106,16 +91,9 @@ export class CrfExpert {
     this.#values.fill(1, 0, bags.starts[count]);
   }
 
-  encode(): Uint8Array {
-    const { tags } = this;
-    const { start, between } = this.transitions;
-    const { scales, bytes } = this.#table;
-    const others = {
-      scales: { shape: [scales.length], values: scales },
-      start: { shape: [tags], values: start },
-      between: { shape: [tags, tags], values: between },
-    };
-    return encodeWeights({ hashes: this.#index.hashes(), bytes }, others, { features: FEATURES_VERSION });
+  /** What {@link encodeCrfExpert} writes. */
+  get parts() {
+    return { hashes: this.#index.hashes(), table: this.#table };
   }
 
   /** @param file named in errors. @throws ModelFolderError */
@@ -134,6 +112,32 @@ export class CrfExpert {
     expert.#memory.requireSound(expert.#index, weights.hashes, file);
     return expert;
   }
+}
+
+/** @param maxBytes rough limit of the file: features whose largest weight is smallest are left out. */
+export function crfExpertOf(features: FeatureWeights, transitions: TagTransitions, maxBytes: number): CrfExpert {
+  const { hashes, weights, width } = features;
+  const tags = transitions.start.length;
+  const largest = Float32Array.from(hashes, (_, id) =>
+    weights.subarray(id * width, id * width + tags).reduce((most, weight) => Math.max(most, Math.abs(weight)), 0),
+  );
+  const kept = largestIds(largest, Math.floor(maxBytes / bytesPerFeature(tags)));
+  const { start, between } = transitions;
+  return new CrfExpert(quantizeWeights(hashes, { weights, stride: width, outputs: tags }, kept), {
+    start: roundedToFloat16(start),
+    between: roundedToFloat16(between),
+  });
+}
+
+export function encodeCrfExpert(expert: CrfExpert): Uint8Array {
+  const { tags, transitions, parts } = expert;
+  const { scales, bytes } = parts.table;
+  const others = {
+    scales: { shape: [scales.length], values: scales },
+    start: { shape: [tags], values: transitions.start },
+    between: { shape: [tags, tags], values: transitions.between },
+  };
+  return encodeWeights({ hashes: parts.hashes, bytes }, others, { features: FEATURES_VERSION });
 }
 
 /** Raise it when the features in word-features.ts change. */

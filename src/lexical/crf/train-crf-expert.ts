@@ -2,7 +2,7 @@ import { type AdaGradArrays, Arena, type IdBags, type Kernels, loadKernels } fro
 import { Random, type Steps, withPauses } from '../../system/index.js';
 import { paddedOutputs } from '../expert-file.js';
 import { HashTable, withRoom } from '../hash-table.js';
-import { CrfExpert } from './crf-expert.js';
+import { type CrfExpert, crfExpertOf } from './crf-expert.js';
 import { TagLattice, type TagTransitions } from './tag-lattice.js';
 import { MAX_FEATURES_A_WORD, WordFeatureHasher } from './word-features.js';
 
@@ -42,7 +42,7 @@ export async function trainCrfExpert(
     await withPauses(training.shrinking(regularization), signal);
   }
   const weights = { hashes: features.hashes(), weights: training.weights, width: training.width };
-  return CrfExpert.fromWeights(weights, training.transitions, maxBytes);
+  return crfExpertOf(weights, training.transitions, maxBytes);
 }
 
 /** Its id, and its place in the table while features are chosen. */

@@ -1,6 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { runToEnd } from '../../system/index.js';
-import { ascii, combineHash, rememberedByCodePoint } from '../hash-table.js';
+import { ascii, combineHash, RecentEntries, rememberedByCodePoint } from '../hash-table.js';
 
 /** Letters that are neither upper nor lower case are classed by script. */
 export const CharacterClass = {
@@ -152,49 +151,67 @@ const single = (column: number, offsets: readonly number[] = [0]): Part[][] =>
   offsets.map((offset) => [[column, offset]]);
 const joint = (...parts: Part[]): Part[][] => [parts];
 
+const {
+  word,
+  lower,
+  shape,
+  foldedShape,
+  classes,
+  prefix1,
+  prefix2,
+  prefix3,
+  prefix4,
+  suffix1,
+  suffix2,
+  suffix3,
+  suffix4,
+} = Trait;
+const { runFirst, runLast, runBefore, runAfter, runPlace, place, sentenceLength, sentenceFirst, sentenceLast } =
+  Context;
+
 /** The position in this list is part of the hash: a change of order needs a new version in crf-expert.ts. */
 const templates: readonly (readonly Part[])[] = [
-  single(Trait.word),
-  single(Trait.lower, [-2, -1, 0, 1, 2]),
-  single(Trait.shape, [-1, 0, 1]),
-  single(Trait.foldedShape, [-2, -1, 0, 1, 2]),
-  single(Trait.classes),
-  single(Trait.prefix1),
-  single(Trait.prefix2),
-  single(Trait.prefix3, [-1, 0, 1]),
-  single(Trait.prefix4),
-  single(Trait.suffix1),
-  single(Trait.suffix2),
-  single(Trait.suffix3, [-2, -1, 0, 1, 2]),
-  single(Trait.suffix4),
-  joint([Trait.lower, -1], [Trait.lower, 0]),
-  joint([Trait.lower, 0], [Trait.lower, 1]),
-  joint([Trait.lower, -2], [Trait.lower, -1]),
-  joint([Trait.lower, 1], [Trait.lower, 2]),
-  joint([Trait.lower, -1], [Trait.lower, 1]),
-  joint([Trait.lower, -1], [Trait.foldedShape, 0]),
-  joint([Trait.foldedShape, 0], [Trait.lower, 1]),
-  joint([Trait.foldedShape, -1], [Trait.foldedShape, 0]),
-  joint([Trait.foldedShape, 0], [Trait.foldedShape, 1]),
-  joint([Trait.foldedShape, -1], [Trait.foldedShape, 0], [Trait.foldedShape, 1]),
-  joint([Trait.foldedShape, -2], [Trait.foldedShape, -1], [Trait.foldedShape, 0]),
-  joint([Trait.foldedShape, 0], [Trait.foldedShape, 1], [Trait.foldedShape, 2]),
-  joint([Trait.suffix3, -1], [Trait.suffix3, 0]),
-  joint([Trait.suffix3, 0], [Trait.suffix3, 1]),
-  joint([Trait.suffix3, 0], [Trait.foldedShape, 0]),
-  single(Context.runFirst),
-  single(Context.runLast),
-  single(Context.runBefore),
-  single(Context.runAfter),
-  single(Context.runPlace),
-  joint([Context.runPlace, 0], [Context.runLast, 0]),
-  joint([Context.runBefore, 0], [Context.runAfter, 0]),
-  single(Context.place),
-  joint([Context.place, 0], [Trait.foldedShape, 0]),
-  single(Context.sentenceLength),
-  joint([Context.sentenceLength, 0], [Context.place, 0]),
-  single(Context.sentenceFirst),
-  single(Context.sentenceLast),
+  single(word),
+  single(lower, [-2, -1, 0, 1, 2]),
+  single(shape, [-1, 0, 1]),
+  single(foldedShape, [-2, -1, 0, 1, 2]),
+  single(classes),
+  single(prefix1),
+  single(prefix2),
+  single(prefix3, [-1, 0, 1]),
+  single(prefix4),
+  single(suffix1),
+  single(suffix2),
+  single(suffix3, [-2, -1, 0, 1, 2]),
+  single(suffix4),
+  joint([lower, -1], [lower, 0]),
+  joint([lower, 0], [lower, 1]),
+  joint([lower, -2], [lower, -1]),
+  joint([lower, 1], [lower, 2]),
+  joint([lower, -1], [lower, 1]),
+  joint([lower, -1], [foldedShape, 0]),
+  joint([foldedShape, 0], [lower, 1]),
+  joint([foldedShape, -1], [foldedShape, 0]),
+  joint([foldedShape, 0], [foldedShape, 1]),
+  joint([foldedShape, -1], [foldedShape, 0], [foldedShape, 1]),
+  joint([foldedShape, -2], [foldedShape, -1], [foldedShape, 0]),
+  joint([foldedShape, 0], [foldedShape, 1], [foldedShape, 2]),
+  joint([suffix3, -1], [suffix3, 0]),
+  joint([suffix3, 0], [suffix3, 1]),
+  joint([suffix3, 0], [foldedShape, 0]),
+  single(runFirst),
+  single(runLast),
+  single(runBefore),
+  single(runAfter),
+  single(runPlace),
+  joint([runPlace, 0], [runLast, 0]),
+  joint([runBefore, 0], [runAfter, 0]),
+  single(place),
+  joint([place, 0], [foldedShape, 0]),
+  single(sentenceLength),
+  joint([sentenceLength, 0], [place, 0]),
+  single(sentenceFirst),
+  single(sentenceLast),
 ].flat();
 
 export const MAX_FEATURES_A_WORD = templates.length;
@@ -225,7 +242,7 @@ export interface HashedFeatures {
 }
 
 export class WordFeatureHasher {
-  readonly #remembered = new LRUCache<string, WordTraits>({ max: REMEMBERED_WORDS });
+  readonly #remembered = new RecentEntries<string, WordTraits>(REMEMBERED_WORDS);
   #table = new Int32Array(0);
   #hashes = new Int32Array(0);
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { dragonfruit } from '../../../src/families/families.js';
-import { VectorIndex } from '../../../src/families/index.js';
+import { encodeVectors, VectorIndex } from '../../../src/families/index.js';
 import { encodePassages } from '../../../src/families/retrieval/passages.js';
-import { Bm25Index } from '../../../src/lexical/index.js';
+import { Bm25Index, encodeBm25 } from '../../../src/lexical/index.js';
 import type { ModelFolderConfig } from '../../../src/models/index.js';
 import { failureOf } from '../../support/outcomes.js';
 
@@ -31,8 +31,8 @@ function filesOf(counts: { passages?: number; vectors?: number; indexed?: number
   const unit = Float32Array.from({ length: vectors * 4 }, (_, at) => (at % 4 === Math.floor(at / 4) ? 1 : 0));
   const contents = {
     'passages.json': encodePassages(texts.slice(0, passages)),
-    'passages.safetensors': VectorIndex.fromVectors(unit, 4).encode(),
-    'lexical.safetensors': Bm25Index.fromPassages(texts.slice(0, indexed), { stem: true }).encode(),
+    'passages.safetensors': encodeVectors(VectorIndex.fromVectors(unit, 4)),
+    'lexical.safetensors': encodeBm25(Bm25Index.fromPassages(texts.slice(0, indexed), { stem: true })),
   };
   return new Map(Object.entries(contents).map(([name, bytes]) => [name, { bytes, file: `folder/${name}` }] as const));
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { VectorIndex } from '../../../src/families/index.js';
+import { encodeVectors, VectorIndex } from '../../../src/families/index.js';
 import { encodeSafetensors } from '../../../src/models/index.js';
 import { Random } from '../../../src/system/numbers.js';
 import { failureOf } from '../../support/outcomes.js';
@@ -123,13 +123,13 @@ describe('a stored VectorIndex', () => {
   it('answers as before', () => {
     const [query = new Float32Array(), ...vectors] = unitVectors(400, 21, 11);
     const index = indexOf(vectors, 21);
-    const read = VectorIndex.decode(index.encode(), 'vectors.safetensors');
+    const read = VectorIndex.decode(encodeVectors(index), 'vectors.safetensors');
     expect(read.width).toBe(21);
     expect(read.search(query, 10)).toEqual(index.search(query, 10));
   });
 
   it('may be empty', () => {
-    const read = VectorIndex.decode(indexOf([], 8).encode(), 'vectors.safetensors');
+    const read = VectorIndex.decode(encodeVectors(indexOf([], 8)), 'vectors.safetensors');
     expect(read.search(new Float32Array(8), 3)).toEqual([]);
   });
 

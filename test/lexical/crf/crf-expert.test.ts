@@ -3,6 +3,7 @@ import { CharacterClass, characterClass, patterns } from '../../../src/lexical/c
 import {
   CrfExpert,
   type CrfTrainingOptions,
+  encodeCrfExpert,
   type TaggedWords,
   trainCrfExpert,
   viterbi,
@@ -66,8 +67,8 @@ describe('the CRF expert', () => {
   it('gives the same bytes for the same sentences and seed, others for another seed', async () => {
     const sentences = places(40);
     const [once, again, other] = [await train(sentences), await train(sentences), await train(sentences, { seed: 2 })];
-    expect(Buffer.compare(once.encode(), again.encode())).toBe(0);
-    expect(Buffer.compare(once.encode(), other.encode())).not.toBe(0);
+    expect(Buffer.compare(encodeCrfExpert(once), encodeCrfExpert(again))).toBe(0);
+    expect(Buffer.compare(encodeCrfExpert(once), encodeCrfExpert(other))).not.toBe(0);
   });
 
   it('has smaller weights if they are regularised more', async () => {
@@ -81,7 +82,7 @@ describe('the CRF expert', () => {
   it('keeps the features that matter most if the file must be small', async () => {
     const sentences = places(150);
     const small = await train(sentences, { maxBytes: 4000 });
-    expect(small.encode().length).toBeLessThan(5000);
+    expect(encodeCrfExpert(small).length).toBeLessThan(5000);
     const held = places(30, 2);
     const right = held.filter(({ words, tags }) => tagsOf(small, words).join() === tags.join());
     expect(right.length).toBeGreaterThan(25);
@@ -129,13 +130,13 @@ describe('the classes of ASCII characters', () => {
 describe('the file of a CRF expert', () => {
   it('scores as before it was stored, to the bit', async () => {
     const trained = await train(places(60));
-    const read = CrfExpert.decode(trained.encode(), 'crf.safetensors');
+    const read = CrfExpert.decode(encodeCrfExpert(trained), 'crf.safetensors');
     expect(read.transitions).toEqual(trained.transitions);
     for (const { words } of places(20, 3)) expect(read.emissions(words)).toEqual(trained.emissions(words));
   });
 
   it('is refused with its name if it is not what it should be', async () => {
-    const bytes = (await train(places(20))).encode();
+    const bytes = encodeCrfExpert(await train(places(20)));
     const wrong = { nothing: new Uint8Array(0), 'cut off': bytes.subarray(0, bytes.length - 5) };
     for (const [name, content] of Object.entries(wrong)) {
       const error = await failureOf('model_folder', () => CrfExpert.decode(content, 'folder/crf.safetensors'));
