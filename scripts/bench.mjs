@@ -55,6 +55,7 @@ export const BENCHES = {
   tokenizer: 'texts per second of the tokenizer, compared with two other libraries',
   'tokenizer-agreement': 'token ids and places, compared with the Rust tokenizers',
   training: 'time of a training step, compared with PyTorch',
+  web: 'orchard-nlp/web: sizes, speed compared with onnxruntime-web, answers compared with Node, start, memory',
   versions: 'how soon processes follow a promotion, and what a name and a shadow add to an answer',
 };
 
