@@ -127,6 +127,7 @@ export {
   pretrainedModelNames,
   QueueFullError,
   RollbackError,
+  type Runtime,
   type ShadowComparison,
   StorageError,
   type StorageErrorOptions,

@@ -12,6 +12,7 @@ import {
   OFFSETS,
   pretrainedModelNames,
   ROW_FORMATS,
+  RUNTIMES,
   StorageError,
   unwrap,
   WEIGHT_FORMS,
@@ -106,6 +107,11 @@ export const deviceOption = choice(
   'device to compute on; see orchard devices (default: cpu)',
   DEVICES,
 );
+export const runtimeOption = choice(
+  '--runtime <runtime>',
+  'what computes the encoder: onnx, the native runtime; wasm, WebAssembly; or auto, wasm where onnx is missing (default: auto)',
+  RUNTIMES,
+);
 export const positiveOption = option(
   '--positive <label>',
   'classifiers with two labels: the one whose F1 is printed (default: the second)',
@@ -121,6 +127,7 @@ export const modelParameters = {
     suggestions: pretrainedModelNames,
   },
   device: deviceOption,
+  runtime: runtimeOption,
   threads: option('--threads <number>', 'number of processor threads', integer(1)),
 };
 
@@ -158,12 +165,13 @@ export async function openModel(
   signal?: AbortSignal,
 ): Promise<Model> {
   const { loadModel } = await import('../api/index.js');
-  const { model, device, threads, aggregation, weights } = settings;
+  const { model, device, runtime, threads, aggregation, weights } = settings;
   const rules = await rulesOf(settings.rules);
   return unwrap(
     loadModel(model, {
       signal,
       ...(device && { device }),
+      ...(runtime && { runtime }),
       ...(threads && { threads }),
       ...(aggregation && { aggregation }),
       ...(weights && { weights }),

@@ -65,6 +65,13 @@ export const EXECUTION_PROVIDERS = [
 export type Device = 'auto' | ExecutionProvider;
 export const DEVICES = ['auto', ...EXECUTION_PROVIDERS] as const satisfies readonly Device[];
 
+/**
+ * The option `runtime`, which says what computes the encoders of models: `onnx`, the native ONNX Runtime; `wasm`, WebAssembly;
+ * or `auto`, which takes WebAssembly only where ONNX Runtime can't be loaded.
+ */
+export type Runtime = 'auto' | 'onnx' | 'wasm';
+export const RUNTIMES = ['auto', 'onnx', 'wasm'] as const satisfies readonly Runtime[];
+
 /** Whether a model may be used commercially, as far as its training data decide. */
 export interface UsageTerms {
   /** False if some of the data are for non-commercial use, or have no licence. */

@@ -35,6 +35,8 @@ export {
   type PretrainedModelName,
   pretrainedModelNames,
   ROW_FORMATS,
+  RUNTIMES,
+  type Runtime,
   type Tier,
   type TrainingJobStatus,
   tiers,

@@ -46,6 +46,7 @@ export {
   storedModel,
 } from './onnx/integer-weights.js';
 export { type OnnxExecutorOptions, onnxExecutor } from './onnx/onnx-executor.js';
+export { runtimeProblem } from './onnx/runtime.js';
 export { onnxPieces } from './onnx/to-onnx.js';
 export type {
   BatchMatMulAttributes,

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { devNull } from 'node:os';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { type Device, isOrchardError } from '../contract/index.js';
+import { type Device, isOrchardError, type Runtime } from '../contract/index.js';
 import { JobRunner } from '../jobs/index.js';
 import type { TrainingHost, TrainingIsolation } from '../training/index.js';
 import type { AccountLimits } from './account-limits.js';
@@ -30,6 +30,8 @@ interface ServiceOptions extends LimitSettings {
   readonly allowPrivateAddresses: boolean;
   readonly isolation: TrainingIsolation;
   readonly device: Device;
+  /** What answers. Default auto. */
+  readonly runtime?: Runtime | undefined;
   readonly workers?: number | undefined;
   readonly maxWaiting?: number | undefined;
   readonly watchDrift?: boolean | undefined;
@@ -86,6 +88,7 @@ function servicesOf(options: ServiceOptions, { storage, queue, forget }: Backend
   const {
     workers,
     device,
+    runtime,
     maxWaiting = MAX_WAITING,
     allowPrivateAddresses,
     isolation,
@@ -100,7 +103,7 @@ function servicesOf(options: ServiceOptions, { storage, queue, forget }: Backend
       ...(queue && { queue }),
       runsJobs: queue === undefined,
     },
-    inference: { device, ...(workers && { workers }), maxWaiting, maxWaitingPerAccount },
+    inference: { device, ...(runtime && { runtime }), ...(workers && { workers }), maxWaiting, maxWaitingPerAccount },
     watchDrift,
     forget,
   });

@@ -22,7 +22,7 @@ export interface WorkOptions {
   readonly rules?: readonly (RuleSet | false | undefined)[] | undefined;
 }
 
-export interface WorkSlice extends Omit<BatchAnswer, 'times' | 'loadedBytes' | 'deviceUse'> {
+export interface WorkSlice extends Omit<BatchAnswer, 'times' | 'loadedBytes' | 'deviceUse' | 'runtimeUse'> {
   readonly times: StageTimes;
 }
 
@@ -55,6 +55,18 @@ export function checkReading(
       ? `orchard.max_tokens: ${max_tokens} leave no room for a text; ${special} tokens are special`
       : `orchard.window_overlap: ${window_overlap} of ${room} tokens; at most half of them can be read again`;
   throw new ModelFolderError(configFile, reason);
+}
+
+/** Logits and hidden states stay below 1,000; far larger ones overflow float32 when they are blended. */
+const LARGEST_OUTPUT = 1e6;
+
+/** @throws ModelFolderError for outputs out of range. @param path of the graph */
+export function checkNumbers(outputs: Float32Array, path: string): void {
+  for (let at = 0; at < outputs.length; at += 1) {
+    const value = outputs[at] ?? 0;
+    if (value >= -LARGEST_OUTPUT && value <= LARGEST_OUTPUT) continue;
+    throw new ModelFolderError(path, `the graph gives ${value} for a text; its weights are damaged`);
+  }
 }
 
 interface TextReading {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Device, InternalError } from '../contract/index.js';
+import { type Device, InternalError, type Runtime } from '../contract/index.js';
 import { RuleSet } from '../families/index.js';
 import { changedFolder, readRulesFile, readUnchanged } from '../models/index.js';
 import { withPauses } from '../system/index.js';
@@ -11,6 +11,7 @@ export interface WorkerOptions {
   /** Most threads of a run while nothing else runs. */
   readonly threads: number;
   readonly device?: Device;
+  readonly runtime?: Runtime;
 }
 
 /** Somewhat longer than the target duration of a batch, so that mostly long texts take several slices. */
@@ -72,7 +73,8 @@ export class InlineWorker implements InferenceWorker {
   load(directory: string, version?: string): Promise<Loaded> {
     return this.#next(async () => {
       const { ms, loaded } = await this.#load(directory, version);
-      return { ms, bytes: loaded.model.bytes, version: loaded.version, deviceUse: loaded.model.deviceUse };
+      const { bytes, deviceUse, runtimeUse } = loaded.model;
+      return { ms, bytes, version: loaded.version, deviceUse, runtimeUse };
     });
   }
 
@@ -108,7 +110,8 @@ export class InlineWorker implements InferenceWorker {
       const answer = await this.#advance(id, alone);
       if (ms === 0) return answer;
       const times = { ...answer.times, load: ms };
-      return { ...answer, times, loadedBytes: loaded.model.bytes, version: loaded.version };
+      const { bytes, runtimeUse } = loaded.model;
+      return { ...answer, times, loadedBytes: bytes, version: loaded.version, runtimeUse };
     } catch (thrown) {
       this.#end(id);
       throw thrown;
@@ -139,12 +142,12 @@ export class InlineWorker implements InferenceWorker {
     const known = this.#models.get(directory);
     if (known !== undefined) return { ms: 0, loaded: known };
     const startedAt = performance.now();
-    const { threads, device } = this.#options;
+    const { threads, ...place } = this.#options;
     const { value: model, version } = await readUnchanged(
       directory,
       async (found) => {
         if (expected !== undefined && found !== expected) throw changedFolder(directory);
-        return TextModel.load(directory, threads, this.#tokenizers, device);
+        return TextModel.load(directory, threads, this.#tokenizers, place);
       },
       (loaded) => loaded.release(),
     );

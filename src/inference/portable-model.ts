@@ -1,5 +1,5 @@
 import { ModelFolderError, messageOf } from '../contract/index.js';
-import { type AnsweringFamily, answering, type Decoder, familyNameOfModel, pooledByGraph } from '../families/index.js';
+import { type AnsweringFamily, answering, type Decoder, familyNameOfModel } from '../families/index.js';
 import {
   CONFIG_FILE,
   type ModelFolderConfig,
@@ -9,9 +9,10 @@ import {
   TOKENIZER_FILE,
 } from '../models/index.js';
 import { utf8Text } from '../system/index.js';
-import { loadBertStyleTokenizer, TextReader, type TextWindow, type Tokenizer } from '../text/index.js';
-import { ForwardPass, type PassOutput } from '../wasm/index.js';
+import { loadBertStyleTokenizer, TextReader, type Tokenizer } from '../text/index.js';
+import type { ForwardPass, PassOutput } from '../wasm/index.js';
 import { BatchWork, checkReading, type WorkOptions, type WorkSlice } from './batch-work.js';
+import { openPass, PassRuns } from './encoder-pass.js';
 
 /** Files of a model's folder, wherever they are. @throws ModelFolderError, ModelDownloadError, StorageError */
 export type ReadModelFile = (name: string) => Promise<Uint8Array>;
@@ -21,13 +22,14 @@ const MEAN_STATE: PassOutput = { pooling: 'mean', classifier: false };
 /** `embed` reads so many tokens of a text, as for any model that isn't one of sentence-transformers. */
 const EMBEDDED_TOKENS = 256;
 
-/** A model that runs wherever JavaScript runs: its encoder is {@link ForwardPass}, and nothing of it needs Node. */
+/** A model that runs wherever JavaScript runs: its encoder is a {@link ForwardPass}, and nothing of it needs Node. */
 export class PortableModel {
   readonly config: ModelFolderConfig;
   readonly family: AnsweringFamily;
   readonly #reader: TextReader;
   readonly #embedded: TextReader;
   readonly #pass: ForwardPass;
+  readonly #runs: PassRuns;
   readonly #decode: Decoder;
 
   private constructor(
@@ -43,6 +45,7 @@ export class PortableModel {
     const max_tokens = Math.min(EMBEDDED_TOKENS, config.orchard.max_tokens);
     this.#embedded = new TextReader(tokenizer, { max_tokens, pooling: 'mean' });
     this.#pass = pass;
+    this.#runs = new PassRuns(pass, config.orchard.graph ?? ONNX_FILE);
     this.#decode = decode;
   }
 
@@ -65,10 +68,7 @@ export class PortableModel {
       orchard.files.map((file, at) => [file, { bytes: contents[at] ?? new Uint8Array(), file }] as const),
     );
     const decode = await family.decoder(config, files, tokenizer);
-    const pass = ForwardPass.open({
-      ...{ config, configFile: CONFIG_FILE, graph, graphFile, maxTokens: orchard.max_tokens },
-      ...outputOf(config),
-    });
+    const pass = openPass({ config, configFile: CONFIG_FILE, graph, graphFile });
     return new PortableModel(config, family, tokenizer, pass, decode);
   }
 
@@ -79,16 +79,7 @@ export class PortableModel {
 
   /** Starts to answer texts, in slices. */
   begin(texts: readonly string[], options: WorkOptions = {}): PortableWork {
-    return new BatchWork({ reader: this.#reader, runs: this, decoderWith: () => this.#decode }, texts, options);
-  }
-
-  /** Each window is read alone, so that none has padding. */
-  plan(windows: readonly TextWindow[]): TextWindow[][] {
-    return windows.map((window) => [window]);
-  }
-
-  async run(run: readonly TextWindow[], _alone: boolean, computed: Map<TextWindow, Float32Array>): Promise<void> {
-    for (const window of run) computed.set(window, this.#pass.run(window.encoding));
+    return new BatchWork({ reader: this.#reader, runs: this.#runs, decoderWith: () => this.#decode }, texts, options);
   }
 
   /** The mean of the states of a text's first tokens. [width of the encoder] */
@@ -102,13 +93,6 @@ export class PortableModel {
 export interface PortableWork {
   /** Continues for about `ms` milliseconds. */
   advance(ms: number): Promise<WorkSlice>;
-}
-
-/** As the family's export writes the graph. */
-function outputOf({ orchard: { family, pooling, pairs, sentence } }: ModelFolderConfig): PassOutput {
-  if (sentence !== undefined) return { pooling: pooledByGraph(sentence) ?? 'none', classifier: false };
-  if (family === 'Dragonfruit' && pairs === undefined) return { pooling: 'none', classifier: false };
-  return { pooling, classifier: true };
 }
 
 async function readJson(read: ReadModelFile, name: string): Promise<unknown> {

@@ -12,6 +12,8 @@ import {
   implementation,
   LOCAL_ACCOUNT,
   OverloadedError,
+  RUNTIMES,
+  type Runtime,
   ValidationError,
   validate,
 } from '../contract/index.js';
@@ -280,16 +282,22 @@ export class Dispatcher implements InferenceService {
         waitingTexts: this.#queue.waitingFor(directory),
         texts,
         textMs,
-        ...this.#deviceOf(directory),
+        ...this.#placeOf(directory),
       })),
       workers: this.#workers.map(({ isBusy, models }) => ({ busy: isBusy, models: models.size })),
     };
   }
 
-  #deviceOf(directory: string): Pick<ModelStats, 'device' | 'deviceFailure'> {
+  #placeOf(directory: string): Omit<ModelStats, 'directory' | 'workers' | 'waitingTexts' | 'texts' | 'textMs'> {
     const worker = this.#workers.find(({ models }) => models.has(directory));
-    const { device = 'cpu', failure } = worker?.models.get(directory)?.deviceUse ?? {};
-    return { device, ...(failure !== undefined && { deviceFailure: failure }) };
+    const { deviceUse, runtimeUse } = worker?.models.get(directory) ?? {};
+    const { device = 'cpu', failure } = deviceUse ?? {};
+    return {
+      device,
+      ...(failure !== undefined && { deviceFailure: failure }),
+      ...(runtimeUse && { runtime: runtimeUse.runtime }),
+      ...(runtimeUse?.failure !== undefined && { runtimeFailure: runtimeUse.failure }),
+    };
   }
 
   close(): Promise<void> {
@@ -519,6 +527,12 @@ export interface ServiceOptions {
    */
   readonly device?: Device;
   /**
+   * What computes the encoders: `onnx`, the native onnxruntime-node; `wasm`, WebAssembly, which needs no native library, takes
+   * two to three times as long for a text and runs BERT's layout on the CPU only; or `auto`, which takes WebAssembly where
+   * onnxruntime-node can't be loaded and says so in one warning of the process, with the code ORCHARD_WASM. Default auto.
+   */
+  readonly runtime?: Runtime;
+  /**
    * Most memory of loaded models and the texts of requests together, in bytes, estimated from the models' files and the
    * texts' lengths. The least recently used models are unloaded first. Requests that would take more fail with an
    * OverloadedError, and a model that is larger than the limit with a MemoryLimitError. The process itself takes about
@@ -567,6 +581,7 @@ export const serviceSchema = z.strictObject({
   workers: z.int().min(1).optional(),
   threads: z.int().min(1).default(PROCESSORS),
   device: z.enum(DEVICES).default('cpu'),
+  runtime: z.enum(RUNTIMES).default('auto'),
   memoryLimit: z.int().min(1).default(defaultMemoryLimit),
   idleMs: z.number().min(1).or(z.literal(Number.POSITIVE_INFINITY)).default(600_000),
   maxWaiting: z.int().min(1).default(2000),
@@ -597,19 +612,26 @@ function isForeignRealm(): boolean {
   return outer !== Float32Array;
 }
 
-/** @param startsThread ahead of the first request. */
+/** @param startsThread ahead of the first request. @throws ValidationError for a device that the runtime can't use */
 export function createService(
-  { isolation, workers, threads, device, ...settings }: ServiceSettings,
+  { isolation, workers, threads, device, runtime, ...settings }: ServiceSettings,
   startsThread = true,
 ): Dispatcher {
+  if (runtime === 'wasm' && device !== 'cpu' && device !== 'auto') throw withoutDevice(device);
   if (isolation === 'inline')
-    return new Dispatcher([callingThread({ threads, device })], { ...settings, sizeOf: memoryOfFolder });
+    return new Dispatcher([callingThread({ threads, device, runtime })], { ...settings, sizeOf: memoryOfFolder });
   const length = workers ?? (device === 'cpu' || device === 'auto' ? PROCESSORS : 1);
-  const threadWorkers = Array.from({ length }, () => new ThreadWorker({ threads, device }));
+  const threadWorkers = Array.from({ length }, () => new ThreadWorker({ threads, device, runtime }));
   if (startsThread) threadWorkers[0]?.start();
   if (isolation === 'worker' || device !== 'cpu' || isForeignRealm())
     return new Dispatcher(threadWorkers, { ...settings, sizeOf: memoryOfFolder });
-  return new Dispatcher(threadWorkers, { ...settings, sizeOf: memoryOfFolder, here: callingThread({ threads: 1 }) });
+  const here = callingThread({ threads: 1, runtime });
+  return new Dispatcher(threadWorkers, { ...settings, sizeOf: memoryOfFolder, here });
+}
+
+function withoutDevice(device: Device): ValidationError {
+  const msg = `WebAssembly computes on the CPU only, not on ${device}; leave out the device, or take the runtime onnx`;
+  return new ValidationError([{ loc: ['runtime'], msg, type: 'unsupported' }]);
 }
 
 /**

@@ -90,10 +90,9 @@ class ShadowThread {
   }
 
   #asking(): InferenceService {
-    this.#service ??= createService(
-      serviceSchema.parse({ isolation: 'worker', workers: 1, threads: 1, idleMs: IDLE_MS }),
-      false,
-    );
+    const isWasm = this.#answering.stats().models.some(({ runtime }) => runtime === 'wasm');
+    const own = { isolation: 'worker', workers: 1, threads: 1, idleMs: IDLE_MS, runtime: isWasm ? 'wasm' : 'auto' };
+    this.#service ??= createService(serviceSchema.parse(own), false);
     return this.#service;
   }
 }

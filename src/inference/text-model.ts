@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import { type Device, type ExecutionProvider, isOrchardError, ModelFolderError, messageOf } from '../contract/index.js';
+import {
+  type Device,
+  type ExecutionProvider,
+  InstallationError,
+  isOrchardError,
+  ModelFolderError,
+  messageOf,
+  type Runtime,
+} from '../contract/index.js';
 import {
   type Decoder,
   familyOfModel,
@@ -8,15 +16,16 @@ import {
   ruledDecoder,
   rulesOfFolder,
 } from '../families/index.js';
+import { type DeviceUse, type LoadedGraph, onnxExecutor, openDeviceGraph, runtimeProblem } from '../graph/index.js';
 import {
-  type DeviceGraph,
-  type DeviceUse,
-  type LoadedGraph,
-  onnxExecutor,
-  openDeviceGraph,
-  type TensorData,
-} from '../graph/index.js';
-import { CONFIG_FILE, memoryOfModel, ONNX_FILE, openModelFolder, TOKENIZER_FILE } from '../models/index.js';
+  CONFIG_FILE,
+  type ModelFolderConfig,
+  memoryOfModel,
+  ONNX_FILE,
+  openModelFolder,
+  readFolderFile,
+  TOKENIZER_FILE,
+} from '../models/index.js';
 import {
   loadTokenizer,
   outputsByText,
@@ -25,8 +34,16 @@ import {
   type TextWindow,
   type Tokenizer,
 } from '../text/index.js';
-import { BatchWork, checkReading, type ModelParts, type WorkOptions, type WorkSlice } from './batch-work.js';
+import {
+  BatchWork,
+  checkNumbers,
+  checkReading,
+  type ModelParts,
+  type WorkOptions,
+  type WorkSlice,
+} from './batch-work.js';
 import { EncoderRuns, nativeWork } from './encoder-runs.js';
+import type { RuntimeUse } from './worker.js';
 
 /** One tokenizer for all models with equal tokenizer files, kept as long as one of the models. */
 export class SharedTokenizers {
@@ -52,8 +69,6 @@ const TYPES = 'token_type_ids';
 const SYMBOLS = ['batch', 'tokens'];
 /** Outputs for each text, or for each token. */
 const MAX_OUTPUTS = 65_536;
-/** Logits and hidden states stay below 1,000; far larger ones overflow float32 when they are blended. */
-const LARGEST_OUTPUT = 1e6;
 
 /** A graph whose failures name the folder. @throws ModelFolderError if it is no encoder; in runs, for outputs out of range. */
 function checkedGraph(graph: LoadedGraph, path: string): LoadedGraph {
@@ -71,7 +86,7 @@ function checkedGraph(graph: LoadedGraph, path: string): LoadedGraph {
         const told = messageOf(cause);
         throw new ModelFolderError(path, `the graph can't read a text: ${told}`, { cause });
       }
-      for (const output of Object.values(outputs)) checkNumbers(output, path);
+      for (const { data } of Object.values(outputs)) if (data instanceof Float32Array) checkNumbers(data, path);
     },
     release: () => graph.release(),
   };
@@ -97,45 +112,115 @@ function reasonAgainst({ inputs, outputs }: LoadedGraph): string | undefined {
 
 const told = (names: readonly (string | number)[]): string => names.join(', ').slice(0, 200);
 
-function checkNumbers({ data }: TensorData, path: string): void {
-  if (!(data instanceof Float32Array)) return;
-  for (let at = 0; at < data.length; at += 1) {
-    const value = data[at] ?? 0;
-    if (value >= -LARGEST_OUTPUT && value <= LARGEST_OUTPUT) continue;
-    throw new ModelFolderError(path, `the graph gives ${value} for a text; its weights are damaged`);
+/** Where a model computes. */
+interface Place {
+  /** Default cpu. */
+  readonly device?: Device | undefined;
+  /** Default auto. */
+  readonly runtime?: Runtime | undefined;
+}
+
+/** An encoder with its head, and what computes it. */
+interface OpenEncoder {
+  readonly runs: Pick<EncoderRuns, 'plan' | 'run'>;
+  /** Of its file. */
+  readonly bytes: number;
+  readonly runtimeUse: RuntimeUse;
+  deviceUse(): DeviceUse;
+  release(): Promise<void>;
+}
+
+interface EncoderFolder {
+  readonly directory: string;
+  readonly config: ModelFolderConfig;
+  readonly onnxPath: string;
+  /** The id of the token that fills rows. */
+  readonly pad: number;
+  /** Most threads of a run. */
+  readonly threads: number;
+}
+
+/** @throws InstallationError where the runtime is missing; ModelFolderError */
+async function openEncoder(folder: EncoderFolder, { device = 'cpu', runtime = 'auto' }: Place): Promise<OpenEncoder> {
+  if (runtime === 'wasm') return passOf(folder, { runtime }, { device: 'cpu' });
+  const problem = await nativeWork(runtimeProblem);
+  if (problem === undefined) return graphOf(folder, device);
+  const { missing, advice, message } = problem;
+  if (runtime === 'onnx') {
+    const instead = "without it, WebAssembly answers if the runtime is 'auto' or 'wasm'";
+    throw new InstallationError(missing, `${advice}; ${instead}`, { cause: problem });
   }
+  const use: DeviceUse = { device: 'cpu', ...(device !== 'cpu' && device !== 'auto' && { failure: message }) };
+  try {
+    return await passOf(folder, { runtime: 'wasm', failure: message }, use);
+  } catch (cause) {
+    if (!isOrchardError(cause) || cause.code !== 'model_folder') throw cause;
+    throw new InstallationError(missing, `${advice}; WebAssembly can't answer instead: ${cause.message}`, { cause });
+  }
+}
+
+async function graphOf({ directory, onnxPath, pad, threads }: EncoderFolder, device: Device): Promise<OpenEncoder> {
+  // A device computes in float32: it would leave 8-bit products to the CPU.
+  const open = (on: ExecutionProvider) =>
+    on === 'cpu' ? loadGraph(onnxPath, 1) : loadGraph(join(directory, ONNX_FILE), 1, on);
+  const graph = await openDeviceGraph(device, open);
+  const [output] = graph.outputs;
+  if (output?.type !== 'float32') throw new ModelFolderError(onnxPath, 'the graph has no float32 output');
+  const runs = new EncoderRuns({
+    narrow: graph,
+    openWide: threads > 1 && graph.use.device === 'cpu' ? () => loadGraph(onnxPath, threads) : undefined,
+    ...{ output, pad, isOnDevice: graph.use.device !== 'cpu' },
+  });
+  const use = { runtimeUse: { runtime: 'onnx' as const }, deviceUse: () => graph.use };
+  return { runs, bytes: graph.bytes, ...use, release: () => runs.release() };
+}
+
+async function passOf(
+  { directory, config, onnxPath }: EncoderFolder,
+  runtimeUse: RuntimeUse,
+  deviceUse: DeviceUse,
+): Promise<OpenEncoder> {
+  const { openPass, PassRuns } = await import('./encoder-pass.js');
+  const graph = await readFolderFile(directory, config.orchard.graph ?? ONNX_FILE);
+  const pass = openPass({ config, configFile: join(directory, CONFIG_FILE), graph, graphFile: onnxPath });
+  const runs = new PassRuns(pass, onnxPath);
+  return { runs, bytes: graph.length, runtimeUse, deviceUse: () => deviceUse, release: async () => undefined };
 }
 
 /** One loaded model: tokenizer, graph and decoder. Its work blocks its thread while the graph runs. */
 export class TextModel {
   readonly #parts: ModelParts;
 
-  readonly #runs: EncoderRuns;
-
-  readonly #graph: DeviceGraph;
+  readonly #encoder: OpenEncoder;
 
   private constructor(
-    parts: ModelParts & { readonly runs: EncoderRuns },
-    graph: DeviceGraph,
+    parts: ModelParts,
+    encoder: OpenEncoder,
     /** Approximate memory in bytes. */
     readonly bytes: number,
   ) {
     this.#parts = parts;
-    this.#runs = parts.runs;
-    this.#graph = graph;
+    this.#encoder = encoder;
   }
 
   /** Where it computes now. */
   get deviceUse(): DeviceUse {
-    return this.#graph.use;
+    return this.#encoder.deviceUse();
   }
 
-  /** @param tokenizers shared with other models of the thread. @throws ModelFolderError for a file that doesn't fit */
+  get runtimeUse(): RuntimeUse {
+    return this.#encoder.runtimeUse;
+  }
+
+  /**
+   * @param tokenizers shared with other models of the thread
+   * @throws ModelFolderError for a file that doesn't fit, InstallationError where the runtime is missing
+   */
   static async load(
     directory: string,
     threads: number,
     tokenizers = new SharedTokenizers(),
-    device: Device = 'cpu',
+    place: Place = {},
   ): Promise<TextModel> {
     const { config, files, onnxPath, ...folder } = await openModelFolder(directory);
     const family = familyOfModel(config, join(directory, CONFIG_FILE));
@@ -149,22 +234,11 @@ export class TextModel {
       const applied = rules ?? own;
       return applied ? ruledDecoder(plain, applied, answers) : plain;
     };
-    // A device computes in float32: it would leave 8-bit products to the CPU.
-    const open = (on: ExecutionProvider) =>
-      on === 'cpu' ? loadGraph(onnxPath, 1) : loadGraph(join(directory, ONNX_FILE), 1, on);
-    const graph = await openDeviceGraph(device, open);
-    const [output] = graph.outputs;
-    if (output?.type !== 'float32') throw new ModelFolderError(onnxPath, 'the graph has no float32 output');
+    const { pad } = tokenizer.specialTokens;
+    const encoder = await openEncoder({ directory, config, onnxPath, pad, threads }, place);
     const reader = new TextReader(tokenizer, config.orchard);
-    const runs = new EncoderRuns({
-      narrow: graph,
-      openWide: threads > 1 && graph.use.device === 'cpu' ? () => loadGraph(onnxPath, threads) : undefined,
-      output,
-      pad: tokenizer.specialTokens.pad,
-      isOnDevice: graph.use.device !== 'cpu',
-    });
-    const bytes = [...files.values()].reduce((sum, file) => sum + file.bytes.length, graph.bytes);
-    return new TextModel({ reader, runs, decoderWith }, graph, memoryOfModel(bytes));
+    const bytes = [...files.values()].reduce((sum, file) => sum + file.bytes.length, encoder.bytes);
+    return new TextModel({ reader, runs: encoder.runs, decoderWith }, encoder, memoryOfModel(bytes));
   }
 
   /** Starts to answer texts, in slices. */
@@ -178,8 +252,7 @@ export class TextModel {
 
   /** Outputs of the encoder with its head for each text. */
   async encode(texts: readonly string[]): Promise<TextOutputs[]> {
-    const { reader } = this.#parts;
-    const runs = this.#runs;
+    const { reader, runs } = this.#parts;
     const windows = reader.read(texts);
     const computed = new Map<TextWindow, Float32Array>();
     for (const run of runs.plan(windows)) await runs.run(run, false, computed);
@@ -187,7 +260,7 @@ export class TextModel {
   }
 
   release(): Promise<void> {
-    return this.#runs.release();
+    return this.#encoder.release();
   }
 }
 

@@ -1,6 +1,7 @@
 import { MemoryLimitError } from '../contract/index.js';
 import type { DeviceUse } from '../graph/index.js';
-import type { Batch, BatchAnswer, InferenceWorker, Loaded } from './worker.js';
+import { warnOnce } from '../system/index.js';
+import type { Batch, BatchAnswer, InferenceWorker, Loaded, RuntimeUse } from './worker.js';
 
 interface WorkerModel {
   /** Approximate memory in bytes; estimated from its files until it is loaded. */
@@ -10,6 +11,8 @@ interface WorkerModel {
   /** Its batches that run or are unfinished. */
   uses: number;
   deviceUse?: DeviceUse | undefined;
+  /** Undefined until it is loaded. */
+  runtimeUse?: RuntimeUse | undefined;
 }
 
 /** A worker, its current work, and the models that it was asked for. */
@@ -45,6 +48,7 @@ export class PooledWorker {
       const loaded = await this.thread.load(directory, version);
       model.bytes = loaded.bytes || model.bytes;
       model.deviceUse = loaded.deviceUse;
+      noteRuntime(model, loaded);
       return loaded;
     });
   }
@@ -116,6 +120,19 @@ export class PooledWorker {
   }
 }
 
+/** Warns the first time that WebAssembly computes because ONNX Runtime is missing. */
+function noteRuntime(model: WorkerModel, { runtimeUse }: Pick<Loaded, 'runtimeUse'>): void {
+  if (runtimeUse === undefined) return;
+  model.runtimeUse = runtimeUse;
+  if (runtimeUse.failure === undefined) return;
+  const told =
+    "models answer by WebAssembly, which takes two to three times as long for a text, because ONNX Runtime can't be loaded";
+  warnOnce(
+    `${told}. ${runtimeUse.failure}. To keep WebAssembly without this warning, set the runtime to wasm`,
+    'ORCHARD_WASM',
+  );
+}
+
 /** Counts a batch as a use of its model until its last slice. */
 async function answerOf(model: WorkerModel, answering: Promise<BatchAnswer>): Promise<BatchAnswer> {
   model.uses += 1;
@@ -125,6 +142,7 @@ async function answerOf(model: WorkerModel, answering: Promise<BatchAnswer>): Pr
     isUnfinished = answer.isUnfinished;
     model.bytes = answer.loadedBytes ?? model.bytes;
     model.deviceUse = answer.deviceUse;
+    noteRuntime(model, answer);
     return answer;
   } finally {
     if (!isUnfinished) model.uses = Math.max(0, model.uses - 1);

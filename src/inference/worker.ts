@@ -1,3 +1,4 @@
+import type { Runtime } from '../contract/index.js';
 import type { ExplanationChoice, ModelResult } from '../families/index.js';
 import type { DeviceUse } from '../graph/index.js';
 
@@ -15,6 +16,13 @@ export interface Batch {
   readonly rules?: readonly (string | false | undefined)[];
   /** Whether nothing else runs or waits: the run may then use more threads, if that was measured to be faster. */
   readonly alone: boolean;
+}
+
+/** What computes a model's encoder. */
+export interface RuntimeUse {
+  readonly runtime: Exclude<Runtime, 'auto'>;
+  /** Why it is not ONNX Runtime, which was to be used if possible. */
+  readonly failure?: string;
 }
 
 /** Milliseconds of the stages of an answer. */
@@ -42,6 +50,8 @@ export interface BatchAnswer {
   readonly version?: string | undefined;
   /** Default: the CPU. */
   readonly deviceUse?: DeviceUse;
+  /** Set if this call loaded it. */
+  readonly runtimeUse?: RuntimeUse;
 }
 
 export interface Loaded {
@@ -50,6 +60,7 @@ export interface Loaded {
   readonly bytes: number;
   readonly version?: string | undefined;
   readonly deviceUse?: DeviceUse;
+  readonly runtimeUse?: RuntimeUse;
 }
 
 /** A thread that runs models, one slice of a batch at a time, so that no text delays others for long. */

@@ -10,6 +10,8 @@ import {
   ModelFolderError,
   type OrchardError,
   querySchema,
+  RUNTIMES,
+  type Runtime,
   signalSchema,
   ValidationError,
   validate,
@@ -42,6 +44,8 @@ export interface EmbedOptions {
   readonly modelLoader?: ModelLoader | undefined;
   /** `cpu`, the name of a device, or `auto`. Default `cpu`. */
   readonly device?: Device | undefined;
+  /** What computes the encoder: `onnx`, `wasm` or `auto`, as for `loadModel`. Default `auto`. */
+  readonly runtime?: Runtime | undefined;
   /**
    * The name of one of the model's prompts, which is put before each text, or `{ text }` for a prompt of your own. With
    * `query` or `document`, a model that has no such prompt reads the texts as they are. Default: the model's
@@ -58,6 +62,7 @@ export const embedSchema = z.strictObject({
   model: z.string().min(1, 'the name is empty').default('english-mini'),
   modelLoader: implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()').optional(),
   device: z.enum(DEVICES).default('cpu'),
+  runtime: z.enum(RUNTIMES).default('auto'),
   signal: signalSchema.optional(),
 });
 const optionsSchema = embedSchema.extend({
@@ -81,12 +86,13 @@ export function embed(
   options: EmbedOptions = {},
 ): ResultAsync<readonly Float32Array[], OrchardError> {
   const work = async () => {
-    const { model, modelLoader, device, prompt, signal } = validate(optionsSchema, options ?? {});
+    const { model, modelLoader, device, runtime, prompt, signal } = validate(optionsSchema, options ?? {});
     const asked = modelAsOfNow(model);
     const checked = await validateWithPauses(textsSchema, texts, ['texts']);
     const placed = await findEncoder(asked, { modelLoader, signal });
-    const key = await encoderKey(placed, device);
-    const open = () => SentenceEncoder.ofModel(placed, { service: { device } });
+    const service = { device, runtime };
+    const key = await encoderKey(placed, service);
+    const open = () => SentenceEncoder.ofModel(placed, { service });
     const vectors = await encoders.use(key, open, (encoder) => encoder.vectors(checked, { prompt, signal }));
     requireDifferent(checked, vectors, model);
     return vectors;
@@ -95,9 +101,12 @@ export function embed(
 }
 
 /** Changes when another model replaces the folder. */
-export async function encoderKey({ directory }: FoundModel, device: Device): Promise<string> {
+export async function encoderKey(
+  { directory }: FoundModel,
+  { device, runtime }: { readonly device: Device; readonly runtime: Runtime },
+): Promise<string> {
   const { ino, mtimeMs } = await stat(directory);
-  return `${device} ${directory} ${ino} ${mtimeMs}`;
+  return `${device} ${runtime} ${directory} ${ino} ${mtimeMs}`;
 }
 
 /** @throws NotFoundError that lists what exists, ModelDownloadError, StorageError, AbortedError */

@@ -64,12 +64,13 @@ export function scorePairs(
 
 /** Opens the model unless it is open. @throws what finding and opening a model throws, and what `work` throws */
 export async function withCrossEncoder<Value>(
-  { model, modelLoader, device, signal }: z.infer<typeof pairModelSchema>,
+  { model, modelLoader, device, runtime, signal }: z.infer<typeof pairModelSchema>,
   work: (encoder: CrossEncoder) => Promise<Value>,
 ): Promise<Value> {
   const placed = await findEncoder(modelAsOfNow(model), { modelLoader, signal });
-  const open = () => CrossEncoder.ofModel(placed, { service: { device } });
-  return encoders.use(await encoderKey(placed, device), open, work);
+  const service = { device, runtime };
+  const open = () => CrossEncoder.ofModel(placed, { service });
+  return encoders.use(await encoderKey(placed, service), open, work);
 }
 
 /** Each open encoder takes threads, and memory for its weights. */

@@ -6,6 +6,8 @@ import {
   type Device,
   type OrchardError,
   querySchema,
+  RUNTIMES,
+  type Runtime,
   signalSchema,
   validate,
 } from '../contract/index.js';
@@ -62,6 +64,8 @@ export interface Passage<Data> {
 export interface OpenSearchOptions {
   /** The device that encodes questions: `cpu`, the name of a device, or `auto`. Default `cpu`. */
   readonly device?: Device | undefined;
+  /** What computes the vectors of questions: `onnx`, `wasm` or `auto`, as for `loadModel`. Default `auto`. */
+  readonly runtime?: Runtime | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -176,6 +180,7 @@ const rerankSchema = z.lazy(() =>
 const openSchema = z.lazy(() =>
   z.strictObject({
     device: z.enum(DEVICES).default('cpu'),
+    runtime: z.enum(RUNTIMES).default('auto'),
     signal: signalSchema.optional(),
   }),
 );
@@ -191,7 +196,7 @@ export function search<Data = unknown>(
   options: SearchOptions = {},
 ): ResultAsync<SearchIndex<Data>, OrchardError> {
   const work = async () => {
-    const { model, language, modelLoader, device, rerank, rerankDepth, signal, ...building } = validate(
+    const { model, language, modelLoader, device, runtime, rerank, rerankDepth, signal, ...building } = validate(
       searchSchema,
       options ?? {},
     );
@@ -199,7 +204,7 @@ export function search<Data = unknown>(
     const name = modelAsOfNow(model ?? `${languageName}-mini`);
     const rerankName = rerank && modelAsOfNow(rerank);
     const find = (name: string) => findEncoder(name, { modelLoader, signal });
-    const opening = { service: { device }, signal };
+    const opening = { service: { device, runtime }, signal };
     const { createIndex, passagesOf } = await indexing();
     const given = await passagesOf(passages);
     const [placed, reranking] = [await find(name), rerankName && (await find(rerankName))];
@@ -224,9 +229,9 @@ export function search<Data = unknown>(
 export function openSearch(folder: string, options: OpenSearchOptions = {}): ResultAsync<SearchIndex, OrchardError> {
   const work = async () => {
     const directory = requirePath(validate(z.string().min(1, 'the path is empty'), folder, ['folder']), 'folder');
-    const { device, signal } = validate(openSchema, options ?? {});
+    const { device, runtime, signal } = validate(openSchema, options ?? {});
     const { openIndex } = await indexing();
-    return openIndex(directory, { service: { device }, signal });
+    return openIndex(directory, { service: { device, runtime }, signal });
   };
   return callResult(work(), `opening ${folder}`);
 }

@@ -113,3 +113,11 @@ export function startThread(entry: URL, options: WorkerOptions = {}): Worker {
   // Otherwise it has the process's own: said again, those of V8 would be refused.
   return new Worker(entry, { ...(ofScript && { execArgv: [] }), ...options });
 }
+
+/** Warns once in this thread and those that it starts later, also if they have other copies of this module. */
+export function warnOnce(message: string, code: string): void {
+  const mark = `orchard-nlp: warned of ${code}`;
+  if (getEnvironmentData(mark) === true) return;
+  setEnvironmentData(mark, true);
+  process.emitWarning(message, { type: 'OrchardWarning', code });
+}

@@ -34,6 +34,7 @@ with usual texts of your own. The tests together give a false alarm in at most 5
     seed: seedOption,
     ...checkpointOptions,
     device: modelParameters.device,
+    runtime: modelParameters.runtime,
     threads: modelParameters.threads,
   },
   async run({ settings, terminal, output }) {

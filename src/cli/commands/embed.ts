@@ -1,6 +1,6 @@
 import { unwrap } from '../../contract/index.js';
 import { command } from '../command.js';
-import { deviceOption, list, openTexts, option, textOptions } from '../parameters.js';
+import { deviceOption, list, openTexts, option, runtimeOption, textOptions } from '../parameters.js';
 import { Progress } from '../terminal.js';
 
 const BATCH_SIZE = 64;
@@ -19,14 +19,15 @@ export const embedCommand = command({
       "the model's prompt to put before each text, such as query (default: the model's own)",
     ),
     device: deviceOption,
+    runtime: runtimeOption,
   },
   async run({ settings, terminal, output }) {
     const { embed } = await import('../../search/index.js');
-    const { model, prompt, device } = settings;
+    const { model, prompt, device, runtime } = settings;
     const progress = new Progress(terminal, !output.isTerminal);
     using input = await openTexts(settings, { terminal, output, progress });
     for await (const batch of batchesOf(input.read())) {
-      for (const vector of await unwrap(embed(batch, { model, prompt, device }))) {
+      for (const vector of await unwrap(embed(batch, { model, prompt, device, runtime }))) {
         const each = await input.take();
         await output.result({ ...each, vector: [...vector] }, vector.join('\t'));
       }

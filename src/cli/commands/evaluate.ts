@@ -37,6 +37,7 @@ The intervals are 95 % bootstrap intervals, and Wilson's where all or no rows ar
     ...checkpointOptions,
     rules: rulesOption,
     device: modelParameters.device,
+    runtime: modelParameters.runtime,
     threads: modelParameters.threads,
   },
   async run({ settings, output }) {

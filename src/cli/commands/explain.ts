@@ -20,6 +20,7 @@ the answer, red against it.
     label: option('--label <label>', 'classification: label to explain (default: the most probable one)'),
     rules: rulesOption,
     device: modelParameters.device,
+    runtime: modelParameters.runtime,
     threads: modelParameters.threads,
   },
   async run({ settings, terminal, output }) {

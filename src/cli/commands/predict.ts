@@ -49,6 +49,7 @@ pairs takes two texts for each answer: in two columns or, without a table, separ
     ...checkpointOptions,
     rules: rulesOption,
     device: modelParameters.device,
+    runtime: modelParameters.runtime,
     threads: modelParameters.threads,
   },
   async run({ settings, terminal, output }) {

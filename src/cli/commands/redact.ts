@@ -36,6 +36,7 @@ that can't be read or answered is reported with its line number and left out; th
     rules: rulesOption,
     ...checkpointOptions,
     device: modelParameters.device,
+    runtime: modelParameters.runtime,
     threads: modelParameters.threads,
   },
   async run({ settings, terminal, output }) {

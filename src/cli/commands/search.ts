@@ -3,7 +3,17 @@ import { unwrap } from '../../contract/index.js';
 import type { SearchIndex } from '../../search/index.js';
 import { command, type Settings, UsageError } from '../command.js';
 import { grouped, onOneLine } from '../format.js';
-import { argument, choice, deviceOption, inputFormats, integer, list, openTexts, option } from '../parameters.js';
+import {
+  argument,
+  choice,
+  deviceOption,
+  inputFormats,
+  integer,
+  list,
+  openTexts,
+  option,
+  runtimeOption,
+} from '../parameters.js';
 import { interruptible, type Output, type Terminal } from '../terminal.js';
 
 const parameters = {
@@ -26,6 +36,7 @@ const parameters = {
   language: option('--language <language>', 'language of the passages, such as en or ja (default: en)'),
   save: option('--save <folder>', 'folder to save the index to'),
   device: deviceOption,
+  runtime: runtimeOption,
 };
 
 export const searchCommand = command({
@@ -59,12 +70,12 @@ async function indexOf(
   { terminal, output, signal }: { terminal: Terminal; output: Output; signal: AbortSignal },
 ): Promise<SearchIndex> {
   const { openSearch, search } = await import('../../search/index.js');
-  const { passages: path, model, rerank, language, device } = settings;
+  const { passages: path, model, rerank, language, device, runtime } = settings;
   const entry = await stat(path).catch(() => undefined);
   if (entry?.isDirectory()) {
     for (const [name, value] of Object.entries({ model, rerank, language }))
       if (value !== undefined) throw new UsageError(`--${name}: the saved index already has one; omit the option`);
-    return unwrap(openSearch(path, { device, signal }));
+    return unwrap(openSearch(path, { device, runtime, signal }));
   }
   const { inputFormat, textColumn, rerankDepth } = settings;
   if (rerankDepth !== undefined && rerank === undefined)
@@ -76,5 +87,5 @@ async function indexOf(
     if ('text' in each) passages.push(each.text);
     else if ('problem' in each) output.warn(`${name} ${grouped(each.line)}: ${each.problem}`);
   }
-  return unwrap(search(passages, { model, rerank, device, language, signal }));
+  return unwrap(search(passages, { model, rerank, device, runtime, language, signal }));
 }

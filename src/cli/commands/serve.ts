@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers';
-import { DEVICES, LOCAL_ACCOUNT } from '../../contract/index.js';
+import { DEVICES, LOCAL_ACCOUNT, RUNTIMES } from '../../contract/index.js';
 import type { RunningServer, StoredKey } from '../../http/index.js';
 import { command, type Settings, UsageError } from '../command.js';
 import { choice, DEFAULT_DATA, databaseOption, flag, integer, option, schemaOption } from '../parameters.js';
@@ -81,6 +81,14 @@ const parameters = {
       DEVICES,
     ),
     variable: 'ORCHARD_DEVICE',
+  },
+  runtime: {
+    ...choice(
+      '--runtime <runtime>',
+      'what computes answers: onnx, wasm or auto, which takes wasm where onnx is missing; or set ORCHARD_RUNTIME (default: auto)',
+      RUNTIMES,
+    ),
+    variable: 'ORCHARD_RUNTIME',
   },
   workers: option('--workers <number>', 'number of inference threads (default: 2)', integer(1)),
   maxWaiting: option(

@@ -27,6 +27,7 @@ uncertain first.
     count: option('-n, --count <number>', 'number of texts to choose (default: 20)', integer(1)),
     seed: seedOption,
     device: modelParameters.device,
+    runtime: modelParameters.runtime,
     threads: modelParameters.threads,
   },
   async run({ settings, terminal, output }) {

@@ -1,7 +1,13 @@
 import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
-import { DeviceError, type ExecutionProvider, InstallationError, messageOf } from '../../contract/index.js';
+import {
+  DeviceError,
+  type ExecutionProvider,
+  InstallationError,
+  isOrchardError,
+  messageOf,
+} from '../../contract/index.js';
 import { lockDevice, requireFor, turnTelemetryOff } from '../../system/index.js';
 import type { StoredWeights } from '../executor.js';
 
@@ -21,6 +27,17 @@ export async function loadRuntime(): Promise<Runtime> {
     return loaded;
   } catch (thrown) {
     throw runtimeFailure(thrown);
+  }
+}
+
+/** Why it can't be loaded; undefined if it is. */
+export async function runtimeProblem(): Promise<InstallationError | undefined> {
+  try {
+    await loadRuntime();
+    return undefined;
+  } catch (thrown) {
+    if (isOrchardError(thrown) && thrown.code === 'installation') return thrown;
+    throw thrown;
   }
 }
 
