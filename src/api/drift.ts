@@ -126,11 +126,11 @@ async function answeredTexts(
 }
 
 async function vectorsOf(
-  { name, directory }: Model,
+  { name, directory, runtime }: Model,
   texts: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<readonly Float32Array[]> {
-  const encoder = await SentenceEncoder.ofModel({ name, directory }, { service: {}, signal });
+  const encoder = await SentenceEncoder.ofModel({ name, directory }, { service: { runtime }, signal });
   try {
     return await encoder.vectors(texts, { signal });
   } finally {

@@ -98,6 +98,8 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
   readonly readsPairs: boolean;
   /** Its rules: those that it was loaded with, then those of its folder. An earlier one wins. */
   readonly rules: readonly Rule[];
+  /** What computes its encoder: ONNX Runtime or WebAssembly, as the option `runtime` of `loadModel` says. */
+  readonly runtime: 'onnx' | 'wasm';
   /** Its folder. If the model was trained without `output`, `close` removes the folder. */
   readonly directory: string;
   /**

@@ -14,6 +14,7 @@ import {
   type OrchardError,
   querySchema,
   toOrchardError,
+  type UsedRuntime,
   ValidationError,
   validate,
   WEIGHT_FORMS,
@@ -118,6 +119,7 @@ export class OpenModel implements Model {
   readonly labels: readonly string[];
   readonly readsPairs: boolean;
   readonly rules: readonly Rule[];
+  readonly runtime: UsedRuntime;
   readonly #rulesFile: string | undefined;
   readonly #reading: AnswerReading;
   readonly #handle: ModelHandle;
@@ -136,6 +138,7 @@ export class OpenModel implements Model {
     this.labels = [...new Set([...family.classNames(config).names, ...typesOfRules(rules)])];
     this.readsPairs = config.orchard.parts === 'pair';
     this.rules = rules;
+    this.runtime = handle.runtime;
     this.#rulesFile = rulesFile;
     this.#asked = {
       predict: (texts, request) =>

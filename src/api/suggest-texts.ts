@@ -123,13 +123,14 @@ async function addAnswered(
 
 /** The centres of groups, by the vectors of the model's own encoder. */
 async function mostCentral(
-  { name, directory }: Model,
+  { name, directory, runtime }: Model,
   texts: readonly SuggestedText[],
   count: number,
   random: Random,
   signal: AbortSignal | undefined,
 ): Promise<readonly SuggestedText[]> {
-  const encoder = await SentenceEncoder.ofModel({ name, directory }, { service: { isolation: 'worker' }, signal });
+  const service = { isolation: 'worker', runtime } as const;
+  const encoder = await SentenceEncoder.ofModel({ name, directory }, { service, signal });
   try {
     const vectors = await encoder.vectors(
       texts.map(({ text }) => text),

@@ -70,6 +70,8 @@ export const DEVICES = ['auto', ...EXECUTION_PROVIDERS] as const satisfies reado
  * or `auto`, which takes WebAssembly only where ONNX Runtime can't be loaded.
  */
 export type Runtime = 'auto' | 'onnx' | 'wasm';
+/** A runtime that computes. */
+export type UsedRuntime = Exclude<Runtime, 'auto'>;
 export const RUNTIMES = ['auto', 'onnx', 'wasm'] as const satisfies readonly Runtime[];
 
 /** Whether a model may be used commercially, as far as its training data decide. */

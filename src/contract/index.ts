@@ -42,6 +42,7 @@ export {
   tiers,
   trainingJobStatuses,
   type UsageTerms,
+  type UsedRuntime,
   WEIGHT_FORMS,
 } from './constants.js';
 export {

@@ -3,7 +3,8 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { validate as isUuid, parse as uuidBytes } from 'uuid';
 import * as z from 'zod';
-import { type Account, isOrchardError, type OrchardError, unwrap } from '../contract/index.js';
+import { type Account, isOrchardError, type OrchardError, type Runtime, unwrap } from '../contract/index.js';
+import type { ServiceOptions } from '../inference/index.js';
 import { accountKey, hasEnded, LABELLING, recordPages } from '../jobs/index.js';
 import { isVersionConflict, KeyedQueue, type Storage, type Version, withStorageErrors } from '../storage/index.js';
 import { pause, Random, temporaryRoot, withPauses } from '../system/index.js';
@@ -124,6 +125,8 @@ interface LabellingParts {
   /** Orders texts. */
   readonly ordering: Turns;
   readonly limits?: LabellingLimits | undefined;
+  /** What answers. Default auto. */
+  readonly runtime?: Runtime | undefined;
 }
 
 /**
@@ -292,7 +295,10 @@ export class LabellingSets {
       const left = Array.from({ length: found.set.texts }, (_, text) => text).filter((text) => !done.has(text));
       const compared = left.slice(0, MAX_COMPARED); // in random order
       const texts = await this.#texts(found, compared);
-      const first = model === null ? await spread(texts, signal) : await this.#suggested(account, model, texts, signal);
+      const first =
+        model === null
+          ? await spread(texts, serviceOf(this.#parts), signal)
+          : await this.#suggested(account, model, texts, signal);
       return first?.flatMap((at) => compared.slice(at, at + 1));
     });
     return this.#change(account, id, async (current, now) => {
@@ -515,7 +521,7 @@ export class LabellingSets {
     const { loadModel, suggestTexts } = await import('../api/index.js');
     try {
       const directory = await this.#parts.modelFolder(account, model);
-      const opened = await unwrap(loadModel(directory, { isolation: 'worker', workers: 1, signal }));
+      const opened = await unwrap(loadModel(directory, { ...serviceOf(this.#parts), signal }));
       try {
         const suggested = await unwrap(suggestTexts(opened, texts, { count: ORDERED, signal }));
         return suggested.map(({ index }) => index);
@@ -543,18 +549,27 @@ function lastPage({ pages }: Log): number {
   );
 }
 
+/** One thread, so that a service goes on answering. */
+function serviceOf({ runtime }: Pick<LabellingParts, 'runtime'>): ServiceOptions {
+  return { isolation: 'worker', workers: 1, ...(runtime && { runtime }) };
+}
+
 /** The backbone whose vectors say which texts are similar before there is a model. */
 const SPREAD_BY = 'english-mini';
 
 /** Positions of texts that are typical of groups of similar ones; none if no vectors can tell which are similar. */
-async function spread(texts: readonly string[], signal: AbortSignal): Promise<readonly number[]> {
+async function spread(
+  texts: readonly string[],
+  service: ServiceOptions,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
   const [{ findEncoder, requireDifferent, SentenceEncoder }, { centralTexts }] = await Promise.all([
     import('../search/index.js'),
     import('../api/index.js'),
   ]);
   try {
     const found = await findEncoder(SPREAD_BY, { modelLoader: undefined, signal });
-    const encoder = await SentenceEncoder.ofModel(found, { service: { isolation: 'worker', workers: 1 }, signal });
+    const encoder = await SentenceEncoder.ofModel(found, { service, signal });
     try {
       const vectors = await encoder.vectors(texts, { signal });
       requireDifferent(texts, vectors, SPREAD_BY);

@@ -165,7 +165,7 @@ export function accountServices({
   };
   const labelling = new LabellingSets({
     ...{ storage, trainer: trainers.of, predictor: predictors.of, modelFolder, reading, ordering: new Turns(1) },
-    limits: labellingLimits,
+    ...{ limits: labellingLimits, runtime: inferenceOptions?.runtime },
   });
   const drift = watchDrift ? new DriftWatch(modelFolder) : undefined;
   return {

@@ -1,4 +1,4 @@
-import type { ExecutionProvider, Runtime } from '../contract/index.js';
+import type { ExecutionProvider } from '../contract/index.js';
 import type { ExplanationChoice, ModelResult } from '../families/index.js';
 import type { StageTimes } from './worker.js';
 import type { MemoryStats } from './worker-pool.js';
@@ -47,7 +47,7 @@ export interface ModelStats {
   /** Why it is not the device of the option `device`. */
   readonly deviceFailure?: string;
   /** What computes it; absent while no thread has loaded it. */
-  readonly runtime?: Exclude<Runtime, 'auto'>;
+  readonly runtime?: 'onnx' | 'wasm';
   /** Why that is not ONNX Runtime, if the option `runtime` is `auto`. */
   readonly runtimeFailure?: string;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ClosedError, validate } from '../contract/index.js';
+import { ClosedError, type UsedRuntime, validate } from '../contract/index.js';
 import {
   changedFolder,
   FolderSnapshot,
@@ -57,6 +57,7 @@ export function closeWhenDropped(owner: object, close: () => Promise<void>): voi
 interface LoadedFolder {
   readonly config: ModelFolderConfig;
   readonly snapshot: FolderSnapshot;
+  readonly runtime: UsedRuntime;
 }
 
 /** A loaded model, and how many handles it has. */
@@ -84,7 +85,8 @@ class SharedModel {
     const load = async () => {
       const config = await readConfig(directory);
       await service.warm(directory, version);
-      return { config, snapshot: this.#snapshot };
+      const { runtime = 'onnx' } = service.stats().models.find((model) => model.directory === directory) ?? {};
+      return { config, snapshot: this.#snapshot, runtime };
     };
     this.loaded = load();
     // The next that opens the folder tries again.
@@ -155,6 +157,8 @@ export async function openFolder(
 /** A model in a folder, as it was when it was opened. One that is dropped is closed by the garbage collection. */
 export class ModelHandle {
   readonly config: ModelFolderConfig;
+  /** What computes its encoder. */
+  readonly runtime: UsedRuntime;
   readonly #shared: SharedModel;
   readonly #snapshot: FolderSnapshot;
   /** Calls that have not ended. */
@@ -164,7 +168,7 @@ export class ModelHandle {
   readonly #account = randomUUID();
   #isClosed = false;
 
-  constructor(shared: SharedModel, { config, snapshot }: LoadedFolder, onClose: OpenOptions['onClose']) {
+  constructor(shared: SharedModel, { config, snapshot, runtime }: LoadedFolder, onClose: OpenOptions['onClose']) {
     const asked = new Set<Promise<unknown>>();
     let closing: Promise<void> | undefined;
     // Doesn't refer to the handle, which could otherwise never be collected.
@@ -173,6 +177,7 @@ export class ModelHandle {
       return closing;
     };
     this.config = config;
+    this.runtime = runtime;
     this.#shared = shared;
     this.#snapshot = snapshot;
     this.#asked = asked;

@@ -1,4 +1,4 @@
-import type { Runtime } from '../contract/index.js';
+import type { UsedRuntime } from '../contract/index.js';
 import type { ExplanationChoice, ModelResult } from '../families/index.js';
 import type { DeviceUse } from '../graph/index.js';
 
@@ -20,7 +20,7 @@ export interface Batch {
 
 /** What computes a model's encoder. */
 export interface RuntimeUse {
-  readonly runtime: Exclude<Runtime, 'auto'>;
+  readonly runtime: UsedRuntime;
   /** Why it is not ONNX Runtime, which was to be used if possible. */
   readonly failure?: string;
 }

@@ -1,6 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ExecutionProvider, TrainingError, type TrainingStats, toOrchardError } from '../contract/index.js';
+import {
+  type ExecutionProvider,
+  InstallationError,
+  TrainingError,
+  type TrainingStats,
+  toOrchardError,
+} from '../contract/index.js';
 import type { DatasetWarning } from '../datasets/index.js';
 import { BASELINE_FILE, type Baseline } from '../drift/index.js';
 import { type Encoder, newEncoder } from '../encoder/index.js';
@@ -22,7 +28,7 @@ import {
   type TrainedExpert,
   type TrainingTask,
 } from '../families/index.js';
-import { cpuExecutor, type GraphExecutor, type Quantization } from '../graph/index.js';
+import { cpuExecutor, type GraphExecutor, type Quantization, runtimeProblem } from '../graph/index.js';
 import {
   type Mistake,
   type ModelEvaluation,
@@ -94,6 +100,7 @@ export async function runTraining(
   { signal, onEvent }: TrainingRunOptions,
   given?: GraphExecutor,
 ): Promise<TrainingStats> {
+  if (given === undefined) await requireRuntime();
   const work = join(spec.directory, WORK_FOLDER);
   const progress = new ProgressReporter(onEvent);
   const family = families[spec.model_config.family];
@@ -210,6 +217,14 @@ export async function runTraining(
   await writeModel(spec, { ...model, ...(evaluation && { evaluation }), ...baseline });
   await rm(work, { recursive: true, force: true });
   return trained.stats;
+}
+
+/** @throws InstallationError where ONNX Runtime is missing */
+async function requireRuntime(): Promise<void> {
+  const problem = await runtimeProblem();
+  if (problem === undefined) return;
+  const { missing, advice } = problem;
+  throw new InstallationError(missing, `${advice}; training needs it: WebAssembly only answers`, { cause: problem });
 }
 
 /**

@@ -11,6 +11,7 @@ import { fakeHub } from '../models/fake-hub.js';
 import { compareCheckpoint, pipelineAnswersSchema } from '../support/checkpoint-oracle.js';
 import { errorOf, resultOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { widenedCheckpoint } from '../support/widened-checkpoint.js';
 
 /**
  * Fine-tuned checkpoints of every architecture, with both heads, against what transformers' pipelines answered. Written by
@@ -35,6 +36,20 @@ describe.each(names)('the checkpoint %s', (name) => {
     expect(others).toEqual([]);
     expect(compared).toBeGreaterThan(5);
     expect(scores).toBeLessThan(1e-5);
+  });
+
+  const { model_type } = Object(jsonOf(join(folder, 'config.json')));
+  it.runIf(model_type === 'bert')('gives them by WebAssembly, too', async () => {
+    const wide = widenedCheckpoint(folder, join(temporaryDirectory(), 'wide'));
+    const { scores, compared, others } = await compareCheckpoint(wide, theirs, { runtime: 'wasm' });
+    expect(others).toEqual([]);
+    expect(compared).toBeGreaterThan(5);
+    expect(scores).toBeLessThan(1e-5);
+  });
+  it.runIf(model_type !== 'bert')('is refused by WebAssembly with the architecture that it can run', async () => {
+    const { code, message } = await errorOf(loadModel(folder, { runtime: 'wasm', isolation: 'inline' }));
+    expect(code).toBe('model_folder');
+    expect(message).toMatch(/config\.json: model_type: .*bert/);
   });
 });
 
@@ -265,7 +280,7 @@ describe('the export of a checkpoint', () => {
     const output = join(temporaryDirectory(), 'exported');
     await resultOf(exportModel(join(recorded, name), output));
     const theirs = pipelineAnswersSchema.parse(jsonOf(join(recorded, name, 'expected.json')));
-    const { scores, others } = await compareCheckpoint(output, theirs, 'first');
+    const { scores, others } = await compareCheckpoint(output, theirs, { only: 'first' });
     expect(others).toEqual([]);
     expect(scores).toBeLessThan(1e-5);
     expect(Object(jsonOf(join(output, 'config.json'))).architectures).toEqual([theirs.class]);

@@ -11,6 +11,7 @@ import { joinParts, loadTokenizer, TextReader } from '../../src/text/index.js';
 import { errorOf, resultOf } from '../support/outcomes.js';
 import { compareFolder } from '../support/sentence-oracle.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { widenedCheckpoint } from '../support/widened-checkpoint.js';
 
 /**
  * Encoders and cross-encoders of sentence-transformers, against what it computed with them. Written by
@@ -23,6 +24,16 @@ const folderOf = (name: string): string => join(recorded, name);
 describe.each(readdirSync(recorded))('the folder %s', (name) => {
   it('gives the numbers of sentence-transformers', async () => {
     const { numbers, largest } = await compareFolder(folderOf(name));
+    expect(numbers).toBeGreaterThan(5);
+    expect(largest).toBeLessThan(1e-5);
+  });
+
+  const { model_type } = JSON.parse(readFileSync(join(folderOf(name), 'config.json'), 'utf8'));
+  it.runIf(model_type === 'bert')('gives them by WebAssembly, too', async () => {
+    const { numbers, largest } = await compareFolder(
+      widenedCheckpoint(folderOf(name), join(temporaryDirectory(), 'wide')),
+      'wasm',
+    );
     expect(numbers).toBeGreaterThan(5);
     expect(largest).toBeLessThan(1e-5);
   });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { type Answer, loadModel } from '../../src/api/index.js';
-import { AGGREGATIONS, unwrap } from '../../src/contract/index.js';
+import { type Answer, type LoadModelOptions, loadModel } from '../../src/api/index.js';
+import { AGGREGATIONS, type Runtime, unwrap } from '../../src/contract/index.js';
 import type { Aggregation } from '../../src/models/index.js';
 
 /** What bench/interop/checkpoints.py says of a checkpoint, and how far our answers are from it. */
@@ -31,21 +31,24 @@ export interface CheckpointDifference {
 
 /**
  * Asks a checkpoint each text.
- * @param only how labels of tokens become entities where that isn't asked for. Default: both ways are asked for.
+ * @param options.only how labels of tokens become entities where that isn't asked for. Default: both ways are asked for.
  */
 export async function compareCheckpoint(
   folder: string,
   theirs: PipelineAnswers,
-  only?: Aggregation,
+  { only, ...place }: { readonly only?: Aggregation; readonly runtime?: Runtime } = {},
 ): Promise<CheckpointDifference> {
   if (theirs.labels !== undefined) {
-    const answers = await answersOf(folder, theirs.texts);
+    const answers = await answersOf(folder, theirs.texts, place);
     return differenceOf(answers.map(labelScores), theirs.labels.map(pairs));
   }
   const strategies = only === undefined ? AGGREGATIONS : [only];
   const found = await Promise.all(
     strategies.map(async (strategy) => {
-      const answers = await answersOf(folder, theirs.texts, only === undefined ? strategy : undefined);
+      const answers = await answersOf(folder, theirs.texts, {
+        ...place,
+        ...(only === undefined && { aggregation: strategy }),
+      });
       return compareEntities(answers, theirs, strategy);
     }),
   );
@@ -56,8 +59,8 @@ export async function compareCheckpoint(
   };
 }
 
-async function answersOf(folder: string, texts: readonly string[], aggregation?: Aggregation): Promise<Answer[]> {
-  await using model = await unwrap(loadModel(folder, { isolation: 'inline', ...(aggregation && { aggregation }) }));
+async function answersOf(folder: string, texts: readonly string[], options: LoadModelOptions): Promise<Answer[]> {
+  await using model = await unwrap(loadModel(folder, { isolation: 'inline', ...options }));
   return [...(await unwrap(model.predict(texts)))];
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
+import type { Runtime } from '../../src/contract/index.js';
 import { embed, type Prompt, SentenceEncoder, scorePairs } from '../../src/search/index.js';
 import { similarityOf } from '../../src/search/search-index.js';
 import { resultOf } from './outcomes.js';
@@ -30,32 +31,33 @@ export interface Difference {
 }
 
 /** Of all numbers that Python has written beside a folder. */
-export async function compareFolder(folder: string): Promise<Difference> {
+export async function compareFolder(folder: string, runtime?: Runtime): Promise<Difference> {
   const expected = expectedIn(folder);
   const { success } = pairSchema.safeParse(expected);
-  return success ? comparePairs(folder) : compareSentences(folder);
+  return success ? comparePairs(folder, runtime) : compareSentences(folder, runtime);
 }
 
 /** Of our vectors, for every prompt, and of their similarities, relative to those above 1. */
-async function compareSentences(folder: string): Promise<Difference> {
+async function compareSentences(folder: string, runtime: Runtime | undefined): Promise<Difference> {
   const expected = sentenceSchema.parse(expectedIn(folder));
   const pairs: (readonly [number, number])[] = [];
   for (const { prompt, prompt_name, vectors } of expected.answers) {
     const asked: Prompt | undefined = prompt === undefined ? prompt_name : { text: prompt };
-    const ours = await resultOf(embed(expected.texts, { model: folder, prompt: asked }));
+    const ours = await resultOf(embed(expected.texts, { model: folder, prompt: asked, runtime }));
     for (const [row, theirs] of vectors.entries()) pairs.push(...paired(ours[row], theirs));
   }
-  const compared = await similarities(folder, expected.texts);
+  const compared = await similarities(folder, expected.texts, runtime);
   return differenceOf([...pairs, ...paired(compared, compared.length === 0 ? [] : expected.similarities.slice(1))]);
 }
 
-async function comparePairs(folder: string): Promise<Difference> {
+async function comparePairs(folder: string, runtime: Runtime | undefined): Promise<Difference> {
   const { pairs, scores } = pairSchema.parse(expectedIn(folder));
-  return differenceOf(paired(await resultOf(scorePairs(pairs, { model: folder })), scores));
+  return differenceOf(paired(await resultOf(scorePairs(pairs, { model: folder, runtime })), scores));
 }
 
-async function similarities(folder: string, texts: readonly string[]): Promise<number[]> {
-  const encoder = await SentenceEncoder.ofModel({ name: 'oracle', directory: folder }, { service: { threads: 1 } });
+async function similarities(folder: string, texts: readonly string[], runtime: Runtime = 'auto'): Promise<number[]> {
+  const service = { threads: 1, runtime };
+  const encoder = await SentenceEncoder.ofModel({ name: 'oracle', directory: folder }, { service });
   try {
     // Search compares by all of sentence-transformers' similarities but one.
     if (encoder.settings.similarity === 'manhattan') return [];
