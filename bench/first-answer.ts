@@ -13,7 +13,7 @@ import { findRuntimes } from './runtimes.js';
  * take turns. The start of the runtime isn't counted. Orchard answers with both experts, the peer with the encoder alone.
  *
  * Usage: `npm run bench -- first-answer [--model sentiment-classification] [--query <text>] [--rounds 15] [--runtimes
- * node24,bun,deno] [--checkpoint <folder>]`. `--checkpoint` takes a classifier of Python's transformers in place of the model:
+ * node24,bun,deno] [--engine auto|onnx|wasm] [--checkpoint <folder>]`. `--engine` is Orchard's option `runtime`. `--checkpoint` takes a classifier of Python's transformers in place of the model:
  * Orchard loads the folder itself, which was converted before; transformers.js the ONNX file of its export, in float32.
  */
 
@@ -23,10 +23,11 @@ const { values: options } = parseArgs({
     query: { type: 'string', default: 'a fine film' },
     rounds: { type: 'string', default: '15' },
     runtimes: { type: 'string', default: '' },
+    engine: { type: 'string', default: 'auto' },
     checkpoint: { type: 'string' },
   },
 });
-const { query } = options;
+const { query, engine } = options;
 const runtimes = findRuntimes(options.runtimes);
 const temporary = new TemporaryDirectory();
 const question = options.checkpoint === undefined ? catalogueQuestion() : await questionTo(resolve(options.checkpoint));
@@ -36,7 +37,7 @@ await temporary.remove();
 
 function catalogueQuestion(): FirstQuestion {
   const catalogue = fileURLToPath(new URL('../models/catalogue', import.meta.url));
-  return { catalogue, model: options.model, query };
+  return { catalogue, model: options.model, query, engine };
 }
 
 /** Exports a checkpoint, and loads it once, so that it is converted. */
@@ -45,5 +46,5 @@ async function questionTo(checkpoint: string): Promise<FirstQuestion> {
   const model = basename(checkpoint);
   await unwrap(exportModel(checkpoint, join(catalogue, model)));
   await (await unwrap(loadModel(checkpoint))).close();
-  return { catalogue, model, query, checkpoint };
+  return { catalogue, model, query, engine, checkpoint };
 }

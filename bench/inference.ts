@@ -31,7 +31,7 @@ import { findRuntimes, ownRuntime, type Runtime } from './runtimes.js';
  *
  * Orchard by itself, each instead of the comparison: `--profile` (where the time of one short text goes), `--soak
  * 100000` (memory over so many requests), `--cycles 200` (memory over so many loads and unloads), `--overload 10000`
- * (so many requests at once), `--latency-at-load 0.7` (random arrivals at that share of the highest throughput),
+ * (so many requests at once), `--engines 400` (so many texts by ONNX Runtime and by WebAssembly), `--latency-at-load 0.7` (random arrivals at that share of the highest throughput),
  * `--http` (what HTTP adds to a call).
  */
 
@@ -52,6 +52,7 @@ const { values: options } = parseArgs({
     soak: { type: 'string' },
     cycles: { type: 'string' },
     overload: { type: 'string' },
+    engines: { type: 'string' },
     'latency-at-load': { type: 'string' },
     http: { type: 'boolean', default: false },
   },
@@ -66,6 +67,7 @@ const alone = [
   { mode: 'soak', amount: options.soak },
   { mode: 'cycles', amount: options.cycles },
   { mode: 'overload', amount: options.overload },
+  { mode: 'engines', amount: options.engines },
   { mode: 'latency-at-load', amount: options['latency-at-load'] },
   { mode: 'http', amount: options.http ? options.rounds : undefined },
 ];

@@ -20,13 +20,15 @@ export interface FirstQuestion {
   readonly query: string;
   /** The checkpoint of transformers that the model is the export of, in float32. Orchard loads the checkpoint then. */
   readonly checkpoint?: string;
+  /** The option `runtime` of Orchard. Default auto. */
+  readonly engine?: string;
 }
 
 /** One fresh process. @param threads of a run, in transformers.js */
 export async function firstAnswer(
   { command: [program = '', ...args] }: Runtime,
   library: Library,
-  { catalogue, model, query, checkpoint }: FirstQuestion,
+  { catalogue, model, query, checkpoint, engine = 'auto' }: FirstQuestion,
   threads = 1,
 ): Promise<Times> {
   const script = fileURLToPath(new URL(`${library}.mjs`, import.meta.url));
@@ -34,7 +36,7 @@ export async function firstAnswer(
     checkpoint !== undefined && library === 'orchard'
       ? [dirname(checkpoint), basename(checkpoint)]
       : [catalogue, model];
-  const asked = [script, ...place, query, `${threads}`, checkpoint === undefined ? 'q8' : 'fp32'];
+  const asked = [script, ...place, query, `${threads}`, checkpoint === undefined ? 'q8' : 'fp32', engine];
   const { stdout } = await promisify(execFile)(program, [...args, ...asked]);
   return JSON.parse(stdout);
 }

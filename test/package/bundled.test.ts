@@ -93,12 +93,14 @@ describe('an application bundled by esbuild', () => {
     expect(await printed(app, { ORCHARD_FILES: files })).toBe(ANSWER);
   });
 
-  it('says which package to ship where the runtime is missing', async () => {
+  it('answers by WebAssembly where the runtime is missing, and warns which package to ship', async () => {
     const options = { entryPoints: withEntries, format: 'cjs', outExtension: { '.js': '.cjs' } } as const;
     const outdir = await bundled('bare', { ...options, outdir: join(folder, 'bare') });
     expect(outdir).toBe(join(elsewhere, 'bare'));
-    expect(await printed(join(folder, 'bare', 'app.cjs'))).toMatch(
-      /^installation onnxruntime-node: the package is not installed .*npm install --ignore-scripts onnxruntime-node/,
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(folder, 'bare', 'app.cjs'), catalogue]);
+    expect(stdout).toBe(ANSWER);
+    expect(stderr).toMatch(
+      /ORCHARD_WASM.*onnxruntime-node: the package is not installed .*npm install --ignore-scripts onnxruntime-node/,
     );
   });
 });

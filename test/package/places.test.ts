@@ -37,7 +37,7 @@ it('trains and embeds without code from strings', () => {
   expect(run(['--disallow-code-generation-from-strings'], TRAIN_AND_EMBED)).toEqual(['ok', 'ok']);
 });
 
-it('trains and embeds with --permission, and names the flag that a child process needs', () => {
+it('trains and embeds with --permission, and names the flags that a child process and ONNX Runtime need', () => {
   const flags = [PERMISSION, '--allow-fs-read=*', '--allow-fs-write=*', '--allow-addons', '--allow-worker'];
   const inProcess = `${TRAIN_AND_EMBED} told(await train({ ...quick, isolation: 'process' }));`;
   const told =
@@ -46,9 +46,10 @@ it('trains and embeds with --permission, and names the flag that a child process
   expect(
     run(
       flags.filter((flag) => flag !== '--allow-addons'),
-      `told(await embed(['a']));`,
-    )[0],
-  ).toMatch(/^installation: onnxruntime-node: .*add --allow-addons/);
+      `told(await embed(['one text', 'another text']));
+       told(await embed(['a'], { runtime: 'onnx' }));`,
+    ),
+  ).toEqual(['ok', expect.stringMatching(/^installation: onnxruntime-node: .*add --allow-addons/)]);
 });
 
 it('keeps to the folders that --permission lets it write', () => {

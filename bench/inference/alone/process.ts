@@ -1,6 +1,6 @@
-import { folderModels, memoryStorage, Predictor } from 'orchard-nlp';
+import { folderModels, memoryStorage, Predictor, type PredictorOptions } from 'orchard-nlp';
 import { cycles, overload, soak } from './memory.js';
-import { latencyAtLoad, profile } from './time.js';
+import { engines, latencyAtLoad, profile } from './time.js';
 
 /**
  * Measures Orchard alone, in a process that has done nothing else, and prints the rows as JSON: `process.ts <mode>
@@ -12,9 +12,16 @@ export type Rows = Record<string, Record<string, number | string>>;
 
 /** @param amount that came with the option. @param open a predictor on the models; whoever opens one closes it. */
 export type Mode = (amount: number, open: OpenPredictor) => Promise<Rows>;
-type OpenPredictor = (options?: { readonly memoryLimit: number }) => Predictor;
+type OpenPredictor = (options?: Pick<PredictorOptions, 'memoryLimit' | 'runtime'>) => Predictor;
 
-const modes: Readonly<Record<string, Mode>> = { profile, soak, cycles, overload, 'latency-at-load': latencyAtLoad };
+const modes: Readonly<Record<string, Mode>> = {
+  profile,
+  soak,
+  cycles,
+  overload,
+  engines,
+  'latency-at-load': latencyAtLoad,
+};
 
 const [mode = '', amount = '', folder = '', workers = ''] = process.argv.slice(2);
 const rows = await modes[mode]?.(

@@ -71,11 +71,11 @@ function row(milliseconds: readonly number[]): Rows[string] {
   return { 'p50 µs': Math.round(1000 * median(milliseconds)) };
 }
 
-async function timeEach(texts: readonly string[], ask: (text: string) => Promise<unknown>): Promise<number[]> {
+async function timeEach<Asked>(calls: readonly Asked[], ask: (call: Asked) => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
-  for (const text of texts) {
+  for (const call of calls) {
     const askedAt = performance.now();
-    await ask(text);
+    await ask(call);
     times.push(performance.now() - askedAt);
   }
   return times;
@@ -151,6 +151,62 @@ async function timeRoundTrips(texts: readonly string[], workMs: number): Promise
   const times = await timeEach(texts, send);
   await worker.terminate();
   return times.map((time) => time - workMs);
+}
+
+const ROUNDS = 5;
+
+/**
+ * What ONNX Runtime and WebAssembly take for the same texts, in rounds that take turns: the time of a call, and the processor
+ * time of a text, which other processes hardly change.
+ */
+export const engines: Mode = async (amount, open) => {
+  const rows: Rows = {};
+  await using onnx = open({ runtime: 'onnx' });
+  await using wasm = open({ runtime: 'wasm' });
+  const sides = [onnx, wasm];
+  for (const predictor of sides) (await predictor.warm(['classification']))._unsafeUnwrap();
+  for (const [length, perCall] of [
+    ['short', 1],
+    ['short', 20],
+    ['mixed', 1],
+    ['mixed', 20],
+  ] as const) {
+    const texts = textsFor('classification', length, amount);
+    const calls = Array.from({ length: Math.ceil(amount / perCall) }, (_, at) =>
+      texts.slice(at * perCall, (at + 1) * perCall),
+    );
+    const figures = sides.map((predictor) => ({ predictor, times: [] as number[], usedMs: 0 }));
+    for (let round = 0; round <= ROUNDS; round += 1) {
+      for (const side of round % 2 === 0 ? figures : figures.toReversed()) {
+        const before = process.cpuUsage();
+        const times = await timeEach(calls, (call) => askAll(side.predictor, call));
+        const { user, system } = process.cpuUsage(before);
+        if (round === 0) continue;
+        side.times.push(...times);
+        side.usedMs += (user + system) / 1000;
+      }
+    }
+    const [first, second] = figures.map(({ times, usedMs }) => ({
+      p50: median(times),
+      processor: usedMs / (ROUNDS * amount),
+    }));
+    if (first === undefined || second === undefined) continue;
+    rows[`${length}, ${perCall === 1 ? 'one at a time' : `batches of ${perCall}`}`] = {
+      'onnx p50 ms': Number(first.p50.toFixed(2)),
+      'wasm p50 ms': Number(second.p50.toFixed(2)),
+      'times as long': Number((second.p50 / first.p50).toFixed(2)),
+      'onnx processor ms per text': Number(first.processor.toFixed(2)),
+      'wasm processor ms per text': Number(second.processor.toFixed(2)),
+      'times the processor': Number((second.processor / first.processor).toFixed(2)),
+    };
+  }
+  return rows;
+};
+
+async function askAll(predictor: Predictor, texts: readonly string[]): Promise<void> {
+  const [text = ''] = texts;
+  if (texts.length === 1) (await predictor.predictPretrained('classification', text))._unsafeUnwrap();
+  else (await predictor.predictPretrainedBatch('classification', texts))._unsafeUnwrap();
 }
 
 const TEXTS = 1000;
