@@ -79,12 +79,20 @@ interface Network {
   readonly classifier: Layer | undefined;
 }
 
-function networkOf(weights: EncoderWeights, config: BertConfig, { pooling, classifier }: PassOutput): Network {
+function networkOf(
+  weights: EncoderWeights,
+  config: BertConfig,
+  { pooling, classifier, maxTokens, graphFile }: ForwardPassOptions,
+): Network {
   const { hidden_size: width, num_hidden_layers: layers } = config;
   const prefix = weights.has(`${PREFIX}embeddings.LayerNorm.weight`) ? PREFIX : '';
+  const positions = weights.floatTable(`${prefix}embeddings.position_embeddings`, width);
+  if (positions.rows < maxTokens) {
+    throw new ModelFolderError(graphFile, `has ${positions.rows} positions, but a text may have ${maxTokens} tokens`);
+  }
   return {
     words: weights.table(`${prefix}embeddings.word_embeddings`, width),
-    positions: weights.floatTable(`${prefix}embeddings.position_embeddings`, width).at,
+    positions: positions.at,
     types: weights.floatTable(`${prefix}embeddings.token_type_embeddings`, width),
     embeddingNorm: weights.norm(`${prefix}embeddings.LayerNorm`, width),
     blocks: Array.from({ length: layers }, (_, at) => blockOf(weights, `${prefix}encoder.layer.${at}`, config)),

@@ -171,6 +171,7 @@ describe('orchard serve', () => {
 
   it.each([
     [{ ORCHARD_DATABASE: 'mysql://host/name' }, /--database: give a URL such as postgres:/],
+    [{ ORCHARD_RUNTIME: 'gpu' }, /--runtime: give one of auto, onnx, wasm/],
     [{ ORCHARD_DEVICE: 'gpu' }, /--device: give one of auto, cpu, webgpu/],
   ])('takes %j from the environment, and checks it', async (env, message) => {
     const { exitCode, stderr } = await runHere(['serve'], { env });

@@ -153,5 +153,9 @@ describe('an encoder', () => {
     await expect(smallModel({ family: 'Dragonfruit', pooling: 'none', classifier: true }, 32)).rejects.toThrow(
       'lacks the tensor classifier.weight',
     );
+    const short = { max_position_embeddings: 10 };
+    await expect(smallModel({ family: 'Papaya', pooling: 'mean', classifier: true }, 32, short)).rejects.toThrow(
+      'has 10 positions, but a text may have 20 tokens',
+    );
   });
 });
