@@ -528,7 +528,7 @@ export interface ServiceOptions {
   readonly device?: Device;
   /**
    * What computes the encoders: `onnx`, the native onnxruntime-node; `wasm`, WebAssembly, which needs no native library, takes
-   * two to three times as long for a text and runs BERT's layout on the CPU only; or `auto`, which takes WebAssembly where
+   * up to 2.5 times as long for a text and runs BERT's layout on the CPU only; or `auto`, which takes WebAssembly where
    * onnxruntime-node can't be loaded and says so in one warning of the process, with the code ORCHARD_WASM. Default auto.
    */
   readonly runtime?: Runtime;

@@ -126,7 +126,7 @@ function noteRuntime(model: WorkerModel, { runtimeUse }: Pick<Loaded, 'runtimeUs
   model.runtimeUse = runtimeUse;
   if (runtimeUse.failure === undefined) return;
   const told =
-    "models answer by WebAssembly, which takes two to three times as long for a text, because ONNX Runtime can't be loaded";
+    "models answer by WebAssembly, which takes up to 2.5 times as long for a text, because ONNX Runtime can't be loaded";
   warnOnce(
     `${told}. ${runtimeUse.failure}. To keep WebAssembly without this warning, set the runtime to wasm`,
     'ORCHARD_WASM',

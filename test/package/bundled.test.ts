@@ -97,7 +97,10 @@ describe('an application bundled by esbuild', () => {
     const options = { entryPoints: withEntries, format: 'cjs', outExtension: { '.js': '.cjs' } } as const;
     const outdir = await bundled('bare', { ...options, outdir: join(folder, 'bare') });
     expect(outdir).toBe(join(elsewhere, 'bare'));
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(folder, 'bare', 'app.cjs'), catalogue]);
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [
+      join(folder, 'bare', 'app.cjs'),
+      catalogue,
+    ]);
     expect(stdout).toBe(ANSWER);
     expect(stderr).toMatch(
       /ORCHARD_WASM.*onnxruntime-node: the package is not installed .*npm install --ignore-scripts onnxruntime-node/,
