@@ -11,10 +11,10 @@ import { type Call, programOf } from '../../src/cli/orchard.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { command } from './run-command.js';
 
-/** docs/cli.md: its lines are ones that the command takes, and its session runs. */
+/** docs/cli.md and docs/cli-more.md: their lines are ones that the command takes, and the session runs. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const page = readFileSync(join(root, 'docs', 'cli.md'), 'utf8');
+const page = ['cli.md', 'cli-more.md'].map((name) => readFileSync(join(root, 'docs', name), 'utf8')).join('');
 const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trimEnd().split('\n'));
 const [session = []] = blocks;
 
@@ -45,7 +45,7 @@ const runnable = (from: readonly Command[], parent = 'orchard'): string[] =>
     return each.run ? [path] : runnable(each.commands ?? [], path);
   });
 
-describe('docs/cli.md', () => {
+describe('docs/cli.md and docs/cli-more.md', () => {
   it.each(blocks.flat().filter((line) => line.includes('orchard ')))('%s', (line) => {
     expect(parsed(wordsOf(line))).toBeDefined();
   });
