@@ -271,8 +271,9 @@ async function printAnswers(): Promise<void> {
   }
   const rows: object[] = [];
   for (const recipe of recipes) {
-    const asked = await textsOf(recipe, datasets, Number(options.texts));
-    const texts = asked.map(({ text }) => text).filter((text) => text.trim() !== '');
+    const read = await textsOf(recipe, datasets, Number(options.texts));
+    const asked = read.filter(({ text }) => text.trim() !== '');
+    const texts = asked.map(({ text }) => text);
     const web = await unwrap(openModel(await webFile(recipe.name)));
     await using node = await unwrap(loadModel(join(catalogueDirectory, recipe.name)));
     const [ours, theirs] = [await unwrap(web.predict(texts)), await unwrap(node.predict(texts))];
