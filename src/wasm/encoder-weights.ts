@@ -112,7 +112,11 @@ export class EncoderWeights {
     if (stored.kind === 'packed') throw this.#refusal(`${name} is stored in 4 bits, but only word embeddings may be`);
     const { integers, scales } = stored;
     const width = integers.length / scales.length;
-    return Float32Array.from(integers, (integer, at) => integer * (scales[Math.floor(at / width)] ?? 0));
+    const values = new Float32Array(integers.length);
+    for (const [row, scale] of scales.entries()) {
+      for (let at = row * width; at < (row + 1) * width; at += 1) values[at] = (integers[at] ?? 0) * scale;
+    }
+    return values;
   }
 
   #byteLayer(names: readonly string[], stored: readonly StoredLayer[], inputs: number): Layer {
