@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { train } from 'orchard-nlp';
 import { z } from 'zod';
 import type { LabelAnswer, Model } from '../src/api/index.js';
-import { unwrap } from '../src/contract/index.js';
+import { orThrow } from '../src/contract/index.js';
 import {
   type Baseline,
   compare,
@@ -72,7 +72,7 @@ async function vectorsOf(model: Model, given: readonly string[]): Promise<readon
 
 async function askedTexts(model: Model<LabelAnswer>, given: readonly string[]): Promise<AskedText[]> {
   const vectors = await vectorsOf(model, given);
-  const answers = await unwrap(model.predict(given));
+  const answers = await orThrow(model.predict(given));
   return given.map((text, at) => {
     return { text, labels: answers[at]?.labels ?? [], vector: vectors[at] ?? new Float32Array() };
   });
@@ -100,14 +100,14 @@ async function measure(source: string, model: Model, given: readonly string[], b
   };
   const filter = NGramFilter.decode(baseline.known);
   const shares = await timed(() => given.map((text) => filter.share(text)));
-  const answers = await timed(() => unwrap(model.predict(given)));
+  const answers = await timed(() => orThrow(model.predict(given)));
   const vectors = await timed(() => vectorsOf(model, given));
   costs.push({
     source,
     'known n-grams': `${((1000 * shares) / given.length).toFixed(0)} µs per text`,
     answer: `${(answers / given.length).toFixed(2)} ms per text`,
     vector: `${(vectors / given.length).toFixed(2)} ms per text`,
-    'model.drift': `${((await timed(() => unwrap(model.drift(given)))) / 1000).toFixed(1)} s`,
+    'model.drift': `${((await timed(() => orThrow(model.drift(given)))) / 1000).toFixed(1)} s`,
     'size of the baseline': `${Math.round(JSON.stringify(baseline).length / 1000)} kB`,
   });
 }
@@ -129,8 +129,8 @@ const textsIn = (rows: readonly Row[]): string[] => rows.map(({ text }) => text)
 for (const name of names) {
   const shuffled = Random.fromSeed(0).shuffle(distinctRows(name));
   const learned = shuffled.slice(0, ROWS).map(({ text, labels: [label = ''] }) => ({ text, label }));
-  await using model: Model<LabelAnswer> = await unwrap(train({ rows: learned, effort: 'quick' }));
-  const kept = await unwrap(model.baseline());
+  await using model: Model<LabelAnswer> = await orThrow(train({ rows: learned, effort: 'quick' }));
+  const kept = await orThrow(model.baseline());
   const own = await askedTexts(model, textsIn(shuffled.slice(ROWS, ROWS + MOST_TEXTS)));
   const strange = Random.fromSeed(0)
     .shuffle(distinctRows(foreignOf(name)))

@@ -2,7 +2,7 @@ import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { exportModel, loadModel } from '../src/api/index.js';
-import { unwrap } from '../src/contract/index.js';
+import { orThrow } from '../src/contract/index.js';
 import { TemporaryDirectory } from '../src/system/index.js';
 import { compareFirstAnswers, type FirstQuestion, firstAnswersTable } from './first-answer/measure.js';
 import { machine } from './report.js';
@@ -44,7 +44,7 @@ function catalogueQuestion(): FirstQuestion {
 async function questionTo(checkpoint: string): Promise<FirstQuestion> {
   const catalogue = await temporary.path();
   const model = basename(checkpoint);
-  await unwrap(exportModel(checkpoint, join(catalogue, model)));
-  await (await unwrap(loadModel(checkpoint))).close();
+  await orThrow(exportModel(checkpoint, join(catalogue, model)));
+  await (await orThrow(loadModel(checkpoint))).close();
   return { catalogue, model, query, engine, checkpoint };
 }

@@ -10,7 +10,7 @@ import { fileSizes } from '../models/recipes/catalogue/export-model.js';
 import { recipesNamed } from '../models/recipes/catalogue/models/index.js';
 import type { Recipe } from '../models/recipes/catalogue/recipe.js';
 import { exportModel, loadModel } from '../src/api/index.js';
-import { unwrap } from '../src/contract/index.js';
+import { orThrow } from '../src/contract/index.js';
 import { TemporaryDirectory } from '../src/system/index.js';
 import { ForwardPass } from '../src/wasm/index.js';
 import { type Answer, openModel } from '../src/web.js';
@@ -46,7 +46,7 @@ const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`;
 /** The model as one file for the web. */
 async function webFile(name: string): Promise<string> {
   const path = join(await temporary.path(), `${name}.orchard`);
-  await unwrap(exportModel(join(catalogueDirectory, name), path, { for: 'web' }));
+  await orThrow(exportModel(join(catalogueDirectory, name), path, { for: 'web' }));
   return path;
 }
 
@@ -122,7 +122,7 @@ async function peersOf(folder: string) {
   const ort: OnnxRuntimeWeb = await import(require.resolve('onnxruntime-web'));
   ort.env.wasm.numThreads = 1;
   const float32 = join(await temporary.path(), 'float32');
-  await unwrap(exportModel(folder, float32, { weights: 'float32' }));
+  await orThrow(exportModel(folder, float32, { weights: 'float32' }));
   const graphs = {
     '8-bit graph': join(folder, 'onnx', 'model_quantized.onnx'),
     'float32 graph': join(float32, 'onnx', 'model.onnx'),
@@ -274,9 +274,9 @@ async function printAnswers(): Promise<void> {
     const read = await textsOf(recipe, datasets, Number(options.texts));
     const asked = read.filter(({ text }) => text.trim() !== '');
     const texts = asked.map(({ text }) => text);
-    const web = await unwrap(openModel(await webFile(recipe.name)));
-    await using node = await unwrap(loadModel(join(catalogueDirectory, recipe.name)));
-    const [ours, theirs] = [await unwrap(web.predict(texts)), await unwrap(node.predict(texts))];
+    const web = await orThrow(openModel(await webFile(recipe.name)));
+    await using node = await orThrow(loadModel(join(catalogueDirectory, recipe.name)));
+    const [ours, theirs] = [await orThrow(web.predict(texts)), await orThrow(node.predict(texts))];
     const pairs = ours.flatMap((own, at) => {
       const other = theirs[at];
       return other === undefined ? [] : [{ own, other, labels: asked[at]?.labels }];

@@ -1,7 +1,5 @@
-import { loadModel } from 'orchard-nlp';
+import { loadModel, orThrow } from 'orchard-nlp';
 
-const loaded = await loadModel('sentiment-classification');
-if (loaded.isErr()) throw loaded.error;
-await using model = loaded.value;
-const answer = await model.predict('Works perfectly, would buy again.');
-console.log(answer.map(({ label, score }) => `${label} ${score.toFixed(2)}`).unwrapOr('no answer'));
+await using model = await orThrow(loadModel('sentiment-classification'));
+const { label, score } = await orThrow(model.predict('Works perfectly, would buy again.'));
+console.log(label, score.toFixed(2));

@@ -1,4 +1,4 @@
-import { train } from 'orchard-nlp';
+import { orThrow, train } from 'orchard-nlp';
 
 const praise = ['Works perfectly', 'Great sound', 'I love it', 'Arrived early', 'A bargain', 'Friendly help'];
 const blame = ['Broke at once', 'Awful sound', 'I hate it', 'Arrived late', 'Overpriced', 'Rude answers'];
@@ -7,8 +7,6 @@ const rows = [
   ...blame.map((text) => ({ text, label: 'negative' })),
 ];
 
-const trained = await train({ rows, output: './reviews' });
-if (trained.isErr()) throw trained.error;
-await using model = trained.value;
-const answer = await model.predict('The sound is great');
-console.log(answer.map(({ label, score }) => `${label} ${score.toFixed(2)}`).unwrapOr('no answer'));
+await using model = await orThrow(train({ rows, output: './reviews' }));
+const { label, score } = await orThrow(model.predict('The sound is great'));
+console.log(label, score.toFixed(2));

@@ -1,9 +1,11 @@
 /** Orchard: train and run text models inside a Node application. */
+export { err, errAsync, ok, okAsync, Result, ResultAsync, safeTry } from 'neverthrow';
 export {
   type Answer,
   type AnswerExplanation,
   type AnswerOf,
   type AnswerTo,
+  type AnswerToType,
   type AverageFigures,
   type BaselineOptions,
   type CheckDataOptions,
@@ -28,6 +30,7 @@ export {
   type EvaluateOptions,
   type Evaluation,
   type EvaluationFigure,
+  type EvaluationOf,
   type EvaluationReportOptions,
   type ExportOptions,
   evaluationFigures,
@@ -138,6 +141,7 @@ export {
   NotFoundError,
   type OrchardError,
   OverloadedError,
+  orThrow,
   type Page,
   type Pagination,
   type Preprocessing,

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { exportModel, train } from '../../src/api/index.js';
-import { unwrap } from '../../src/contract/index.js';
+import { orThrow } from '../../src/contract/index.js';
 import type { Rows } from '../../src/datasets/index.js';
 import { softmax } from '../../src/families/index.js';
 import { CONFIG_FILE } from '../../src/models/index.js';
@@ -81,8 +81,8 @@ const sentences = Array.from({ length: 24 }, (_, at) => ({
 async function trainFurther(base: string, output: string): Promise<string> {
   const rows: Rows = base.endsWith('-tokens') ? sentences : labelled;
   const options = { rows, base, output: `${output}-model`, epochs: 2, learningRate: 1e-3 };
-  await using model = await unwrap(train({ ...options, isolation: 'inline', tuning: { quantize: false } }));
-  return unwrap(exportModel(model.directory, output));
+  await using model = await orThrow(train({ ...options, isolation: 'inline', tuning: { quantize: false } }));
+  return orThrow(exportModel(model.directory, output));
 }
 
 /** Probabilities of each text's or token's labels, by our graph and by transformers. */

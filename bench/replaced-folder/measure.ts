@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { unwrap } from '../../src/contract/index.js';
+import { orThrow } from '../../src/contract/index.js';
 import { type Model, train } from '../../src/index.js';
 
 export interface Readings {
@@ -42,7 +42,7 @@ export async function readReplaced(readings: Readings): Promise<{ readonly saves
   const models = [await opposite('a-GOOD', 'b-BAD'), await opposite('b-GOOD', 'a-BAD')];
   let saves = 0;
   const save = async (model: Model) => {
-    await unwrap(model.save(folder));
+    await orThrow(model.save(folder));
     saves += 1;
   };
   for (const model of models) await save(model);
@@ -75,5 +75,5 @@ function opposite(good: string, bad: string): Promise<Model> {
     const isGood = row % 2 === 1;
     return { text: `the thing ${row} is ${isGood ? 'good' : 'bad'}`, label: isGood ? good : bad };
   });
-  return unwrap(train({ rows, effort: 'quick' }));
+  return orThrow(train({ rows, effort: 'quick' }));
 }

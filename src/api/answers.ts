@@ -1,4 +1,4 @@
-import type { AnswerView, PretrainedModelName } from '../contract/index.js';
+import type { AnswerView, ModelType, PretrainedModelName } from '../contract/index.js';
 import type {
   EntityRow,
   LabelledRow,
@@ -100,6 +100,13 @@ export type AnswerTo<Row extends TrainingRow> = Row extends LabelledRow | Multil
     : Row extends QuestionPassageRow | QuestionPassagesRow
       ? PassageAnswer
       : never;
+
+/** The type of answer of a model of this type. */
+export type AnswerToType<Type extends ModelType> = Type extends 'named-entity-recognition' | 'sequence-labeling'
+  ? EntityAnswer
+  : Type extends 'question-answering'
+    ? PassageAnswer
+    : LabelAnswer;
 
 /** The type of answer of a model with this name. For models of the catalogue it is known before loading. */
 export type AnswerOf<Name extends string> = Name extends 'named-entity-recognition'

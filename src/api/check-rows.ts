@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import leven from 'leven';
 import * as z from 'zod';
-import { AbortedError, unwrap, validate } from '../contract/index.js';
+import { AbortedError, orThrow, validate } from '../contract/index.js';
 import {
   arePairs,
   invalid,
@@ -279,7 +279,7 @@ async function judgeLabels(
   if (fewRows?.checkLabels === undefined) return { doubtful: [], confusions: [] };
   const isPair = arePairs(checked);
   const texts = singleTexts(fewRows.texts, isPair ? 'pair' : undefined).map((text) => text.slice(0, MOST_READ));
-  const vectors = await unwrap(embed(texts, { model, modelLoader, signal }));
+  const vectors = await orThrow(embed(texts, { model, modelLoader, signal }));
   const states = isPair ? await mapWithPauses(fewRows.texts, (_, at) => pairState(vectors, at), signal) : vectors;
   const { noise } = await fewRows.checkLabels(states, {
     ...{ executor: cpuExecutor(threads), seed, signal: signal ?? new AbortController().signal },

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { querySchema, signalSchema, unwrap, ValidationError, validate } from '../contract/index.js';
+import { orThrow, querySchema, signalSchema, ValidationError, validate } from '../contract/index.js';
 import {
   type AnsweredText,
   type Baseline,
@@ -121,7 +121,7 @@ async function answeredTexts(
   signal: AbortSignal | undefined,
 ): Promise<readonly AnsweredText[]> {
   if (model.kind === 'passages') return texts.map((text) => ({ text, labels: [] }));
-  const answers = await unwrap(model.predict(texts, { signal }));
+  const answers = await orThrow(model.predict(texts, { signal }));
   return answers.map((answer, at) => ({ text: texts[at] ?? '', labels: labelsOf(answer) }));
 }
 

@@ -156,6 +156,13 @@ export interface PassageEvaluation {
 /** How well a model does; `kind` tells which figures there are. */
 export type Evaluation = LabelEvaluation | EntityEvaluation | PassageEvaluation;
 
+/** What `evaluate` of a model with such answers gives. */
+export type EvaluationOf<Given extends Answer> = Given extends LabelAnswer
+  ? LabelEvaluation
+  : Given extends EntityAnswer
+    ? EntityEvaluation
+    : PassageEvaluation;
+
 const optionsSchema = z.strictObject({
   ...readingShape,
   positive: z.string().optional(),

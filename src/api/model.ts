@@ -6,7 +6,7 @@ import type { CallOptions, ExplainOptions, Queries, StreamOptions } from '../inf
 import type { ClassFigures, RecordedPart, Rule } from '../models/index.js';
 import type { Answer, AnswerExplanation } from './answers.js';
 import type { BaselineOptions, DriftOptions } from './drift.js';
-import type { EvaluateOptions, Evaluation } from './evaluate.js';
+import type { EvaluateOptions, Evaluation, EvaluationOf } from './evaluate.js';
 import type { RedactedText, Replacements } from './redact.js';
 import type { TrainOptions } from './train.js';
 import type { TuningSummary } from './tune.js';
@@ -143,7 +143,7 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
    * Evaluates the model on examples in memory, or in a CSV, TSV, JSON Lines or CoNLL file. Fails with a ValidationError or
    * DatasetError that names the invalid rows or lines.
    */
-  evaluate(rows: RowsOrPath, options?: EvaluateOptions): ResultAsync<Evaluation, OrchardError>;
+  evaluate(rows: RowsOrPath, options?: EvaluateOptions): ResultAsync<EvaluationOf<Given>, OrchardError>;
   /**
    * What texts are usual for the model: the baseline that `train` keeps in its folder, or, with `texts`, one of these texts.
    * It is plain JSON without any text in it. Fails with a ModelFolderError if the folder has none.

@@ -12,6 +12,7 @@ import {
   implementation,
   type ModelType,
   type OrchardError,
+  type PretrainedModelName,
   querySchema,
   toOrchardError,
   type UsedRuntime,
@@ -433,7 +434,7 @@ const loaderSchema = implementation<ModelLoader>(['load'], 'pass a model loader,
  * an AbortedError.
  * @param model the path of a folder, or a name.
  */
-export function loadModel<const Name extends string>(
+export function loadModel<const Name extends PretrainedModelName | (string & {})>(
   model: Name,
   options?: LoadModelOptions,
 ): ResultAsync<Model<AnswerOf<Name>>, OrchardError>;

@@ -4,7 +4,7 @@ import type { ReadingOptions, Rows, RowsOrPath, TrainingRow } from '../datasets/
 import type { TrainingEvent } from '../jobs/index.js';
 import type { ModelLoader, Rule } from '../models/index.js';
 import type { Effort, TrainingIsolation, Tuning } from '../training/index.js';
-import type { AnswerTo } from './answers.js';
+import type { AnswerTo, AnswerToType } from './answers.js';
 import type { TrainedModel } from './model.js';
 import { withAbsolutePaths } from './paths.js';
 
@@ -99,6 +99,9 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
  * doesn't settle; a DownloadError; a NotFoundError or ModelFolderError for `base`; a TrainingError, MemoryLimitError or
  * StorageError; an AbortedError when the signal fires. `output` is written once the training has succeeded, and whole.
  */
+export function train<const Type extends ModelType>(
+  options: TrainOptions & { readonly type: Type },
+): ResultAsync<TrainedModel<AnswerToType<Type>>, OrchardError>;
 export function train<Row extends TrainingRow>(
   options: TrainOptions<Row>,
 ): ResultAsync<TrainedModel<AnswerTo<Row>>, OrchardError>;

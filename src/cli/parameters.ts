@@ -10,11 +10,11 @@ import {
   modelSizes,
   modelTypes,
   OFFSETS,
+  orThrow,
   pretrainedModelNames,
   ROW_FORMATS,
   RUNTIMES,
   StorageError,
-  unwrap,
   WEIGHT_FORMS,
 } from '../contract/index.js';
 import type { ReadingOptions } from '../datasets/index.js';
@@ -167,7 +167,7 @@ export async function openModel(
   const { loadModel } = await import('../api/index.js');
   const { model, device, runtime, threads, aggregation, weights } = settings;
   const rules = await rulesOf(settings.rules);
-  return unwrap(
+  return orThrow(
     loadModel(model, {
       signal,
       ...(device && { device }),

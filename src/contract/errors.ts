@@ -1,4 +1,4 @@
-import type { ResultAsync } from 'neverthrow';
+import type { Result } from 'neverthrow';
 
 /**
  * Every way an Orchard call can fail, as one closed union. Each class is something that a caller
@@ -496,8 +496,11 @@ export function missingPermission(thrown: unknown): string | undefined {
   return 'permission' in thrown ? PERMISSION_FLAGS[String(thrown.permission)] : undefined;
 }
 
-/** The value of a call of the library. @throws the error that the call fails with */
-export async function unwrap<Value>(call: ResultAsync<Value, OrchardError>): Promise<Value> {
+/**
+ * The value of a call of this library, for code that prefers exceptions: `await using model = await orThrow(loadModel('…'))`.
+ * @throws the error that the call fails with, whose `code` tells its kind
+ */
+export async function orThrow<Value, Failure extends Error>(call: PromiseLike<Result<Value, Failure>>): Promise<Value> {
   const result = await call;
   if (result.isErr()) throw result.error;
   return result.value;

@@ -74,6 +74,7 @@ export {
   OF_ONE_TEXT,
   type OrchardError,
   OverloadedError,
+  orThrow,
   QueueFullError,
   RollbackError,
   reviveError,
@@ -86,7 +87,6 @@ export {
   TrainingError,
   TransitionError,
   toOrchardError,
-  unwrap,
   ValidationError,
   type ValidationProblem,
 } from './errors.js';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { unwrap, ValidationError } from '../contract/index.js';
+import { orThrow, ValidationError } from '../contract/index.js';
 import { type CopiedStorage, copyStorage, type SharedJobQueue } from '../jobs/index.js';
 import { Database, databaseFailure, PostgresStorage, QueueOnPostgres, SharedLimits } from '../postgres/index.js';
 import { fileStorage, type Storage } from '../storage/index.js';
@@ -183,7 +183,7 @@ export async function copyToDatabase({
   const source = folderBackend(data);
   try {
     const { storage: to, queue, close } = await databaseBackend({ database, schema });
-    const copying = unwrap(copyStorage({ from: source.storage, to, ...(queue && { queue }) }));
+    const copying = orThrow(copyStorage({ from: source.storage, to, ...(queue && { queue }) }));
     return await copying.finally(close);
   } finally {
     await source.close();

@@ -2,7 +2,7 @@ import { clearInterval, setInterval } from 'node:timers';
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type * as z from 'zod';
-import { type OrchardError, unwrap } from '../contract/index.js';
+import { type OrchardError, orThrow } from '../contract/index.js';
 import type { DatasetWarning, DatasetWarningKind } from '../datasets/index.js';
 import type { JobError, JobInformation, TrainingEvent } from '../jobs/index.js';
 import { refusalOf } from './refusal.js';
@@ -85,14 +85,14 @@ async function* watched(
   id: string,
   signal: AbortSignal,
 ): AsyncGenerator<JobStreamEvent, void, undefined> {
-  let job = await unwrap(trainer.getTrainingJob(id));
+  let job = await orThrow(trainer.getTrainingJob(id));
   for await (const event of trainer.watch(id, { signal })) {
     if (event.type === 'progress') {
       yield { event: 'progress', data: progressOf(event) };
       continue;
     }
     // A state is recorded before its event; other events may come before their records.
-    if (event.type === 'state') job = await unwrap(trainer.getTrainingJob(id));
+    if (event.type === 'state') job = await orThrow(trainer.getTrainingJob(id));
     else if (event.type === 'epoch') job = afterEpoch(job, event);
     else if (event.type === 'warnings') job = { ...job, warnings: [...job.warnings, ...event.warnings] };
     else continue;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { validate as isUuid, parse as uuidBytes } from 'uuid';
 import * as z from 'zod';
-import { type Account, isOrchardError, type OrchardError, type Runtime, unwrap } from '../contract/index.js';
+import { type Account, isOrchardError, type OrchardError, orThrow, type Runtime } from '../contract/index.js';
 import type { ServiceOptions } from '../inference/index.js';
 import { accountKey, hasEnded, LABELLING, recordPages } from '../jobs/index.js';
 import { isVersionConflict, KeyedQueue, type Storage, type Version, withStorageErrors } from '../storage/index.js';
@@ -521,9 +521,9 @@ export class LabellingSets {
     const { loadModel, suggestTexts } = await import('../api/index.js');
     try {
       const directory = await this.#parts.modelFolder(account, model);
-      const opened = await unwrap(loadModel(directory, { ...serviceOf(this.#parts), signal }));
+      const opened = await orThrow(loadModel(directory, { ...serviceOf(this.#parts), signal }));
       try {
-        const suggested = await unwrap(suggestTexts(opened, texts, { count: ORDERED, signal }));
+        const suggested = await orThrow(suggestTexts(opened, texts, { count: ORDERED, signal }));
         return suggested.map(({ index }) => index);
       } finally {
         await opened.close();

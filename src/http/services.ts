@@ -2,8 +2,8 @@ import {
   type Account,
   type InferenceResponse,
   type ModelType,
+  orThrow,
   pretrainedModelNames,
-  unwrap,
 } from '../contract/index.js';
 import type { Explanation } from '../families/index.js';
 import { type ExplainOptions, inferenceService, Medley, Predictor, type ServiceOptions } from '../inference/index.js';
@@ -180,13 +180,13 @@ export function accountServices({
       explain(account, model, query, options) {
         const predictor = predictors.of(account);
         const [, kind, name = model] = /^(pre-trained|model)\/(.+)$/.exec(model) ?? [];
-        return unwrap(
+        return orThrow(
           kind === 'model'
             ? predictor.explainCustom(name, query, options)
             : predictor.explainPretrained(name, query, options),
         );
       },
-      report: (account, id) => unwrap(trainers.of(account).report(id)),
+      report: (account, id) => orThrow(trainers.of(account).report(id)),
       modelFolder,
     },
     ...(drift && { drift }),
@@ -253,11 +253,11 @@ export function operatorServices({
     async eraseAccount(app_id) {
       const erasing =
         trainerOf?.(app_id)?.eraseAccount(app_id) ?? eraseAccount({ storage, app_id, ...(queue && { queue }) });
-      const erased = await unwrap(erasing);
+      const erased = await orThrow(erasing);
       await forget?.(app_id);
       return erased;
     },
-    listUnusedModels: (options) => unwrap(listUnusedModels({ storage, ...options })),
-    removeUnusedModels: (options) => unwrap(removeUnusedModels({ storage, ...options })),
+    listUnusedModels: (options) => orThrow(listUnusedModels({ storage, ...options })),
+    removeUnusedModels: (options) => orThrow(removeUnusedModels({ storage, ...options })),
   };
 }

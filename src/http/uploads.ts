@@ -8,8 +8,8 @@ import {
   DatasetError,
   DownloadError,
   describeDatasetProblem,
+  orThrow,
   type TrainingRequest,
-  unwrap,
 } from '../contract/index.js';
 import { describeBytes, fileKind, ZIP } from '../datasets/index.js';
 import { type ArchiveTask, classificationTypes, makeArchiveWithin, sequenceTypes } from '../families/index.js';
@@ -115,7 +115,7 @@ export class DatasetUploads {
     const created = { ...request, dataset_url: uploadUrl(id) };
     try {
       const trainer = this.#trainer(account);
-      const job = await unwrap(trainer.createTrainingJob(created, { ...options, allowFileUrl: true }));
+      const job = await orThrow(trainer.createTrainingJob(created, { ...options, allowFileUrl: true }));
       await this.#records.change(taken, { job: job.id }).catch(() => undefined);
       return job;
     } catch (thrown) {

@@ -16,11 +16,11 @@ import {
   NotFoundError,
   type OrchardError,
   OverloadedError,
+  orThrow,
   reviveError,
   StorageError,
   TransitionError,
   toOrchardError,
-  unwrap,
   ValidationError,
 } from '../../src/contract/index.js';
 
@@ -145,8 +145,8 @@ describe('an error that goes to another thread', () => {
   });
 });
 
-it('unwrap gives the value of a call, or throws its error', async () => {
-  expect(await unwrap(okAsync(5))).toBe(5);
+it('orThrow gives the value of a call, or throws its error', async () => {
+  expect(await orThrow(okAsync(5))).toBe(5);
   const error = new InternalError('no');
-  await expect(unwrap(errAsync(error))).rejects.toBe(error);
+  await expect(orThrow(errAsync(error))).rejects.toBe(error);
 });

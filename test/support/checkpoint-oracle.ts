@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Answer, type LoadModelOptions, loadModel } from '../../src/api/index.js';
-import { AGGREGATIONS, type Runtime, unwrap } from '../../src/contract/index.js';
+import { AGGREGATIONS, orThrow, type Runtime } from '../../src/contract/index.js';
 import type { Aggregation } from '../../src/models/index.js';
 
 /** What bench/interop/checkpoints.py says of a checkpoint, and how far our answers are from it. */
@@ -60,8 +60,8 @@ export async function compareCheckpoint(
 }
 
 async function answersOf(folder: string, texts: readonly string[], options: LoadModelOptions): Promise<Answer[]> {
-  await using model = await unwrap(loadModel(folder, { isolation: 'inline', ...options }));
-  return [...(await unwrap(model.predict(texts)))];
+  await using model = await orThrow(loadModel(folder, { isolation: 'inline', ...options }));
+  return [...(await orThrow(model.predict(texts)))];
 }
 
 type Scores = ReadonlyMap<string, number>;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ModelFolderError, type ModelType, unwrap } from '../../contract/index.js';
+import { ModelFolderError, type ModelType, orThrow } from '../../contract/index.js';
 import { type EntityRange, invalid } from '../../datasets/index.js';
 import { Bm25Index } from '../../lexical/index.js';
 import { CONFIG_FILE, type ModelLoader, ONNX_FILE, readConfig } from '../../models/index.js';
@@ -71,7 +71,7 @@ async function openOne(teacher: ModelTeacher, options: TeacherOptions): Promise<
   const { modelLoader, passages, signal } = options;
   if (passages !== undefined) return passageTeacher(teacher, passages, options);
   if (typeof teacher !== 'string') return modelTeacher(teacher, async () => undefined);
-  const model = await unwrap(loadModel(teacher, { signal, ...(modelLoader && { modelLoader }) }));
+  const model = await orThrow(loadModel(teacher, { signal, ...(modelLoader && { modelLoader }) }));
   try {
     return await modelTeacher(model, () => model.close());
   } catch (thrown) {
@@ -94,7 +94,7 @@ async function modelTeacher(model: Model, close: () => Promise<void>): Promise<O
     identity: `model ${await folderHash(directory, JSON.stringify(rules))}`,
     says: { type, labels },
     mayFail: false,
-    ask: async (texts, { signal }) => (await unwrap(model.predict(texts, { signal }))).map(answerOf),
+    ask: async (texts, { signal }) => (await orThrow(model.predict(texts, { signal }))).map(answerOf),
     cost: async (texts) => ({ bytes: await bytesToAnswer(directory), ...(await timeOf(model, texts)) }),
     close,
   };
@@ -143,7 +143,7 @@ export async function timeOf(model: Model, texts: readonly string[]): Promise<Pi
   const times: number[] = [];
   for (const text of [...texts.slice(0, WARM_UP), ...texts.slice(0, TIMED)]) {
     const startedAt = performance.now();
-    await unwrap(model.predict(text));
+    await orThrow(model.predict(text));
     times.push(performance.now() - startedAt);
   }
   const sorted = times.slice(Math.min(WARM_UP, texts.length)).sort((a, b) => a - b);
@@ -176,18 +176,18 @@ async function passageTeacher(
         const pairs = questions.flatMap((question, at) =>
           (call.candidates[at] ?? []).map((passage) => [question, passage] as const),
         );
-        const scores = [...(await unwrap(scorePairs(pairs, { ...options, signal: call.signal })))];
+        const scores = [...(await orThrow(scorePairs(pairs, { ...options, signal: call.signal })))];
         return questions.map((_, at) => scores.splice(0, call.candidates[at]?.length ?? 0));
       },
     };
   }
-  const vectors = await unwrap(embed(passages, { ...options, prompt: 'document', signal }));
+  const vectors = await orThrow(embed(passages, { ...options, prompt: 'document', signal }));
   const vectorOf = new Map(passages.map((passage, at) => [passage, vectors[at] ?? new Float32Array()]));
   return {
     ...known,
     identity,
     ask: async (questions, call) => {
-      const asked = await unwrap(embed(questions, { ...options, prompt: 'query', signal: call.signal }));
+      const asked = await orThrow(embed(questions, { ...options, prompt: 'query', signal: call.signal }));
       return questions.map((_, at) => {
         const own = asked[at] ?? new Float32Array();
         return (call.candidates[at] ?? []).map((passage) => cosine(own, vectorOf.get(passage) ?? own));

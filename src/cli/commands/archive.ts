@@ -1,5 +1,5 @@
 import { basename, extname } from 'node:path';
-import { modelTypes, unwrap } from '../../contract/index.js';
+import { modelTypes, orThrow } from '../../contract/index.js';
 import { command, type Settings } from '../command.js';
 import { grouped, warningLine } from '../format.js';
 import { argument, choice, columnOptions, devFractionOption, option, required, seedOption } from '../parameters.js';
@@ -52,7 +52,7 @@ async function write(settings: Settings<typeof parameters>) {
     const { textColumn, labelColumn } = settings;
     const rows = sources({ textColumn, labelColumn });
     const created = families.createClassificationArchive({ ...options, ...rows, type: classification }, target);
-    const { labels, respacedTexts, ...summary } = await unwrap(created);
+    const { labels, respacedTexts, ...summary } = await orThrow(created);
     const respaced = `tabs and line breaks became spaces in ${grouped(respacedTexts)} texts`;
     return {
       ...summary,
@@ -62,13 +62,13 @@ async function write(settings: Settings<typeof parameters>) {
   }
   if (families.sequenceTypes.some((each) => each === type)) {
     const created = families.createSequenceArchive({ ...options, ...sources({}) }, target);
-    const { entityTypes, respacedWords, ...summary } = await unwrap(created);
+    const { entityTypes, respacedWords, ...summary } = await orThrow(created);
     const contents = `${entityTypes.length} entity types (${entityTypes.join(', ')})`;
     const respaced = `${grouped(respacedWords)} words with spaces were split or removed`;
     return { ...summary, contents, respaced: respacedWords > 0 ? respaced : undefined };
   }
   const columns = { questionColumn: settings.questionColumn, contextColumn: settings.passageColumn };
   const created = families.createRetrievalArchive({ ...options, ...sources(columns) }, target);
-  const { passages, ...summary } = await unwrap(created);
+  const { passages, ...summary } = await orThrow(created);
   return { ...summary, contents: `${grouped(passages)} passages`, respaced: undefined };
 }

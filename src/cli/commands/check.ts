@@ -1,5 +1,5 @@
 import type { DataCheck, DoubtfulRow, RowPlace } from '../../api/index.js';
-import { modelTypes, unwrap } from '../../contract/index.js';
+import { modelTypes, orThrow } from '../../contract/index.js';
 import { command } from '../command.js';
 import { alignedLines, grouped, shownTexts, warningLine } from '../format.js';
 import {
@@ -47,7 +47,7 @@ export const checkCommand = command({
     const { checkData } = await import('../../api/index.js');
     const { data, dev, test, type, model, maxJudged, show = 10, seed, threads } = settings;
     const options = { path: data, ...readingOf(settings), dev, test, type, model, maxJudged, seed, threads };
-    const check = await interruptible((signal) => unwrap(checkData({ ...options, signal })));
+    const check = await interruptible((signal) => orThrow(checkData({ ...options, signal })));
     await output.result(check, linesOf(check, show));
   },
 });

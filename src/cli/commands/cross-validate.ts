@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { CrossValidation, DoubtfulRow } from '../../api/index.js';
-import { unwrap } from '../../contract/index.js';
+import { orThrow } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command } from '../command.js';
 import { alignedLines, evaluationLines, grouped, shownTexts, warningLine } from '../format.js';
@@ -36,7 +36,7 @@ metrics over all rows, their mean and deviation over the folds, and the rows who
       },
       onProgress: (event: TrainingEvent) => showTraining(progress, event, `fold ${fold}, `),
     };
-    const validation = interruptible((signal) => unwrap(crossValidate({ ...options, signal })));
+    const validation = interruptible((signal) => orThrow(crossValidate({ ...options, signal })));
     const { answers, ...result } = await validation.finally(() => progress.clear());
     if (!output.isJson) for (const warning of result.warnings) output.warn(warningLine(warning));
     // First, so that a file that can't be written costs no figures.

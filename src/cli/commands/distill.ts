@@ -1,6 +1,6 @@
 import { parse } from 'node:path';
 import type { DistillationSummary, DistillEvent, DistillOptions, MeasuredShare } from '../../api/index.js';
-import { unwrap } from '../../contract/index.js';
+import { orThrow } from '../../contract/index.js';
 import { command, UsageError } from '../command.js';
 import { alignedLines, grouped } from '../format.js';
 import { choice, decimal, flag, integer, option, rulesOf, showTraining, trainingOptions } from '../parameters.js';
@@ -83,7 +83,7 @@ A program reads a line {"id": 1, "text": "…"} for each text, and writes {"id":
         ...(passages !== undefined && { passages: await readUnlabelled({ rows: passages, ...limits }, { signal }) }),
         onProgress: (event) => show(progress, event),
       };
-      return unwrap(distill(options)).finally(() => program?.close());
+      return orThrow(distill(options)).finally(() => program?.close());
     };
     await using model = await interruptible(work).finally(() => progress.clear());
     await printed.result({ ...summaryOf(model), distillation: model.distillation }, [

@@ -1,4 +1,4 @@
-import { unwrap } from '../../contract/index.js';
+import { orThrow } from '../../contract/index.js';
 import type { Drift } from '../../drift/index.js';
 import { command, UsageError } from '../command.js';
 import { alignedLines, grouped, onOneLine } from '../format.js';
@@ -47,8 +47,8 @@ with usual texts of your own. The tests together give a false alarm in at most 5
     const drift = await interruptible(async (signal) => {
       await using model = await openModel(settings, signal);
       const usualOnes = usualTexts?.map(({ text }) => text);
-      const baseline = usualOnes && (await unwrap(model.baseline({ texts: usualOnes, seed, signal })));
-      return await unwrap(
+      const baseline = usualOnes && (await orThrow(model.baseline({ texts: usualOnes, seed, signal })));
+      return await orThrow(
         model.drift(
           given.map(({ text }) => text),
           { baseline, seed, signal },

@@ -1,4 +1,4 @@
-import { unwrap } from '../../contract/index.js';
+import { orThrow } from '../../contract/index.js';
 import { command } from '../command.js';
 import { deviceOption, list, openTexts, option, runtimeOption, textOptions } from '../parameters.js';
 import { Progress } from '../terminal.js';
@@ -27,7 +27,7 @@ export const embedCommand = command({
     const progress = new Progress(terminal, !output.isTerminal);
     using input = await openTexts(settings, { terminal, output, progress });
     for await (const batch of batchesOf(input.read())) {
-      for (const vector of await unwrap(embed(batch, { model, prompt, device, runtime }))) {
+      for (const vector of await orThrow(embed(batch, { model, prompt, device, runtime }))) {
         const each = await input.take();
         await output.result({ ...each, vector: [...vector] }, vector.join('\t'));
       }

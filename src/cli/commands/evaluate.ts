@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { unwrap } from '../../contract/index.js';
+import { orThrow } from '../../contract/index.js';
 import { command } from '../command.js';
 import { evaluationLines } from '../format.js';
 import {
@@ -44,7 +44,7 @@ The intervals are 95 % bootstrap intervals, and Wilson's where all or no rows ar
     const { model: name, rows, positive, report, withoutRules, resamples, seed } = settings;
     const evaluation = await interruptible(async (signal) => {
       await using model = await openModel(settings, signal);
-      return await unwrap(
+      return await orThrow(
         model.evaluate(rows, { ...readingOf(settings), signal, positive, rules: !withoutRules, resamples, seed }),
       );
     });
@@ -53,7 +53,7 @@ The intervals are 95 % bootstrap intervals, and Wilson's where all or no rows ar
     if (report !== undefined) {
       const { evaluationReport } = await import('../../api/index.js');
       const title = `${name} on ${basename(rows)}`;
-      await writeFile(report, await unwrap(evaluationReport(evaluation, { title })));
+      await writeFile(report, await orThrow(evaluationReport(evaluation, { title })));
       output.note(`report written to ${report}`);
     }
   },

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { basename, extname, join, resolve } from 'node:path';
-import { unwrap } from '../../contract/index.js';
+import { orThrow } from '../../contract/index.js';
 import { command, UsageError } from '../command.js';
 import { grouped } from '../format.js';
 import { argument, choice, modelParameters } from '../parameters.js';
@@ -35,7 +35,7 @@ With --for web, the output is one file that openModel of orchard-nlp/web reads i
     if (place === 'web') {
       if (asked !== undefined)
         throw new UsageError('--for web takes no --precision: the file has the weights that the model answers with');
-      await unwrap(exportModel(directory, path, { for: 'web' }));
+      await orThrow(exportModel(directory, path, { for: 'web' }));
       const { size } = await stat(path);
       await output.result({ path, for: place, bytes: size }, `${path}: ${grouped(size)} bytes, for orchard-nlp/web`);
       return;
@@ -47,7 +47,7 @@ With --for web, the output is one file that openModel of orchard-nlp/web reads i
     try {
       const folder = isZip ? join(await temporary.path(), 'model') : path;
       const weights = precision === 'fp32' ? 'float32' : 'int8';
-      await unwrap(exportModel(directory, folder, { weights }));
+      await orThrow(exportModel(directory, folder, { weights }));
       const files = await filesIn(folder);
       if (isZip) {
         const { writeZip } = await import('../../datasets/index.js');

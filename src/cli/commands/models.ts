@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NotFoundError, pretrainedModelNames, type UsageTerms, unwrap } from '../../contract/index.js';
+import { NotFoundError, orThrow, pretrainedModelNames, type UsageTerms } from '../../contract/index.js';
 import type { ListedModel, ModelProgress } from '../../models/index.js';
 import { type Command, command } from '../command.js';
 import { alignedLines, grouped } from '../format.js';
@@ -67,7 +67,7 @@ const pullCommand = command({
       onProgress: ({ file, receivedBytes, totalBytes }: ModelProgress) =>
         progress.show(totalBytes ? receivedBytes / totalBytes : undefined, `${name} ${file}`),
     };
-    const pulling = interruptible((signal) => unwrap(pullModel(name, { ...options, signal })));
+    const pulling = interruptible((signal) => orThrow(pullModel(name, { ...options, signal })));
     const pulled = await pulling.finally(() => progress.clear());
     await output.result(pulled, `${name}: ${grouped(pulled.bytes)} bytes in ${pulled.directory}`);
     if (isRestricted(pulled.licence)) output.warn(`${name}: ${restriction(pulled.licence)}`);
@@ -80,7 +80,7 @@ const verifyCommand = command({
   parameters: { name, directory },
   async run({ settings: { name, directory }, output }) {
     const { verifyModel } = await import('../../models/index.js');
-    const verified = await unwrap(verifyModel(name, placeOf(directory)));
+    const verified = await orThrow(verifyModel(name, placeOf(directory)));
     const { problems, bytes } = verified;
     const lines = problems.map(({ file, problem }) => `${name} ${file}: ${problem}`);
     await output.result(verified, lines.length > 0 ? lines : `${name}: complete, ${grouped(bytes)} bytes`);
@@ -101,7 +101,7 @@ function placeOf(directory: string | undefined): { readonly directory?: string }
 
 async function listed(directory: string | undefined): Promise<readonly ListedModel[]> {
   const { listModels } = await import('../../models/index.js');
-  return unwrap(listModels(placeOf(directory)));
+  return orThrow(listModels(placeOf(directory)));
 }
 
 function cellsOf({ name, kind, bytes, source, directory, licence }: ListedModel): readonly string[] {

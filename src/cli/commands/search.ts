@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { unwrap } from '../../contract/index.js';
+import { orThrow } from '../../contract/index.js';
 import type { SearchIndex } from '../../search/index.js';
 import { command, type Settings, UsageError } from '../command.js';
 import { grouped, onOneLine } from '../format.js';
@@ -52,13 +52,13 @@ export const searchCommand = command({
     const { questions, save, top = 3, rerankDepth } = settings;
     await using index = await interruptible((signal) => indexOf(settings, { terminal, output, signal }));
     if (save !== undefined) {
-      await unwrap(index.save(save));
+      await orThrow(index.save(save));
       output.note(`${grouped(index.size)} passages saved to ${save}`);
       if (questions.length === 0) return;
     }
     using input = await openTexts({ texts: questions }, { terminal, output });
     for await (const { line, text: question } of input) {
-      const passages = await unwrap(index.search(question, { k: top, rerank: rerankDepth }));
+      const passages = await orThrow(index.search(question, { k: top, rerank: rerankDepth }));
       const lines = passages.map(({ score, passage }) => `${score.toFixed(4)}\t${onOneLine(passage)}`);
       await output.result({ line, question, passages }, line > 1 ? ['', ...lines] : lines);
     }
@@ -75,7 +75,7 @@ async function indexOf(
   if (entry?.isDirectory()) {
     for (const [name, value] of Object.entries({ model, rerank, language }))
       if (value !== undefined) throw new UsageError(`--${name}: the saved index already has one; omit the option`);
-    return unwrap(openSearch(path, { device, runtime, signal }));
+    return orThrow(openSearch(path, { device, runtime, signal }));
   }
   const { inputFormat, textColumn, rerankDepth } = settings;
   if (rerankDepth !== undefined && rerank === undefined)
@@ -87,5 +87,5 @@ async function indexOf(
     if ('text' in each) passages.push(each.text);
     else if ('problem' in each) output.warn(`${name} ${grouped(each.line)}: ${each.problem}`);
   }
-  return unwrap(search(passages, { model, rerank, device, runtime, language, signal }));
+  return orThrow(search(passages, { model, rerank, device, runtime, language, signal }));
 }

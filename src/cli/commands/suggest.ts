@@ -1,4 +1,4 @@
-import { unwrap } from '../../contract/index.js';
+import { orThrow } from '../../contract/index.js';
 import { command } from '../command.js';
 import { onOneLine } from '../format.js';
 import {
@@ -43,7 +43,7 @@ uncertain first.
     }
     const suggesting = interruptible(async (signal) => {
       await using model = await openModel(settings, signal);
-      return await unwrap(suggestTexts(model, texts(), { count, seed, signal }));
+      return await orThrow(suggestTexts(model, texts(), { count, seed, signal }));
     });
     for (const { index, ...rest } of await suggesting) {
       const line = lines[index] ?? 0;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import type { TrainedModel, TrainOptions } from '../../api/index.js';
-import { EFFORTS, StorageError, unwrap } from '../../contract/index.js';
+import { EFFORTS, orThrow, StorageError } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, type Settings, UsageError } from '../command.js';
 import { classLines, evaluationLines, grouped, warningLine } from '../format.js';
@@ -57,7 +57,7 @@ of the rows is set aside for evaluation. Without rows, --labels makes a first cl
     const options = { ...(await outputOptions(settings)), effort: settings.effort };
     const progress = new Progress(terminal);
     const onProgress = (event: TrainingEvent) => showTraining(progress, event);
-    const training = interruptible((signal) => unwrap(train({ ...options, signal, onProgress })));
+    const training = interruptible((signal) => orThrow(train({ ...options, signal, onProgress })));
     await using model = await training.finally(() => progress.clear());
     await output.result(summaryOf(model), await linesOf(model, options.output, output));
   },

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { SearchSpace, Trial, TunedModel } from '../../api/index.js';
-import { messageOf, StorageError, unwrap } from '../../contract/index.js';
+import { messageOf, orThrow, StorageError } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, UsageError } from '../command.js';
 import { alignedLines } from '../format.js';
@@ -38,7 +38,7 @@ to every trial.
       },
       onProgress: (event: TrainingEvent) => showTraining(progress, event, `trial ${trial}, `),
     };
-    const tuning = interruptible((signal) => unwrap(tune({ ...options, signal })));
+    const tuning = interruptible((signal) => orThrow(tune({ ...options, signal })));
     await using model = await tuning.finally(() => progress.clear());
     await output.result({ ...summaryOf(model), tuning: model.tuning }, [
       ...trialLines(model.tuning),

@@ -1,5 +1,5 @@
 import type { ResultAsync } from 'neverthrow';
-import { LOCAL_ACCOUNT, type ModelVersion, type OrchardError, unwrap } from '../../contract/index.js';
+import { LOCAL_ACCOUNT, type ModelVersion, type OrchardError, orThrow } from '../../contract/index.js';
 import type { ModelVersions } from '../../jobs/index.js';
 import { type Command, command, type Settings, UsageError } from '../command.js';
 import { alignedLines, grouped } from '../format.js';
@@ -17,7 +17,7 @@ const listCommand = command({
   summary: 'list the names and the models that they point to',
   parameters: place,
   async run({ settings, terminal, output }) {
-    const found = await withVersions(settings, terminal, (versions) => unwrap(versions.list()));
+    const found = await withVersions(settings, terminal, (versions) => orThrow(versions.list()));
     if (output.isJson) for (const each of found) await output.result(each, []);
     else if (found.length === 0) await output.line('there are no names yet; see orchard versions promote --help');
     else for (const line of tableOf(found)) await output.line(line);
@@ -75,7 +75,7 @@ const deleteCommand = command({
   summary: 'delete a name with its history; the models stay',
   parameters: { name, ...place },
   async run({ settings, terminal, output }) {
-    await withVersions(settings, terminal, (versions) => unwrap(versions.delete(settings.name)));
+    await withVersions(settings, terminal, (versions) => orThrow(versions.delete(settings.name)));
     await output.result({ deleted: settings.name }, `${settings.name} is deleted`);
   },
 });
@@ -118,7 +118,7 @@ async function show(
   { terminal, output }: { readonly terminal: Terminal; readonly output: Output },
   call: (versions: ModelVersions) => ResultAsync<ModelVersion, OrchardError>,
 ): Promise<void> {
-  const version = await withVersions(settings, terminal, (versions) => unwrap(call(versions)));
+  const version = await withVersions(settings, terminal, (versions) => orThrow(call(versions)));
   await output.result(version, linesOf(version));
 }
 

@@ -6,8 +6,8 @@ import {
   MAX_MEDLEY_QUERIES,
   medleyBatchRequestSchema,
   medleyRequestSchema,
+  orThrow,
   querySchema,
-  unwrap,
 } from '../../contract/index.js';
 import type { JudgedResult } from '../../families/index.js';
 import { type Failure, type Route, route } from '../route.js';
@@ -72,7 +72,7 @@ export const inferenceRoutes: readonly Route[] = [
     output: oneResultSchema,
     failures: pretrainedFailures,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      unwrap(predictor(account).predictPretrained(path.model_name, body.query, { signal }).map(ofOne)),
+      orThrow(predictor(account).predictPretrained(path.model_name, body.query, { signal }).map(ofOne)),
   }),
   route({
     ...one,
@@ -84,7 +84,9 @@ export const inferenceRoutes: readonly Route[] = [
     output: oneResultSchema,
     failures: customFailures,
     async answer({ predictor, drift }, { account, signal }, { path, body }) {
-      const answered = await unwrap(predictor(account).predictCustom(path.model_id, body.query, { signal }).map(ofOne));
+      const answered = await orThrow(
+        predictor(account).predictCustom(path.model_id, body.query, { signal }).map(ofOne),
+      );
       drift?.note(account, answered.metadata.model_id ?? path.model_id, [body.query], [answered.data]);
       return answered;
     },
@@ -99,7 +101,7 @@ export const inferenceRoutes: readonly Route[] = [
     output: resultListSchema,
     failures: pretrainedFailures,
     answer: ({ predictor }, { account, signal }, { path, body }) =>
-      unwrap(predictor(account).predictPretrainedBatch(path.model_name, body.queries, { signal }).map(ofList)),
+      orThrow(predictor(account).predictPretrainedBatch(path.model_name, body.queries, { signal }).map(ofList)),
   }),
   route({
     ...batch,
@@ -112,7 +114,7 @@ export const inferenceRoutes: readonly Route[] = [
     failures: customFailures,
     async answer({ predictor, drift }, { account, signal }, { path, body }) {
       const { model_id } = path;
-      const answered = await unwrap(
+      const answered = await orThrow(
         predictor(account).predictCustomBatch(model_id, body.queries, { signal }).map(ofList),
       );
       drift?.note(account, answered.metadata.model_id ?? model_id, body.queries, answered.data);
@@ -130,7 +132,7 @@ export const inferenceRoutes: readonly Route[] = [
     output: medleyResultSchema,
     failures: pretrainedFailures,
     answer: ({ medley }, { account, signal }, { body }) =>
-      unwrap(medley(account).predict(body, { signal }).map(ofMedley)),
+      orThrow(medley(account).predict(body, { signal }).map(ofMedley)),
   }),
   route({
     ...batch,
@@ -143,7 +145,7 @@ export const inferenceRoutes: readonly Route[] = [
     output: medleyResultListsSchema,
     failures: pretrainedFailures,
     answer: ({ medley }, { account, signal }, { body }) =>
-      unwrap(medley(account).predictBatch(body, { signal }).map(ofMedleyLists)),
+      orThrow(medley(account).predictBatch(body, { signal }).map(ofMedleyLists)),
   }),
   route({
     ...batch,
@@ -155,6 +157,6 @@ export const inferenceRoutes: readonly Route[] = [
     output: resultListSchema,
     failures: pretrainedFailures,
     answer: ({ medley }, { account, signal }, { path, body }) =>
-      unwrap(medley(account).predictPretrainedBatch(path.model_name, body.queries, { signal }).map(ofList)),
+      orThrow(medley(account).predictPretrainedBatch(path.model_name, body.queries, { signal }).map(ofList)),
   }),
 ];

@@ -8,10 +8,10 @@ import {
   type Account,
   absentable,
   modelTypes,
+  orThrow,
   querySchema,
   trainableModelSchema,
   trainingConfigSchema,
-  unwrap,
 } from '../../contract/index.js';
 import { familyOfType } from '../../families/index.js';
 import { CARD_FILE } from '../../models/index.js';
@@ -110,7 +110,7 @@ export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD
       summary: 'What happens to a training job, as server-sent events',
       input: oneModel,
       answer: async ({ trainer }, { account, context }, { path: { model_id } }) => {
-        await unwrap(trainer(account).getTrainingJob(model_id)); // a 404 instead of a stream that fails at once
+        await orThrow(trainer(account).getTrainingJob(model_id)); // a 404 instead of a stream that fails at once
         return jobStream(context, trainer(account), model_id);
       },
     }),

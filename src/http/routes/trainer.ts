@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { listFilterSchema, trainingRequestSchema, unwrap } from '../../contract/index.js';
+import { listFilterSchema, orThrow, trainingRequestSchema } from '../../contract/index.js';
 import { jobAnswer } from '../jobs.js';
 import { type Route, route } from '../route.js';
 import {
@@ -27,7 +27,7 @@ export function trainerRoutes(): readonly Route[] {
       summary: 'Custom models, newest first',
       input: list,
       output: modelListSchema,
-      answer: ({ trainer }, { account }, { query }) => unwrap(trainer(account).listModels(query)),
+      answer: ({ trainer }, { account }, { query }) => orThrow(trainer(account).listModels(query)),
     }),
     route({
       method: 'GET',
@@ -39,7 +39,7 @@ export function trainerRoutes(): readonly Route[] {
       output: modelAnswerSchema,
       failures: ['not_found'],
       answer: async ({ trainer }, { account }, { path }) => ({
-        data: await unwrap(trainer(account).getModel(path.model_id)),
+        data: await orThrow(trainer(account).getModel(path.model_id)),
       }),
     }),
     route({
@@ -52,7 +52,7 @@ export function trainerRoutes(): readonly Route[] {
       output: detailSchema,
       failures: ['not_found', 'model_in_use'],
       answer: async ({ trainer, drift }, { account }, { path }) => {
-        await unwrap(trainer(account).deleteModel(path.model_id));
+        await orThrow(trainer(account).deleteModel(path.model_id));
         drift?.forget(account.app_id, path.model_id);
         return done('model.deleted', `model ${path.model_id} is deleted`);
       },
@@ -66,7 +66,7 @@ export function trainerRoutes(): readonly Route[] {
       input: list,
       output: jobListSchema,
       answer: async ({ trainer }, { account }, { query }) => {
-        const { data, pagination } = await unwrap(trainer(account).listTrainingJobs(query));
+        const { data, pagination } = await orThrow(trainer(account).listTrainingJobs(query));
         return { data: data.map(jobAnswer), pagination };
       },
     }),
@@ -80,7 +80,7 @@ export function trainerRoutes(): readonly Route[] {
       output: createdSchema,
       failures: ['tier', 'queue_full'],
       answer: ({ trainer }, { account, signal }, { header: { 'idempotency-key': key }, body }) =>
-        unwrap(
+        orThrow(
           trainer(account).createTrainingJob(body, {
             signal,
             ...(key !== undefined && { idempotencyKey: key }),
@@ -97,7 +97,7 @@ export function trainerRoutes(): readonly Route[] {
       output: jobAnswerSchema,
       failures: ['not_found'],
       answer: async ({ trainer }, { account }, { path }) => ({
-        data: jobAnswer(await unwrap(trainer(account).getTrainingJob(path.model_id))),
+        data: jobAnswer(await orThrow(trainer(account).getTrainingJob(path.model_id))),
       }),
     }),
     route({
@@ -110,7 +110,7 @@ export function trainerRoutes(): readonly Route[] {
       output: detailSchema,
       failures: ['not_found', 'transition'],
       answer: async ({ trainer }, { account }, { path }) => {
-        await unwrap(trainer(account).cancelTrainingJob(path.model_id));
+        await orThrow(trainer(account).cancelTrainingJob(path.model_id));
         return done('training_job.cancelled', `training job ${path.model_id} is cancelled`);
       },
     }),

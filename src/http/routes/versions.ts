@@ -1,6 +1,6 @@
 import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { type ModelVersion, type OrchardError, unwrap } from '../../contract/index.js';
+import { type ModelVersion, type OrchardError, orThrow } from '../../contract/index.js';
 import { refusalOf } from '../refusal.js';
 import { type Route, route } from '../route.js';
 import { noQuery } from '../schemas.js';
@@ -23,7 +23,7 @@ export function versionRoutes(versions: VersionsOf): readonly Route[] {
       tag: 'versions',
       summary: 'Names that point to custom models',
       input: z.object({ query: noQuery }),
-      answer: async (_, { account }) => ({ data: await unwrap(versions(account).list()) }),
+      answer: async (_, { account }) => ({ data: await orThrow(versions(account).list()) }),
     }),
     route({
       method: 'GET',
@@ -44,7 +44,7 @@ export function versionRoutes(versions: VersionsOf): readonly Route[] {
       input: one,
       failures: ['not_found'],
       answer: async (_, { account }, { path: { version } }) => {
-        await unwrap(versions(account).delete(version));
+        await orThrow(versions(account).delete(version));
         return { detail: [{ loc: ['path', 'version'], msg: `${version} is deleted`, type: 'version.deleted' }] };
       },
     }),
