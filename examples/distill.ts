@@ -1,4 +1,4 @@
-import { distill } from 'orchard-nlp';
+import { distill, orThrow } from 'orchard-nlp';
 
 const goods = ['bread', 'milk', 'soup', 'rice', 'honey', 'cheese', 'apples', 'fish', 'cake', 'salad'];
 const remarks = ['was wonderful', 'arrived early', 'made us happy', 'was stale', 'arrived late', 'made us ill'];
@@ -10,17 +10,16 @@ async function askLargeModel(text: string): Promise<{ praise: number; blame: num
   return isGood ? { praise: 0.95, blame: 0.05 } : { praise: 0.1, blame: 0.9 };
 }
 
-const distilled = await distill({
+const distilled = distill({
   teacher: (some) => Promise.all(some.map(askLargeModel)),
   labels: ['praise', 'blame'],
   texts,
   output: './remarks-model',
 });
-if (distilled.isErr()) throw distilled.error;
-await using model = distilled.value;
+await using model = await orThrow(distilled);
 const { agreement, kept } = model.distillation;
 console.log(
   `agrees on ${agreement?.share.toFixed(2)} of ${agreement?.of} texts; ${kept} answers were kept from before`,
 );
-const answer = await model.predict('The tea was wonderful.');
-console.log(answer.map((given) => (given.kind === 'labels' ? given.label : given.kind)).unwrapOr('no answer'));
+const answer = await orThrow(model.predict('The tea was wonderful.'));
+console.log(answer.kind === 'labels' && answer.label);

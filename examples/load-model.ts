@@ -1,8 +1,6 @@
-import { loadModel } from 'orchard-nlp';
+import { loadModel, orThrow } from 'orchard-nlp';
 
-const loaded = await loadModel('named-entity-recognition');
-if (loaded.isErr()) throw loaded.error;
-await using model = loaded.value;
+await using model = await orThrow(loadModel('named-entity-recognition'));
 
 async function* lines() {
   yield 'Ada Lovelace met Charles Babbage in London.';
