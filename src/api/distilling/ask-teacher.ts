@@ -75,6 +75,14 @@ export async function askTeacher(
 
 type KeyedText = AskedText & { readonly key: string };
 
+/** A call that failed after its last try. */
+class GivenUp {
+  constructor(
+    readonly batch: readonly KeyedText[],
+    readonly cause: unknown,
+  ) {}
+}
+
 class Asking {
   readonly #teacher: OpenTeacher;
   readonly #rules: AnswerRules;
@@ -123,7 +131,10 @@ class Asking {
       const over = new AbortController();
       await Promise.race([all, delay(GRACE_MS, undefined, { signal: over.signal }).catch(() => undefined)]);
       over.abort();
-      if (this.#failure) throw this.#failure.thrown;
+      const { thrown } = this.#failure ?? {};
+      // Only now are the answers of other calls written that were on their way.
+      if (thrown instanceof GivenUp) throw this.#teacherError(thrown);
+      if (this.#failure) throw thrown;
     } finally {
       signal?.removeEventListener('abort', abort);
     }
@@ -177,7 +188,7 @@ class Asking {
         return { answers, ms: performance.now() - startedAt };
       } catch (thrown) {
         if (!this.#teacher.mayFail || signal.aborted) throw thrown;
-        if (attempt >= attempts) throw this.#givenUp(batch, thrown);
+        if (attempt >= attempts) throw new GivenUp(batch, thrown);
         this.retries += 1;
         const pauseMs = Math.min(LONGEST_DELAY_MS, retryDelayMs * 2 ** (attempt - 1) * (1 + Math.random() / 2));
         await delay(pauseMs, undefined, { signal });
@@ -215,7 +226,7 @@ class Asking {
     }
   }
 
-  #givenUp(batch: readonly KeyedText[], cause: unknown): TeacherError {
+  #teacherError({ batch, cause }: GivenUp): TeacherError {
     const [first] = batch;
     const texts = batch.length === 1 ? '' : ` and ${batch.length - 1} more`;
     const text = JSON.stringify(first?.text.slice(0, 60) ?? '');

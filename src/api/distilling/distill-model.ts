@@ -1,108 +1,30 @@
-import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import * as z from 'zod';
-import { AbortedError, familyNameOf, MAX_QUERY_CHARACTERS, type ModelType, validate } from '../../contract/index.js';
-import {
-  arePairs,
-  type CheckedRows,
-  counted,
-  type EntityRow,
-  invalid,
-  quoted,
-  type RowsOrPath,
-  type RowTable,
-  type SoftLabelRow,
-  someOf,
-  type TrainingRow,
-} from '../../datasets/index.js';
-import { foldText, sentenceWithEntities } from '../../families/index.js';
+import { AbortedError, familyNameOf, validate } from '../../contract/index.js';
+import { counted, invalid, quoted, type RowsOrPath, type RowTable, type TrainingRow } from '../../datasets/index.js';
+import { foldText } from '../../families/index.js';
 import { CARD_FILE, claimFolder } from '../../models/index.js';
-import { embed } from '../../search/index.js';
-import {
-  filterWithPauses,
-  isPauseDue,
-  mapWithPauses,
-  pause,
-  Random,
-  requirePath,
-  withPauses,
-} from '../../system/index.js';
+import { filterWithPauses, requirePath, withPauses } from '../../system/index.js';
 import { trainingLanguage } from '../../training/index.js';
 import type { Answer } from '../answers.js';
-import type {
-  DistillationSummary,
-  DistillEvent,
-  DistilledModel,
-  DistillOptions,
-  ModelCost,
-  Teacher,
-} from '../distill.js';
+import type { DistillationSummary, DistillEvent, DistilledModel, DistillOptions, ModelCost } from '../distill.js';
 import { answersTo, type Evaluation, type Example, examplesOf, judge } from '../evaluate.js';
 import type { Model } from '../model.js';
 import { MODEL_FOLDER, OpenModel } from '../open-model.js';
-import { centralTexts } from '../suggest-texts.js';
 import type { TrainOptions } from '../train.js';
-import { readingOf, typeOfRows } from '../training/prepare-dataset.js';
-import { readTable, readUnlabelled } from '../training/read-apart.js';
+import { readingOf } from '../training/prepare-dataset.js';
+import { readTable } from '../training/read-apart.js';
 import { trainAndOpen, trainModel } from '../training/train-model.js';
-import { callback, trainSchema, trainSettings } from '../training/train-options.js';
+import { trainSettings } from '../training/train-options.js';
 import { agreementOf, asAnswer, bestPassage, MOST_CHARACTERS } from './agreement.js';
 import { type AnswersFile, answersInMemory, withAnswersFile } from './answers-file.js';
 import { type Answered, type AskedText, askTeacher, type TaughtText } from './ask-teacher.js';
-import type { AnswerRules } from './teacher-answers.js';
+import { type DistillSettings, distillSchema, readingSettings, requireUsed } from './distill-options.js';
+import { chosenTexts, divided, ranked, splitTexts, textsOf } from './distill-texts.js';
+import { checkedRows, isSoft, passagesOf, rowsFor, type StudentTask, taskOf, textOf } from './student-task.js';
 import { bytesToAnswer, candidatesFor, type OpenTeacher, openTeacher, timeOf } from './teachers.js';
 
 /** The work of `distill`: asks the teacher, trains the student on its answers, and compares the two. */
-
-const MOST_TEXTS = 1_000_000;
-
-const distillSchema = z.lazy(() =>
-  trainSchema
-    .omit({ path: true, url: true, dev: true, devFraction: true, onProgress: true, labels: true, rows: true })
-    .extend({
-      teacher: z.custom<Teacher>(isTeacher, 'give a model, a folder, a name, an array of these, or a function'),
-      texts: z.custom<DistillOptions['texts']>(
-        (value) => (typeof value === 'string' && value !== '') || isQueries(value),
-        'give an array or an iterable of texts, or the path of a file of texts',
-      ),
-      rows: z
-        .custom<RowsOrPath>(
-          (value) => (typeof value === 'string' && value !== '') || isQueries(value),
-          'give rows, or the path of a file',
-        )
-        .optional(),
-      labels: z.array(z.string().min(1)).min(1).optional(),
-      maxTexts: z.int().min(1).optional(),
-      choose: z.enum(['random', 'central']).optional(),
-      temperature: z.number().positive().max(100).optional(),
-      answers: z.string().min(1, 'the path is empty').optional(),
-      teacherName: z.string().min(1, 'the name is empty').optional(),
-      concurrency: z.int().min(1).max(1000).optional(),
-      textsPerCall: z.int().min(1).max(10_000).optional(),
-      attempts: z.int().min(1).max(100).optional(),
-      retryDelayMs: z.int().min(0).optional(),
-      callTimeoutMs: z
-        .int()
-        .min(1)
-        .max(2 ** 31 - 1)
-        .optional(),
-      curve: z.boolean().default(false),
-      onProgress: callback<(event: DistillEvent) => void>().optional(),
-    }),
-);
-type Settings = z.infer<typeof distillSchema>;
-
-function isQueries(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value);
-}
-
-function isTeacher(value: unknown): boolean {
-  if (Array.isArray(value))
-    return value.length > 0 && value.every((each) => typeof each !== 'function' && isTeacher(each));
-  if (typeof value === 'string') return value !== '';
-  return typeof value === 'function' || (typeof value === 'object' && value !== null && 'predict' in value);
-}
 
 /** @throws as `distill` fails */
 export async function distillModel(options: DistillOptions): Promise<DistilledModel> {
@@ -129,31 +51,9 @@ export async function distillModel(options: DistillOptions): Promise<DistilledMo
   return output === undefined ? work() : claimFolder(output, MODEL_FOLDER, 'output', work);
 }
 
-/** @throws ValidationError for an option that would be ignored without a word */
-function requireUsed(settings: Settings): void {
-  const { rows, test, choose, maxTexts } = settings;
-  if (choose !== undefined && maxTexts === undefined) {
-    throw invalid(['choose'], 'without maxTexts, all texts are asked; give maxTexts, too, or leave choose out');
-  }
-  if (rows !== undefined || test !== undefined) return;
-  for (const [name, value] of Object.entries(readingSettings(settings))) {
-    if (value !== undefined) throw invalid([name], `it says how rows are read, and there are none; leave ${name} out`);
-  }
-}
-
-/** What the student is to be. */
-interface Task {
-  readonly type: ModelType;
-  /** Of classifiers, in the order of their ids. Undefined where the answers have to show them. */
-  readonly labels: readonly string[] | undefined;
-  readonly rules: AnswerRules;
-  readonly isMultilabel: boolean;
-  readonly passages: readonly string[] | undefined;
-}
-
 /** What the teacher has answered. */
 interface Gathered {
-  readonly task: Task;
+  readonly task: StudentTask;
   /** Different texts that were given. */
   readonly given: number;
   /** How many of them are texts of labelled rows, and left out. */
@@ -168,11 +68,11 @@ interface Gathered {
 }
 
 class Distillation {
-  readonly #settings: Settings;
+  readonly #settings: DistillSettings;
   readonly #answersPath: string | undefined;
   readonly #startedAt: number;
 
-  constructor(settings: Settings, answersPath: string | undefined, startedAt: number) {
+  constructor(settings: DistillSettings, answersPath: string | undefined, startedAt: number) {
     this.#settings = settings;
     this.#answersPath = answersPath;
     this.#startedAt = startedAt;
@@ -210,7 +110,7 @@ class Distillation {
 
   async #gather(
     teacher: OpenTeacher,
-    task: Task,
+    task: StudentTask,
     {
       texts,
       table,
@@ -295,7 +195,10 @@ class Distillation {
     return Object.assign(model, { distillation });
   }
 
-  #trainOptions({ type, labels, passages }: Task, { taught, learnedRows }: Gathered): Omit<TrainOptions, 'rows'> {
+  #trainOptions(
+    { type, labels, passages }: StudentTask,
+    { taught, learnedRows }: Gathered,
+  ): Omit<TrainOptions, 'rows'> {
     const { teacher, texts, rows, answers, teacherName, concurrency, textsPerCall, attempts, ...more } = this.#settings;
     const { retryDelayMs, callTimeoutMs, curve, temperature, maxTexts, choose, test, output, ...training } = more;
     const { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid, ...kept } = training;
@@ -319,7 +222,7 @@ class Distillation {
       readonly heldOut: readonly TaughtText[];
       readonly learnedRows: readonly TrainingRow[];
     },
-    task: Task,
+    task: StudentTask,
   ): Promise<NonNullable<DistillationSummary['curve']>> {
     const { seed, temperature = 1 } = this.#settings;
     if (heldOut.length === 0) return [];
@@ -383,7 +286,11 @@ class Distillation {
     };
   }
 
-  async #accuracy(model: Model, task: Task, judged: Gathered['judged']): Promise<DistillationSummary['accuracy']> {
+  async #accuracy(
+    model: Model,
+    task: StudentTask,
+    judged: Gathered['judged'],
+  ): Promise<DistillationSummary['accuracy']> {
     const { seed, signal } = this.#settings;
     const both = judged.flatMap(({ example, taught }) => (taught ? [{ example, taught }] : []));
     if (both.length === 0) return undefined;
@@ -415,274 +322,9 @@ function mainFigure(evaluation: Evaluation) {
   }
 }
 
-function readingSettings(settings: Omit<Settings, 'signal' | 'type'>) {
-  const { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid } = settings;
-  return { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid };
-}
-
-/** Different texts, in their order. @throws ValidationError, DatasetError */
-async function textsOf({ texts, signal }: Settings): Promise<readonly string[]> {
-  const limits = { mostTexts: MOST_TEXTS, mostCharacters: MAX_QUERY_CHARACTERS };
-  if (typeof texts === 'string') return readUnlabelled({ rows: texts, ...limits }, { signal });
-  const different = new Map<string, string>();
-  let position = 0;
-  for await (const text of texts) {
-    if (typeof text !== 'string') throw invalid(['texts', position], `found ${quoted(text)}; give a text`);
-    if (text.length > MAX_QUERY_CHARACTERS) {
-      throw invalid(
-        ['texts', position],
-        `it has ${text.length.toLocaleString('en-US')} UTF-16 code units; at most ${MAX_QUERY_CHARACTERS.toLocaleString('en-US')} are read`,
-      );
-    }
-    position += 1;
-    const key = foldText(text);
-    if (key !== '' && !different.has(key)) different.set(key, text);
-    if (different.size > MOST_TEXTS)
-      throw invalid(
-        ['texts'],
-        `there are more than ${MOST_TEXTS.toLocaleString('en-US')} different texts; give a sample of them`,
-      );
-    if (isPauseDue()) await pause(signal);
-  }
-  if (different.size === 0) throw invalid(['texts'], 'there is no text that is not blank');
-  return [...different.values()];
-}
-
-/** Undefined unless the student is to answer questions. @throws ValidationError if passages are missing */
-function passagesOf({ passages, type }: Settings, table: RowTable | undefined): readonly string[] | undefined {
-  const shape = table?.checked.shape;
-  const isRetrieval =
-    passages !== undefined || type === 'question-answering' || shape === 'passage' || shape === 'passages';
-  if (!isRetrieval) return undefined;
-  const all = [...new Set(passages ?? [])];
-  if (all.length < 2)
-    throw invalid(
-      ['passages'],
-      `found ${counted(all.length, 'passage')}; give the passages that questions are answered from, at least two`,
-    );
-  return all;
-}
-
-/** @throws ValidationError if teacher, rows and options don't agree on what the student is to do */
-function taskOf(
-  teacher: OpenTeacher,
-  passages: readonly string[] | undefined,
-  table: RowTable | undefined,
-  { type: given, labels: named, temperature }: Settings,
-): Task {
-  if (table && arePairs(table.checked))
-    throw invalid(['rows'], 'they are pairs of texts, and texts are single ones; leave text2 out');
-  const found = typeFor(teacher, passages, table, given, named);
-  const type = given ?? found;
-  const family = familyNameOf[type];
-  // Two types name the same task, of entities.
-  if (type !== found && !(family === 'Grapefruit' && familyNameOf[found] === family)) {
-    throw invalid(
-      ['type'],
-      `the student is for ${found}, as its teacher and the other options say, not for ${type}; leave type out`,
-    );
-  }
-  if (temperature !== undefined && family !== 'Papaya') {
-    throw invalid(
-      ['temperature'],
-      `it softens the probabilities of labels, and the student is for ${type}; leave temperature out`,
-    );
-  }
-  if (named !== undefined && family !== 'Papaya')
-    throw invalid(['labels'], `labels are for classifiers, not for ${type}`);
-  const isMultilabel = type === 'multilabel-text-classification';
-  const kind = family === 'Papaya' ? 'labels' : family === 'Grapefruit' ? 'entities' : 'passages';
-  const ofTeacher = teacher.says?.labels;
-  const ofRows = table && namesIn(table.checked);
-  const labels = named ?? ofTeacher ?? ofRows;
-  const stranger =
-    kind === 'passages'
-      ? undefined
-      : [...(ofTeacher ?? []), ...(ofRows ?? [])].find((label) => labels?.includes(label) === false);
-  if (stranger !== undefined && kind === 'labels') {
-    const whose = ofRows?.includes(stranger) === true ? 'rows have' : `${teacher.name} has`;
-    throw invalid(
-      [ofRows?.includes(stranger) === true ? 'rows' : 'labels'],
-      `${whose} the label ${quoted(stranger)}; the labels are ${someOf((labels ?? []).map(quoted))}`,
-    );
-  }
-  const known = kind === 'labels' ? labels : kind === 'entities' ? ofTeacher : undefined;
-  return {
-    type,
-    labels: kind === 'labels' ? labels : undefined,
-    rules: { kind, isMultilabel, labels: known && new Set(known) },
-    isMultilabel,
-    passages,
-  };
-}
-
-function typeFor(
-  teacher: OpenTeacher,
-  passages: readonly string[] | undefined,
-  table: RowTable | undefined,
-  given: ModelType | undefined,
-  labels: readonly string[] | undefined,
-): ModelType {
-  if (passages !== undefined) return 'question-answering';
-  if (teacher.says !== undefined) return teacher.says.type;
-  if (given !== undefined) return given;
-  if (table !== undefined) return typeOfRows(table, undefined).type;
-  if (labels !== undefined)
-    return labels.length === 2 ? 'binary-text-classification' : 'multiclass-text-classification';
-  throw invalid(['type'], 'a function does not say what its answers are; give type, or labels, rows or passages');
-}
-
-function namesIn(checked: CheckedRows): readonly string[] | undefined {
-  switch (checked.shape) {
-    case 'label':
-      return [...new Set(checked.rows.map(({ label }) => label))].sort();
-    case 'labels':
-      return [...new Set(checked.rows.flatMap(({ labels }) => labels))].sort();
-    case 'soft':
-      return [...new Set(checked.rows.flatMap(({ labels }) => Object.keys(labels)))].sort();
-    default:
-      return undefined;
-  }
-}
-
-/** Rows in the one shape that the student learns from. @throws ValidationError for rows of another kind */
-async function rowsFor(
-  task: Task,
-  { checked, origin }: RowTable,
-  signal: AbortSignal | undefined,
-): Promise<readonly TrainingRow[]> {
-  const { kind, isMultilabel } = task.rules;
-  const each = <Row>(rows: readonly Row[], rowOf: (row: Row) => TrainingRow) => mapWithPauses(rows, rowOf, signal);
-  const none = task.labels?.[0] ?? '';
-  switch (checked.shape) {
-    case 'label':
-      if (kind === 'labels') return each(checked.rows, ({ label, ...row }) => ({ ...row, labels: { [label]: 1 } }));
-      break;
-    case 'labels':
-      if (kind === 'labels' && isMultilabel) {
-        return each(checked.rows, ({ labels, ...row }) => ({
-          ...row,
-          // A row of probabilities names at least one label.
-          labels: labels.length === 0 ? { [none]: 0 } : Object.fromEntries(labels.map((label) => [label, 1])),
-        }));
-      }
-      break;
-    case 'soft':
-      if (kind === 'labels') return checked.rows;
-      break;
-    case 'tags':
-      if (kind === 'entities') return each(checked.rows, sentenceWithEntities);
-      break;
-    case 'entities':
-      if (kind === 'entities') return checked.rows;
-      break;
-    case 'passage':
-      if (kind === 'passages')
-        return each(checked.rows, ({ question, passage }) => ({ question, passages: [passage] }));
-      break;
-    case 'passages':
-      if (kind === 'passages') return checked.rows;
-  }
-  throw invalid(['rows'], `${origin} has rows of another kind than the teacher's answers, which are for ${task.type}`);
-}
-
-/** Rows of {@link rowsFor}, by their shape. */
-function checkedRows({ rules }: Task, rows: readonly TrainingRow[]): CheckedRows {
-  if (rules.kind === 'labels') return { shape: 'soft', rows: rows.filter(isSoft) };
-  if (rules.kind === 'entities') return { shape: 'entities', rows: rows.filter(isEntityRow) };
-  return { shape: 'passages', rows: rows.flatMap((row) => ('question' in row && 'passages' in row ? [row] : [])) };
-}
-
-const isSoft = (row: TrainingRow): row is SoftLabelRow => 'labels' in row && !Array.isArray(row.labels);
-const isEntityRow = (row: TrainingRow): row is EntityRow => 'entities' in row;
-
-function textOf(row: TrainingRow): string {
-  if ('question' in row) return row.question;
-  return 'text' in row ? row.text : row.tokens.join(' ');
-}
-
-const JUDGED_SHARE = 0.1;
-const MOST_JUDGED = 500;
-
-/** Sets rows aside for figures, by the hash of their texts: so the same ones, whatever else there is. */
-function divided(rows: readonly TrainingRow[], seed: number) {
-  const count = Math.min(MOST_JUDGED, Math.floor(rows.length * JUDGED_SHARE));
-  const judged = new Set(byHash(rows, textOf, `rows ${seed}`).slice(0, count));
-  return { judged: [...judged], learned: rows.filter((row) => !judged.has(row)) };
-}
-
-/** As many texts as are wanted, in the order in which they were given. */
-async function chosenTexts(texts: readonly string[], count: number, settings: Settings): Promise<readonly string[]> {
-  if (texts.length <= count) return texts;
-  const { seed, choose, signal } = settings;
-  const order = await ranked(texts, (text) => text, `texts ${seed}`);
-  if (choose !== 'central') {
-    const some = new Set(order.slice(0, count));
-    return texts.filter((text) => some.has(text));
-  }
-  const compared = order.slice(0, Math.max(MOST_COMPARED, 2 * count));
-  const vectors = await vectorsOf(compared, settings);
-  const evenly = compared.map(() => 1);
-  const central = await withPauses(centralTexts(vectors, evenly, count, Random.fromSeed(seed)), signal);
-  const some = new Set(central.map((at) => compared[at]));
-  return texts.filter((text) => some.has(text));
-}
-
-/** Each takes a vector in memory. */
-const MOST_COMPARED = 20_000;
-
-/** By the encoder that the student starts from. */
-async function vectorsOf(texts: readonly string[], { base, language, modelLoader, signal }: Settings) {
-  const model = base ?? (trainingLanguage({ language }) === 'english' ? 'english-mini' : undefined);
-  if (model === undefined)
-    throw invalid(['choose'], `central texts are found by an encoder's vectors; give base, an encoder for ${language}`);
-  const vectors = await embed(texts, { model, signal, ...(modelLoader && { modelLoader }) });
-  if (vectors.isErr()) throw vectors.error;
-  return vectors.value;
-}
-
-function rankOf(text: string, salt: string): number {
-  return createHash('sha256').update(`${salt}\0${text}`).digest().readUIntBE(0, 6);
-}
-
-/** In an order that looks random, which depends on each text alone: of more texts, the first ones stay in their order. */
-function byHash<Item>(items: readonly Item[], textOf: (item: Item) => string, salt: string): Item[] {
-  const keyed = items.map((item) => ({ item, rank: rankOf(textOf(item), salt) }));
-  return keyed.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
-}
-
-/** The same with pauses. */
-async function ranked<Item>(items: readonly Item[], textOf: (item: Item) => string, salt: string): Promise<Item[]> {
-  const keyed = await mapWithPauses(items, (item) => ({ item, rank: rankOf(textOf(item), salt) }));
-  return keyed.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
-}
-
-/** The share of texts that measure, and as many that choose the best epoch; each at most so many. */
-const HELD_OUT = 0.1;
-const MOST_HELD_OUT = 1000;
-/** Fewer texts with an answer than this can't measure anything. */
-const FEWEST_MEASURED = 20;
-/** Below, `train` learns from all rows, and judges them in folds. */
-const FEWEST_WITH_DEV = 1000;
-
-function splitTexts(taught: readonly TaughtText[], seed: number, temperature: number) {
-  const part = Math.min(MOST_HELD_OUT, Math.floor(taught.length * HELD_OUT));
-  const heldOutCount = taught.length < FEWEST_MEASURED ? 0 : part;
-  // Softened texts can't show how sure the student should be, so dev has the teacher's own probabilities.
-  const needsDev = taught.length >= FEWEST_WITH_DEV || (temperature !== 1 && heldOutCount > 0);
-  const order = byHash(taught, ({ text }) => text, `split ${seed}`);
-  const heldOut = new Set(order.slice(0, heldOutCount));
-  const dev = new Set(needsDev ? order.slice(heldOutCount, heldOutCount + part) : []);
-  return {
-    heldOut: taught.filter((each) => heldOut.has(each)),
-    dev: taught.filter((each) => dev.has(each)),
-    train: taught.filter((each) => !heldOut.has(each) && !dev.has(each)),
-  };
-}
-
 function taughtRow(
   { text, taught, candidates = [] }: TaughtText,
-  { isMultilabel, labels }: Task,
+  { isMultilabel, labels }: StudentTask,
   temperature = 1,
 ): TrainingRow {
   switch (taught.kind) {
