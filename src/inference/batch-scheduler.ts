@@ -73,6 +73,10 @@ export function splitTexts(work: readonly number[], parts: number): number[][] {
 
 /** Target duration of a batch: the handover costs little of it, and other models don't wait long. */
 const BATCH_MS = 30;
+/** While several accounts ask: the others wait for each batch of one that fills the queue. */
+const SHARED_BATCH_MS = 8;
+/** How long after the last change of account that holds. */
+const SHARED_FOR_MS = 1000;
 /** On the calling thread, whose event loop waits meanwhile: of a batch, and of a single text. */
 const HERE_BATCH_MS = 4;
 const HERE_LONG_MS = 15;
@@ -105,6 +109,9 @@ export class BatchScheduler {
   readonly #loading = new Set<Promise<void>>();
   readonly #stages = { load: 0, tokenize: 0, run: 0, decode: 0 };
   #texts = 0;
+  /** Whose batch began last, and until when batches are short because others ask, too. */
+  #account: string | undefined;
+  #sharedUntil = 0;
   #round = 0;
   #whenDrained: (() => void)[] = [];
 
@@ -215,7 +222,8 @@ export class BatchScheduler {
     const mayBegin = (each: PooledWorker) =>
       each.unfinished < MAX_UNFINISHED && !queue.unfinished.some((batch) => batch.worker === each);
     const forLong = workers.find(mayBegin);
-    const size = { workers: workers.length, isHere, mayBeginLong: forLong !== undefined };
+    const ms = this.#batchMs(queue.account);
+    const size = { workers: workers.length, ms, isHere, mayBeginLong: forLong !== undefined };
     const items = this.#queue.take(queue, limitsOf(isHere ? figures.leastWorkMs : figures.workMs, size));
     if (items.length === 0) return false;
     if (couldHaveRun && !isHere) figures.addLostTime(performance.now() - first.enqueuedAt);
@@ -223,6 +231,13 @@ export class BatchScheduler {
     this.#split(queue, isSingle ? [forLong] : workers, items);
     this.#loadCopy(directory);
     return true;
+  }
+
+  #batchMs(account: string): number {
+    const now = performance.now();
+    if (this.#account !== undefined && account !== this.#account) this.#sharedUntil = now + SHARED_FOR_MS;
+    this.#account = account;
+    return now < this.#sharedUntil ? SHARED_BATCH_MS : BATCH_MS;
   }
 
   #split(queue: ModelQueue, workers: readonly PooledWorker[], items: readonly Item[]): void {
@@ -365,6 +380,8 @@ export class BatchScheduler {
 interface BatchSize {
   /** Number of workers that share the batch. */
   readonly workers: number;
+  /** Its target duration on other threads. */
+  readonly ms: number;
   /** Whether the calling thread runs it. */
   readonly isHere: boolean;
   readonly mayBeginLong: boolean;
@@ -376,13 +393,13 @@ function longWorkHere(workMs: number): number {
 }
 
 /** @param workMs milliseconds per unit of work; 0 if unknown. */
-function limitsOf(workMs: number, { workers, isHere, mayBeginLong }: BatchSize): BatchLimits {
+function limitsOf(workMs: number, { workers, ms, isHere, mayBeginLong }: BatchSize): BatchLimits {
   const isKnown = workMs > 0;
   const longWork = isKnown ? LONG_MS / workMs : FIRST_WORK;
   if (isHere) {
     const work = isKnown ? HERE_BATCH_MS / workMs : 0;
     return { work, texts: MAX_TEXTS, longWork: longWorkHere(workMs), mayBeginLong: false };
   }
-  const work = workers * (isKnown ? BATCH_MS / workMs : FIRST_WORK);
+  const work = workers * (isKnown ? ms / workMs : FIRST_WORK);
   return { work, texts: workers * (isKnown ? MAX_TEXTS : FIRST_TEXTS), longWork, mayBeginLong };
 }
