@@ -37,7 +37,9 @@ for (const node of options.node ?? [process.execPath]) {
         const code = await exitOf(node, [during, end, ms], end === 'sigterm');
         if (code !== String(EXPECTED[end])) others[code] = (others[code] ?? 0) + 1;
       }
-      rows.push({ node, during, end, expected: EXPECTED[end], others: JSON.stringify(others) });
+      const row = { node, during, end, expected: EXPECTED[end], others: JSON.stringify(others) };
+      rows.push(row);
+      console.log(`${during}, ${end}: ${row.others}`);
     }
   }
   console.table(rows);
