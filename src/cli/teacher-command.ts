@@ -1,7 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { TeacherAnswer, TeacherCall } from '../api/index.js';
+import { messageOf } from '../contract/index.js';
+import { lines } from '../inference/index.js';
 
 /**
  * A program that answers texts: it reads a line of JSON for each, `{"id": 7, "text": "…"}` (of a question also `candidates`),
@@ -68,11 +69,12 @@ class Program {
     stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#complaints = (this.#complaints + text).slice(-SHOWN_CHARACTERS);
     });
-    createInterface({ input: stdout }).on('line', (line) => this.#take(line));
+    const read = this.#read(stdout);
     this.#ended = new Promise((resolve) => {
       this.#child.once('error', (error) => this.#end(error.message, resolve));
       this.#child.once('close', (code, signal) => {
-        this.#end(code === null ? `was ended by ${signal}` : `ended with exit code ${code}`, resolve);
+        const how = code === null ? `was ended by ${signal}` : `ended with exit code ${code}`;
+        void read.then(() => this.#end(how, resolve));
       });
     });
   }
@@ -81,8 +83,19 @@ class Program {
     this.#asked += 1;
     const id = this.#asked;
     const answer = new Promise<TeacherAnswer>((answered, failed) => this.#waiting.set(id, { answered, failed }));
-    this.#child.stdin.write(`${JSON.stringify({ id, text, ...(candidates && { candidates }) })}\n`);
+    const line = JSON.stringify({ id, text, ...(candidates && { candidates }) });
+    this.#child.stdin.write(`${line.replace(/[\u2028\u2029]/g, escaped)}\n`);
     return answer;
+  }
+
+  /** Ends lines at line feeds only: an answer may have other separators in it, such as U+2028. */
+  async #read(stdout: AsyncIterable<string | Uint8Array>): Promise<void> {
+    try {
+      for await (const line of lines(stdout)) this.#take(line);
+    } catch (thrown) {
+      this.#fail(`could not be read: ${messageOf(thrown)}`);
+      this.#kill();
+    }
   }
 
   #take(line: string): void {
@@ -131,6 +144,11 @@ class Program {
       // it has ended meanwhile
     }
   }
+}
+
+/** Some programs end a line at these characters, which JSON allows in a text as they are. */
+function escaped(separator: string): string {
+  return `\\u${separator.charCodeAt(0).toString(16)}`;
 }
 
 interface Line {

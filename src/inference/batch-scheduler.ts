@@ -233,6 +233,7 @@ export class BatchScheduler {
     return true;
   }
 
+  /** How long the batch of an account may take, which begins now. */
   #batchMs(account: string): number {
     const now = performance.now();
     if (this.#account !== undefined && account !== this.#account) this.#sharedUntil = now + SHARED_FOR_MS;
