@@ -4,7 +4,6 @@ import { orThrow } from '../../contract/index.js';
 import { command, UsageError } from '../command.js';
 import { alignedLines, grouped } from '../format.js';
 import { choice, decimal, flag, integer, option, rulesOf, showTraining, trainingOptions } from '../parameters.js';
-import { TeacherCommand } from '../teacher-command.js';
 import { interruptible, Progress } from '../terminal.js';
 import { linesOf, summaryOf, trainParameters } from './train.js';
 
@@ -57,6 +56,7 @@ A program reads a line {"id": 1, "text": "…"} for each text, and writes {"id":
     const { MAX_PASSAGES } = await import('../../datasets/index.js');
     const { MAX_QUERY_CHARACTERS } = await import('../../contract/index.js');
     const { lines } = await import('../../inference/index.js');
+    const { TeacherCommand } = await import('../teacher-command.js');
     const { texts, teacher, teacherCommand, teacherName, rows, labels, passages, ...training } = settings;
     const { maxTexts, choose, temperature, answers, concurrency, textsPerCall, attempts, curve, ...rest } = training;
     if ((teacher === undefined) === (teacherCommand === undefined)) {
