@@ -16,6 +16,13 @@ const { values: options } = parseArgs({
 const runs = Number(options.runs);
 const program = fileURLToPath(new URL('./endings/program.mjs', import.meta.url));
 const EXPECTED = { exit: 3, sigterm: 3, throw: 1, terminate: 0 } as const;
+const ENDS = [
+  ['exit', 'worker'],
+  ['sigterm', 'worker'],
+  ['throw', 'worker'],
+  ['terminate', 'worker'],
+  ['terminate', 'process'],
+] as const;
 /** When the end comes, after the first answer or the start of loading. */
 const SPREAD_MS = 300;
 
@@ -30,16 +37,16 @@ console.log(`${runs} runs each; ${machine()}`);
 for (const node of options.node ?? [process.execPath]) {
   const rows = [];
   for (const during of ['load', 'busy']) {
-    for (const end of ['exit', 'sigterm', 'throw', 'terminate'] as const) {
+    for (const [end, isolation] of ENDS) {
       const others: Record<string, number> = {};
       for (let run = 0; run < runs; run += 1) {
         const ms = String(Math.round((SPREAD_MS * run) / runs));
-        const code = await exitOf(node, [during, end, ms], end === 'sigterm');
+        const code = await exitOf(node, [during, end, ms, isolation], end === 'sigterm');
         if (code !== String(EXPECTED[end])) others[code] = (others[code] ?? 0) + 1;
       }
-      const row = { node, during, end, expected: EXPECTED[end], others: JSON.stringify(others) };
+      const row = { node, during, end, isolation, expected: EXPECTED[end], others: JSON.stringify(others) };
       rows.push(row);
-      console.log(`${during}, ${end}: ${row.others}`);
+      console.log(`${during}, ${end} (${isolation}): ${row.others}`);
     }
   }
   console.table(rows);

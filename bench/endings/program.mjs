@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { loadModel } from 'orchard-nlp';
 
-/** `program.mjs <load|busy> <exit|sigterm|throw|terminate> <ms>`: ends after so long, while a thread loads or asks a model. */
+/** `program.mjs <load|busy> <exit|sigterm|throw|terminate> <ms> [isolation]`: ends after so long, while a model is loaded or asked. */
 
-const [during, end, ms] = isMainThread ? process.argv.slice(2) : [workerData, '', '0'];
+const [during, end, ms, isolation = 'worker'] = isMainThread ? process.argv.slice(2) : workerData;
 
 async function work(isReady) {
   if (during === 'load') isReady();
-  const model = (await loadModel('sentiment-classification', { isolation: 'worker' }))._unsafeUnwrap();
+  const model = (await loadModel('sentiment-classification', { isolation }))._unsafeUnwrap();
   const texts = Array.from({ length: 300 }, (_, at) => `a text ${at} about many things`);
   await model.predict('a text');
   if (during === 'busy') isReady();
@@ -27,7 +27,7 @@ const ends = {
 
 if (!isMainThread) void work(() => parentPort.postMessage('ready'));
 else if (end === 'terminate') {
-  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: during });
+  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: [during, '', '0', isolation] });
   await new Promise((resolve) => worker.once('message', resolve));
   await sleep(Number(ms));
   await worker.terminate();

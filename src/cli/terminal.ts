@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { ValidationError } from '../contract/index.js';
+import { STOP_SIGNALS } from '../system/index.js';
 import { grouped } from './format.js';
 
 interface MayBeTerminal {
@@ -131,19 +132,17 @@ export class Progress {
   }
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
 /** Runs work with a signal that fires at the first SIGINT, SIGTERM or SIGHUP. A second one ends the process at once. */
 export async function interruptible<Value>(work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
   const controller = new AbortController();
   const ignore = () => {
-    for (const name of SIGNALS) process.off(name, stop);
+    for (const name of STOP_SIGNALS) process.off(name, stop);
   };
   const stop = () => {
     ignore(); // from now on, signals have their usual effect
     controller.abort();
   };
-  for (const name of SIGNALS) process.on(name, stop);
+  for (const name of STOP_SIGNALS) process.on(name, stop);
   try {
     return await work(controller.signal);
   } finally {

@@ -23,8 +23,8 @@ import { BatchScheduler, charactersOf } from './batch-scheduler.js';
 import { MAX_TIMER_MS, onAbort } from './calls.js';
 import type { InferenceService, InferenceStats, ModelStats, Predictions, RequestOptions } from './inference-service.js';
 import type { WorkerOptions } from './inline-worker.js';
+import { openProcess, RemoteWorker } from './remote-worker.js';
 import { PendingRequest, RequestQueue, type Waiting } from './request-queue.js';
-import { ThreadWorker } from './thread-worker.js';
 import { type RequestTrace, traceLoad, tracePredict } from './tracing.js';
 import type { InferenceWorker } from './worker.js';
 import { ModelMemory, type ModelSize, PooledWorker, WorkerPool } from './worker-pool.js';
@@ -506,11 +506,13 @@ export interface ServiceOptions {
    * loaded ahead (by `loadModel` or `warm`) in the calling thread, if the model takes 100 MiB at most and answers such a text
    * within about a millisecond: the way to a thread and back would take as long. Batches of such a model start in the calling
    * thread, too, 4 ms at a time, until they have taken some 50 ms; then worker threads load the model. `worker`: always in
-   * worker threads. `inline`: in the calling thread, which each run then blocks.
+   * worker threads. `process`: always in child processes, which take more memory than threads and start more slowly; a
+   * crash of native code then ends neither the application nor other requests, and a thread of the application that asks
+   * models may be terminated at any time. `inline`: in the calling thread, which each run then blocks.
    */
-  readonly isolation?: 'auto' | 'worker' | 'inline';
+  readonly isolation?: 'auto' | 'worker' | 'process' | 'inline';
   /**
-   * Most worker threads. A model stays in the thread that loaded it until there are so many requests that loading it in
+   * Most worker threads or processes. A model stays in the thread that loaded it until there are so many requests that loading it in
    * another one pays; idle threads that have it share the texts of a batch. Default: one for each processor that the
    * process may use, 4 at most; one if `device` names a device, since threads can only take turns on it.
    */
@@ -577,7 +579,7 @@ function defaultMemoryLimit(): number {
 }
 
 export const serviceSchema = z.strictObject({
-  isolation: z.enum(['auto', 'worker', 'inline']).default('auto'),
+  isolation: z.enum(['auto', 'worker', 'process', 'inline']).default('auto'),
   workers: z.int().min(1).optional(),
   threads: z.int().min(1).default(PROCESSORS),
   device: z.enum(DEVICES).default('cpu'),
@@ -621,12 +623,13 @@ export function createService(
   if (isolation === 'inline')
     return new Dispatcher([callingThread({ threads, device, runtime })], { ...settings, sizeOf: memoryOfFolder });
   const length = workers ?? (device === 'cpu' || device === 'auto' ? PROCESSORS : 1);
-  const threadWorkers = Array.from({ length }, () => new ThreadWorker({ threads, device, runtime }));
-  if (startsThread) threadWorkers[0]?.start();
-  if (isolation === 'worker' || device !== 'cpu' || isForeignRealm())
-    return new Dispatcher(threadWorkers, { ...settings, sizeOf: memoryOfFolder });
+  const open = isolation === 'process' ? openProcess : undefined;
+  const remoteWorkers = Array.from({ length }, () => new RemoteWorker({ threads, device, runtime }, open));
+  if (startsThread) remoteWorkers[0]?.start();
+  if (isolation !== 'auto' || device !== 'cpu' || isForeignRealm())
+    return new Dispatcher(remoteWorkers, { ...settings, sizeOf: memoryOfFolder });
   const here = callingThread({ threads: 1, runtime });
-  return new Dispatcher(threadWorkers, { ...settings, sizeOf: memoryOfFolder, here });
+  return new Dispatcher(remoteWorkers, { ...settings, sizeOf: memoryOfFolder, here });
 }
 
 function withoutDevice(device: Device): ValidationError {

@@ -79,7 +79,7 @@ class SharedModel {
     settings: ServiceSettings,
   ) {
     this.#key = key;
-    const service = createService(settings, settings.isolation === 'worker');
+    const service = createService(settings, settings.isolation !== 'auto');
     this.service = service;
     this.#snapshot = new FolderSnapshot(directory);
     const load = async () => {

@@ -99,5 +99,5 @@ export {
   withPauses,
 } from './pauses.js';
 export { publicFetch } from './public-fetch.js';
-export { lockDevice, startThread, turnTelemetryOff, warnOnce } from './threads.js';
+export { lockDevice, STOP_SIGNALS, startThread, turnTelemetryOff, warnOnce } from './threads.js';
 export { utf8Text } from './utf8.js';

@@ -102,6 +102,9 @@ async function setInMainThread(): Promise<void> {
   }
 }
 
+/** What terminals and supervisors send to all processes of a group that is to stop. */
+export const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
 /** Says that a script on the command line is of ES modules; Node starts no thread from a file with it. */
 const INPUT_TYPE = '--input-type';
 

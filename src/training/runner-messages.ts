@@ -16,9 +16,6 @@ export type RunnerMessage =
   | { readonly type: 'done'; readonly stats: TrainingStats }
   | { readonly type: 'failed'; readonly error: ErrorDescription };
 
-/** What terminals and supervisors send to all processes of a group that is to stop. */
-export const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-
 const RUNNER = 'runner';
 /** Longer than a child process takes to notice that its parent is gone. */
 const PATIENCE_MS = 30_000;

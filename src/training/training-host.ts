@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AbortedError, DeviceError, reviveError, TrainingError, type TrainingStats } from '../contract/index.js';
 import type { GraphExecutor } from '../graph/index.js';
-import { ownFile, startThread } from '../system/index.js';
-import { endEarlierRunner, type HostMessage, type RunnerMessage, STOP_SIGNALS } from './runner-messages.js';
+import { ownFile, STOP_SIGNALS, startThread } from '../system/index.js';
+import { endEarlierRunner, type HostMessage, type RunnerMessage } from './runner-messages.js';
 import { GOES_ON_LATER, type TrainingHost, type TrainingRunOptions, type TrainingSpec } from './training-run.js';
 
 interface Runner {

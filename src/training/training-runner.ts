@@ -1,12 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { describeError, toOrchardError } from '../contract/index.js';
-import {
-  announceRunner,
-  endEarlierRunner,
-  type HostMessage,
-  type RunnerMessage,
-  STOP_SIGNALS,
-} from './runner-messages.js';
+import { STOP_SIGNALS } from '../system/index.js';
+import { announceRunner, endEarlierRunner, type HostMessage, type RunnerMessage } from './runner-messages.js';
 import type { TrainingRunEvent, TrainingSpec } from './training-run.js';
 
 /** Entry point of the worker thread or child process in which one training run takes place. */

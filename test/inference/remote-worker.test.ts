@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { inThread, RemoteWorker } from '../../src/inference/remote-worker.js';
 import { Dispatcher } from '../../src/inference/service.js';
-import { ThreadWorker } from '../../src/inference/thread-worker.js';
 
 /** Worker threads that die, in every way that one can, and what becomes of what they were asked. */
 
@@ -33,9 +33,9 @@ function aService(timeouts = { runMs: 60_000, loadMs: 60_000 }) {
     const resourceLimits = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 };
     const thread = new Worker(program, { eval: true, resourceLimits });
     threads.push(thread);
-    return thread;
+    return inThread(thread);
   };
-  const service = new Dispatcher([new ThreadWorker({ threads: 1 }, open)], { maxWaiting: 100, timeouts });
+  const service = new Dispatcher([new RemoteWorker({ threads: 1 }, open)], { maxWaiting: 100, timeouts });
   onTestFinished(() => service.close());
   return { service, threads };
 }
@@ -81,10 +81,10 @@ describe('a worker thread that dies', () => {
 describe('a worker thread that rests', () => {
   it('ends, and is started again when something is asked', async () => {
     const threads: Worker[] = [];
-    const worker = new ThreadWorker({ threads: 1 }, () => {
+    const worker = new RemoteWorker({ threads: 1 }, () => {
       const thread = new Worker(program, { eval: true });
       threads.push(thread);
-      return thread;
+      return inThread(thread);
     });
     const batch = { directory: '/m', texts: ['a'], alone: false };
     await worker.run({ id: 1, ...batch });
@@ -111,7 +111,7 @@ describe('a worker thread that hangs', () => {
 
   it('does not keep closing from its end', async () => {
     const thread = new Worker(program, { eval: true });
-    const worker = new ThreadWorker({ threads: 1 }, () => thread);
+    const worker = new RemoteWorker({ threads: 1 }, () => inThread(thread));
     const service = new Dispatcher([worker], { maxWaiting: 100, closeMs: 50 });
     const hung = service.predict('/m', ['hang']).catch((error) => error);
     await service.close();
