@@ -28,7 +28,7 @@ const PROCESSES = [
   'test/http/roles/{api-role,trainer-role}.test.ts',
   'test/storage/file-storage-processes.test.ts',
   'test/api/distill-killed.test.ts',
-  'test/public/{realms,endings}.test.ts',
+  'test/public/{realms,endings,own-process}.test.ts',
 ];
 
 /**
