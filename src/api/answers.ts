@@ -15,8 +15,8 @@ import type { ModelFolderConfig, RuleName } from '../models/index.js';
 /** The answers of models; `kind` tells them apart. */
 
 /** A label and its probability, 0 to 1. */
-export interface ScoredLabel {
-  readonly label: string;
+export interface ScoredLabel<Label extends string = string> {
+  readonly label: Label;
   readonly score: number;
   /** The rule that decided it: its name or, without one, its position in `rules` of the model. Absent: the model did. */
   readonly rule?: RuleName;
@@ -29,18 +29,18 @@ export interface ReadText {
 }
 
 /** A classifier's answer. */
-export interface LabelAnswer extends ReadText {
+export interface LabelAnswer<Label extends string = string> extends ReadText {
   readonly kind: 'labels';
   /** The most probable label. */
-  readonly label: string;
+  readonly label: Label;
   /** Its probability, 0 to 1. */
   readonly score: number;
   /** The rule that gave it: its name or, without one, its position in `rules` of the model. Absent: the model did. */
   readonly rule?: RuleName;
   /** The labels that apply: the most probable one or, for a multilabel model, all above one half, highest first. */
-  readonly labels: readonly string[];
+  readonly labels: readonly Label[];
   /** All labels, highest first. */
-  readonly scores: readonly ScoredLabel[];
+  readonly scores: readonly ScoredLabel<Label>[];
   /** Whether perhaps none of the model's labels fits. Only with the option `noneOfThese`. */
   readonly noneOfThese?: boolean;
 }
@@ -92,14 +92,20 @@ export interface AnswerExplanation<Given extends Answer = Answer> {
   readonly explained: readonly ExplainedAnswer[];
 }
 
-/** The type of answer of a model trained on such rows. */
-export type AnswerTo<Row extends TrainingRow> = Row extends LabelledRow | MultilabelRow | SoftLabelRow
-  ? LabelAnswer
-  : Row extends TaggedRow | EntityRow
-    ? EntityAnswer
-    : Row extends QuestionPassageRow | QuestionPassagesRow
-      ? PassageAnswer
+/** The labels of such rows: the names themselves if the rows are `as const`, else `string`. */
+type LabelIn<Row extends TrainingRow> = Row extends LabelledRow
+  ? Row['label']
+  : Row extends MultilabelRow
+    ? Row['labels'][number]
+    : Row extends SoftLabelRow
+      ? Extract<keyof Row['labels'], string>
       : never;
+
+/** The type of answer of a model trained on such rows, and with these labels. */
+export type AnswerTo<Row extends TrainingRow, Label extends string = LabelIn<Row>> =
+  | (Row extends LabelledRow | MultilabelRow | SoftLabelRow ? LabelAnswer<Label> : never)
+  | (Row extends TaggedRow | EntityRow ? EntityAnswer : never)
+  | (Row extends QuestionPassageRow | QuestionPassagesRow ? PassageAnswer : never);
 
 /** The type of answer of a model of this type. */
 export type AnswerToType<Type extends ModelType> = Type extends 'named-entity-recognition' | 'sequence-labeling'

@@ -94,7 +94,7 @@ export interface CrossValidation<Given extends Answer = Answer> {
  */
 export function crossValidate<Row extends TrainingRow>(
   options: CrossValidateOptions<Row>,
-): ResultAsync<CrossValidation<AnswerTo<Row>>, OrchardError>;
+): ResultAsync<CrossValidation<AnswerTo<Row, string>>, OrchardError>;
 export function crossValidate(options: CrossValidateOptions): ResultAsync<CrossValidation, OrchardError> {
   const given = withAbsolutePaths(options);
   const work = async () => (await import('./cross-validate-rows.js')).crossValidateRows(given);

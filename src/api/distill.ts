@@ -233,7 +233,7 @@ export interface DistilledModel<Given extends Answer = Answer> extends TrainedMo
  */
 export function distill<Row extends TrainingRow>(
   options: DistillOptions<Row>,
-): ResultAsync<DistilledModel<AnswerTo<Row>>, OrchardError>;
+): ResultAsync<DistilledModel<AnswerTo<Row, string>>, OrchardError>;
 export function distill(options: DistillOptions): ResultAsync<DistilledModel, OrchardError> {
   const { texts, rows, answers, teacher } = options ?? {};
   const placed = <Given>(each: Given) => (typeof each === 'string' ? modelAsOfNow(each) : each);

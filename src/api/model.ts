@@ -1,10 +1,10 @@
 import type { Result, ResultAsync } from 'neverthrow';
 import type { AnswerView, FamilyName, ModelType, OrchardError, Topk } from '../contract/index.js';
-import type { DatasetWarning, Rows, RowsOrPath } from '../datasets/index.js';
+import type { DatasetWarning, Rows, RowsOrPath, TrainingRow } from '../datasets/index.js';
 import type { Baseline, Drift } from '../drift/index.js';
 import type { CallOptions, ExplainOptions, Queries, StreamOptions } from '../inference/index.js';
 import type { ClassFigures, RecordedPart, Rule } from '../models/index.js';
-import type { Answer, AnswerExplanation } from './answers.js';
+import type { Answer, AnswerExplanation, AnswerTo } from './answers.js';
 import type { BaselineOptions, DriftOptions } from './drift.js';
 import type { EvaluateOptions, Evaluation, EvaluationOf } from './evaluate.js';
 import type { RedactedText, Replacements } from './redact.js';
@@ -183,7 +183,10 @@ export interface TrainedModel<Given extends Answer = Answer> extends Model<Given
    * object, never in the model's folder, so a model that was loaded has no `learn`. Fails as `train` does, and with a
    * ValidationError if the model was trained on an archive.
    */
-  learn(rows: Rows, options?: LearnOptions): ResultAsync<TrainedModel<Given>, OrchardError>;
+  learn<Row extends TrainingRow>(
+    rows: Rows<Row>,
+    options?: LearnOptions,
+  ): ResultAsync<TrainedModel<Given | AnswerTo<Row>>, OrchardError>;
 }
 
 /** What may differ from the training before. */

@@ -97,14 +97,18 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
  *
  * Fails with a ValidationError or DatasetError that names each option, row or line that is wrong, or a type that the data
  * doesn't settle; a DownloadError; a NotFoundError or ModelFolderError for `base`; a TrainingError, MemoryLimitError or
- * StorageError; an AbortedError when the signal fires. `output` is written once the training has succeeded, and whole.
+ * StorageError; an AbortedError when the signal fires. Of rows that are `as const`, the compiler knows the labels of the
+ * answers, unless `labels` or `base` may add others. `output` is written once the training has succeeded, and whole.
  */
 export function train<const Type extends ModelType>(
   options: TrainOptions & { readonly type: Type },
 ): ResultAsync<TrainedModel<AnswerToType<Type>>, OrchardError>;
 export function train<Row extends TrainingRow>(
-  options: TrainOptions<Row>,
+  options: TrainOptions<Row> & { readonly labels?: undefined; readonly base?: undefined },
 ): ResultAsync<TrainedModel<AnswerTo<Row>>, OrchardError>;
+export function train<Row extends TrainingRow>(
+  options: TrainOptions<Row>,
+): ResultAsync<TrainedModel<AnswerTo<Row, string>>, OrchardError>;
 export function train(options: TrainOptions): ResultAsync<TrainedModel, OrchardError> {
   const given = withAbsolutePaths(options);
   // Readers of files and all that trains are loaded where they are needed.

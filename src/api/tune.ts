@@ -82,7 +82,7 @@ export interface TuningSummary {
  */
 export function tune<Row extends TrainingRow>(
   options: TuneOptions<Row>,
-): ResultAsync<TunedModel<AnswerTo<Row>>, OrchardError>;
+): ResultAsync<TunedModel<AnswerTo<Row, string>>, OrchardError>;
 export function tune(options: TuneOptions): ResultAsync<TunedModel, OrchardError> {
   const given = withAbsolutePaths(options);
   const work = async () => (await import('./tune-model.js')).tuneModel(given);

@@ -43,6 +43,23 @@ it('knows the kind of answers by the model, the rows or the type', () => {
   expectTypeOf(ofPath).returns.resolves.toEqualTypeOf<TrainedModel<LabelAnswer | EntityAnswer | PassageAnswer>>();
 });
 
+async function ofConstantRows() {
+  const rows = [
+    { text: 'a', label: 'x' },
+    { text: 'b', labels: ['y', 'z'] },
+  ] as const;
+  return orThrow(train({ rows }));
+}
+async function ofFurtherLabels() {
+  const rows = [{ text: 'a', label: 'x' }] as const;
+  return orThrow(train({ rows, labels: ['x', 'y'] }));
+}
+
+it('knows the labels of constant rows, unless others may be added', () => {
+  expectTypeOf(ofConstantRows).returns.resolves.toEqualTypeOf<TrainedModel<LabelAnswer<'x' | 'y' | 'z'>>>();
+  expectTypeOf(ofFurtherLabels).returns.resolves.toEqualTypeOf<TrainedModel<LabelAnswer>>();
+});
+
 it('knows the kind of an evaluation by that of the answers', () => {
   const labels = async (model: Model<LabelAnswer>) => orThrow(model.evaluate('rows.csv'));
   const entities = async (model: Model<EntityAnswer>) => orThrow(model.evaluate('rows.csv'));
