@@ -88,6 +88,7 @@ describe('examples that train', () => {
       'customer-reviews',
       /^Ok \{ value: true \}\nOk \{ value: 'agreed (1, disagreed 0|0, disagreed 1)' \}\nOk \{ value: true \}$/m,
     ],
+    ['japanese.ts', 'customer-reviews', /^[満不][足満] [01]\.\d\d\nalarm_set\n印刷は一枚十五円です。$/m],
     ['questions.ts', 'library-questions', /^0\.\d+ If you lose your card, tell us/],
   ])(
     '%s learns %s and answers',

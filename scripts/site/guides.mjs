@@ -1,6 +1,6 @@
 /** Every guide by its file's name, below the headings of the site's menu, in their order. */
 export const GUIDES = {
-  'First steps': ['install', 'front-door', 'cli', 'cli-more', 'examples', 'bundlers', 'dev-servers'],
+  'First steps': ['install', 'front-door', 'japanese', 'cli', 'cli-more', 'examples', 'bundlers', 'dev-servers'],
   'Train models': [
     'files',
     'archives',
