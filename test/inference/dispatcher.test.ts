@@ -170,6 +170,23 @@ describe('accounts', () => {
     expect(await Promise.all(flood)).toHaveLength(400);
   });
 
+  it('have short batches while several of them ask, so that none waits long for another', async () => {
+    const { dispatcher, worker } = aDispatcher({ patient: true });
+    const all = dispatcher.predict(MODEL, texts(200), { account: 'busy' });
+    for (let batch = 0; batch < 3; batch += 1) await worker.goOn();
+    const alone = worker.batches.at(-1)?.texts.length ?? 0;
+    const one = dispatcher.predict(OTHER, ['a'], { account: 'other' });
+    while (worker.batches.at(-1)?.directory !== OTHER) await worker.goOn();
+    await worker.goOn();
+    const shared = worker.batches.at(-1)?.texts.length ?? 0;
+    // Texts of about one millisecond each.
+    expect(alone).toBeGreaterThan(20);
+    expect(shared).toBeGreaterThan(4);
+    expect(shared).toBeLessThanOrEqual(8);
+    await dispatcher.close();
+    await Promise.allSettled([all, one]);
+  });
+
   it('share batches of the same model', async () => {
     const { dispatcher, worker } = aDispatcher({ patient: true });
     const first = dispatcher.predict(MODEL, ['a'], { account: 'a' });
