@@ -183,8 +183,8 @@ describe('accounts', () => {
     expect(alone).toBeGreaterThan(20);
     expect(shared).toBeGreaterThan(4);
     expect(shared).toBeLessThanOrEqual(8);
-    await dispatcher.close();
-    await Promise.allSettled([all, one]);
+    while (dispatcher.stats().runningTexts > 0) await worker.goOn();
+    await Promise.all([all, one]);
   });
 
   it('share batches of the same model', async () => {
