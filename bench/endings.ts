@@ -7,11 +7,15 @@ import { machine } from './report.js';
 /**
  * How processes end while a model is loaded or asked in a thread: the exit codes of many runs, by how the end comes. Each
  * must be as asked for: 3 of `process.exit(3)` and of a handler of SIGTERM, 1 of an error, 0 after a thread was terminated.
- * Usage: `npm run bench -- endings [--runs 200] [--node <path>]…`.
+ * Usage: `npm run bench -- endings [--runs 200] [--node <path>]… [--end terminate]…`.
  */
 
 const { values: options } = parseArgs({
-  options: { runs: { type: 'string', default: '200' }, node: { type: 'string', multiple: true } },
+  options: {
+    runs: { type: 'string', default: '200' },
+    node: { type: 'string', multiple: true },
+    end: { type: 'string', multiple: true },
+  },
 });
 const runs = Number(options.runs);
 const program = fileURLToPath(new URL('./endings/program.mjs', import.meta.url));
@@ -37,7 +41,7 @@ console.log(`${runs} runs each; ${machine()}`);
 for (const node of options.node ?? [process.execPath]) {
   const rows = [];
   for (const during of ['load', 'busy']) {
-    for (const [end, isolation] of ENDS) {
+    for (const [end, isolation] of ENDS.filter(([each]) => options.end?.includes(each) ?? true)) {
       const others: Record<string, number> = {};
       for (let run = 0; run < runs; run += 1) {
         const ms = String(Math.round((SPREAD_MS * run) / runs));
