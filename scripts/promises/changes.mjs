@@ -5,6 +5,93 @@
 export const BUILT = 'built';
 
 export const CHANGES = {
+  'An acknowledged write survives': [
+    'src/storage/record-files.ts',
+    'await move(draft, path);',
+    'setTimeout(() => void move(draft, path), 20);',
+  ],
+  'Two processes on one storage': [
+    'src/storage/record-files.ts',
+    'if (present?.version !== expected) throw new VersionConflict(collection, key);',
+    '',
+  ],
+  'A job whose process died resumes': ['src/jobs/one-job-per-account.ts', ' || now - seen.since >= LEASE_MS', ''],
+  'A resumed training has the same weights': [
+    'src/training/training-loop.ts',
+    'learner.state = { ...place, steps, dropout };',
+    'learner.state = { ...place, steps: 0, dropout };',
+  ],
+  'A model is either complete': [
+    'src/jobs/job-run.ts',
+    "found.status === 'RUNNING' && (await this.#isPublished());",
+    'false;',
+  ],
+  "A deleted model's files are removed": [
+    'src/jobs/delete-model.ts',
+    'await deleteEnded(context, id, options);',
+    "if (status !== 'DELETED') await deleteEnded(context, id, options);",
+  ],
+  'A database that a later release': ['src/postgres/schema.ts', 'if (version > VERSIONS.length) {', 'if (false) {'],
+  '`kill -9` while models are promoted': [
+    'src/storage/record-files.ts',
+    'await move(draft, path);',
+    "const fs = await import('node:fs/promises');\n          await fs.writeFile(path, await fs.readFile(draft));",
+    BUILT,
+  ],
+  '`kill -9` at any point of a job': [
+    'src/jobs/retry.ts',
+    'const MAX_HOST_DEATHS = 10;',
+    'const MAX_HOST_DEATHS = 3;',
+    BUILT,
+  ],
+  "If a storage can't be written": [
+    'src/jobs/embedded-queue.ts',
+    "(thrown: unknown) => this.#trouble.failed('queue', thrown),",
+    '() => undefined,',
+  ],
+  'A damaged record is listed': [
+    'src/jobs/job-repository.ts',
+    'await keepDamaged(this.#storage, key, found, damage);',
+    '',
+  ],
+  'No clock decides': [
+    'src/jobs/one-job-per-account.ts',
+    'return this.#clock.elapsed() - this.#writtenAt < LEASE_MS;',
+    'return this.#clock.now() - this.#writtenAt < LEASE_MS;',
+  ],
+  'Over a database, a trainer that was cut off': [
+    'src/postgres/folders.ts',
+    'if (stage?.token !== token || own === undefined) throw stagingLost(key, stage?.token);',
+    '',
+  ],
+  'A job whose machine is gone': [
+    'src/postgres/folders.ts',
+    'if (saved !== undefined) await this.#fetch(saved, directory);',
+    '',
+    BUILT,
+  ],
+  'A changed copy of a model': [
+    'src/postgres/folder-cache.ts',
+    'if ((await this.#touch(hash)) && (await isWhole(directory, hash))) {',
+    'if (await this.#touch(hash)) {',
+  ],
+  'A directory copied into a database': [
+    'src/jobs/operator.ts',
+    'if (found !== undefined && contentHash(found) === contentHash(files)) return files;',
+    'return files;',
+  ],
+  'A request repeated with its idempotency key': [
+    'src/jobs/create-job.ts',
+    'if (earlier !== undefined) {',
+    'if (false) {',
+  ],
+  'Over one database, jobs survive': [
+    'src/postgres/postgres-queue.ts',
+    'WHERE free_from <= now()',
+    'WHERE true',
+    BUILT,
+  ],
+  'Concurrent calls have the effect': ['src/jobs/cancel-job.ts', 'await events.ended(id);', ''],
   'On a full disk, jobs can end': ['src/storage/reserve.ts', 'if (!isDiskFull(thrown) ||', 'if (true ||'],
   'A run that was suspended': ['src/jobs/job-run.ts', 'if (claim === this.#token) return;', 'return;'],
   'Each operation needs a key': ['src/http/admission.ts', 'if (account === undefined) {', 'if (apiKey === "never") {'],
@@ -62,7 +149,198 @@ export const CHANGES = {
     'route: context.req.path',
   ],
   'Query texts and keys are in no log': ['src/http/probes.ts', 'path: context.req.path,', 'path: context.req.url,'],
+  'A clean stop': [
+    'src/training/training-runner.ts',
+    'if (parentPort === null) for (const signal of STOP_SIGNALS) process.on(signal, () => undefined);',
+    '',
+    BUILT,
+  ],
+  'Network cuts and database restarts': [
+    'src/postgres/connection-errors.ts',
+    'throw databaseFailure(doing, thrown);',
+    'throw thrown;',
+  ],
+  'An account sees no job or model': [
+    'src/jobs/account-records.ts',
+    'return encodeURIComponent(app_id);',
+    'return encodeURIComponent(app_id.slice(0, 3));',
+  ],
+  'An error over HTTP reveals no internals': [
+    'src/http/refusal.ts',
+    'if (status >= 500) return unexpected(status, thrown);',
+    '',
+  ],
+  'The error of a job about its dataset': [
+    'src/datasets/problems.ts',
+    'return reason === undefined ? code :',
+    'return String(thrown) ||',
+  ],
+  'A model folder reaches no file': [
+    'src/system/files.ts',
+    "if (!found.isFile()) throw new Error('it is not a file');",
+    '',
+  ],
+  'Damaged archives are read': [
+    'src/datasets/archive-file.ts',
+    'if (!isDiskError(thrown)) throw damaged(name, thrown);',
+    '',
+  ],
+  'No key of an account opens': [
+    'src/http/admission.ts',
+    'await (isOperator ? authenticateOperator?.(apiKey) : authenticate(apiKey));',
+    'await authenticate(apiKey);',
+  ],
+  'Texts of a dataset never become markup': [
+    'src/report/html.ts',
+    "return String(value).replace(/[&<>\"']/g, (character) => entities[character] ?? '');",
+    'return String(value);',
+  ],
+  'Any wrong request gets a documented': [
+    'src/http/body.ts',
+    "throw notJson('it ends early or has an invalid character');",
+    "throw new SyntaxError('not JSON');",
+  ],
+  'An archive unpacks to at most': [
+    'src/datasets/archive-file.ts',
+    '{ autoClose: false }',
+    '{ autoClose: false, validateEntrySize: false }',
+  ],
+  'The queue for models is bounded': ['src/inference/service.ts', 'shareOf(all, this.#maxWaiting) <= 1 && ', ''],
+  "Queries to one model don't delay": [
+    'src/inference/request-queue.ts',
+    'waiting.sort((a, b) => a.account.served - b.account.served || a.queue.served - b.queue.served);',
+    '',
+  ],
+  'A client that disconnects': ['src/http/quota.ts', 'if (!hasAnswers(thrown)) await quota.reward(app_id, calls);', ''],
+  'A connection that sends much': [
+    'src/http/serve.ts',
+    'if (connection.current === undefined) this.#begin(',
+    'if (true) this.#begin(',
+  ],
+  'A deleted model leaves the memory': [
+    'src/jobs/ready-models.ts',
+    'if (foundAt <= before) this.#renew(id);',
+    'if (false) this.#renew(id);',
+  ],
+  'A training that needs too much memory': [
+    'src/training/memory-estimate.ts',
+    'const needed = RUNTIME_BYTES + weights + step + texts + labels;',
+    'const needed = 0;',
+    BUILT,
+  ],
+  'A training that fills its heap': [
+    'src/training/training-host.ts',
+    "worker.on('error', (error) => {\n    reason = error.message;\n  });",
+    '',
+  ],
+  'A training can be cancelled at any point': [
+    'src/system/pauses.ts',
+    "if (signal?.aborted) throw new AbortedError('the training');",
+    '',
+  ],
+  "An account's limits hold over all": [
+    'src/postgres/shared-limits.ts',
+    "keyPrefix: 'requests',",
+    'keyPrefix: String(process.pid),',
+    BUILT,
+  ],
+  'Limits hold if their database': [
+    'src/postgres/shared-limits.ts',
+    'await this.#database.query(text, values, { timeoutMs: TIMEOUT_MS });',
+    'await this.#database\n          .query(text, values, { timeoutMs: TIMEOUT_MS })\n          .catch(() => [{ points: 1, expire: Date.now() + 60_000 }]);',
+  ],
+  'Closing takes at most': ['src/http/serve.ts', 'connections.endAll();\n    server.closeAllConnections();', ''],
+  "The runtime's telemetry is off": ['src/system/threads.ts', "process.env[VARIABLE] = '1';", '', BUILT],
+  'Training and answers open no connection': ['src/system/threads.ts', "process.env[VARIABLE] = '1';", '', BUILT],
+  'The same holds for the commands': ['src/system/threads.ts', "process.env[VARIABLE] = '1';", '', BUILT],
+  'Training and answers write nothing to the home': [
+    'src/system/threads.ts',
+    "process.env[VARIABLE] = '1';",
+    '',
+    BUILT,
+  ],
+  'Keys, query texts, passwords and signed': [
+    'src/jobs/create-job.ts',
+    'JSON.stringify(shownUrl(url))',
+    'JSON.stringify(url)',
+    BUILT,
+  ],
+  'Erasing an account removes it from every table': [
+    'src/jobs/account-records.ts',
+    'OF_A_JOB = [JOB_INDEX, DAMAGED_JOBS, MODEL_USES]',
+    'OF_A_JOB = [JOB_INDEX, DAMAGED_JOBS]',
+    BUILT,
+  ],
+  'Erasing an account removes everything of it': [
+    'src/jobs/account-records.ts',
+    'OF_A_JOB = [JOB_INDEX, DAMAGED_JOBS, MODEL_USES]',
+    'OF_A_JOB = [JOB_INDEX, DAMAGED_JOBS]',
+  ],
+  'Deleted and erased data leaves': [
+    'src/postgres/folders.ts',
+    'heard: (hash) => forget([hash]),',
+    'heard: () => undefined,',
+  ],
+  'No error contains the password': [
+    'src/postgres/database.ts',
+    'throw connectFailure(this.place, thrown);',
+    'throw connectFailure(String(this.#source), thrown);',
+  ],
+  'Counts of a shadow contain no text': [
+    'src/inference/shadow.ts',
+    'comparison(answer, results[at], model, shadow.model, none)',
+    "comparison({ ...answer, labels: [queries[at] ?? ''] }, results[at], model, shadow.model, none)",
+  ],
+  'Unused models can be listed': [
+    'src/jobs/model-uses.ts',
+    'if (last === undefined || last >= before) return undefined;',
+    'if (last === undefined) return undefined;',
+  ],
+  'Gauges of drift show no id': [
+    'src/http/drift-watch.ts',
+    "this.model = createHash('sha256').update(id).digest('hex').slice(0, 12);",
+    'this.model = id;',
+  ],
+  'Reports load nothing': [
+    'src/report/html.ts',
+    '<style>',
+    '<link rel="stylesheet" href="https://example.com/report.css"><style>',
+  ],
+  'Each dependency has a reason': ['scripts/check-dependencies.mjs', 'if (!isAllowed(licence))', 'if (false)'],
+  'No package has an unknown install script': [
+    'scripts/check-dependencies.mjs',
+    'if (hasInstallScript && !KNOWN_INSTALL_SCRIPTS.includes(name))',
+    'if (false)',
+  ],
+  'Known advisories fail': [
+    'scripts/check-dependencies.mjs',
+    'if (problems.length > 0) process.exitCode = 1;\nelse',
+    'if (problems.length === 0)',
+  ],
+  'A release lists its components': [
+    'scripts/sbom.mjs',
+    "bom.components = bom.components.filter((component) => kept.has(component['bom-ref']));",
+    '',
+  ],
+  'Damaged model folders are answered': [
+    'src/models/folder-files.ts',
+    'throw new ModelFolderError(file, reason, { cause });',
+    'throw cause;',
+  ],
+  'Under each of these attacks': ['src/http/account-limits.ts', 'held > 0 && held + amount > most', 'false', BUILT],
+  'The page at /docs loads': [
+    'src/http/create-handler.ts',
+    '<link rel="icon" href="data:,">',
+    '<link rel="icon" href="https://example.com/icon.svg">',
+  ],
 };
 
 /** Promises that no single line keeps, with the reason, by their beginning. */
-export const NO_LINE = {};
+export const NO_LINE = {
+  'An archive writes nothing outside its folder': 'yauzl, which reads the archives, refuses such paths',
+  'Untrusted labels, keys and names never':
+    'a convention: such names are keys of a Map, or properties that Object.fromEntries makes',
+  'Untrusted names in requests never': 'the same convention',
+  'Under attack, and over hours of use': 'all limits together; npm run test:soak measures it',
+  'Query texts are not stored': 'no code stores them',
+};

@@ -16,8 +16,10 @@ const COPIED = ['src', 'test', 'scripts', 'dist', 'package.json', 'vitest.config
 /** A change can make a test wait for ever. */
 const TEST_TIMEOUT_MS = 60_000;
 const RUN_TIMEOUT_MS = 300_000;
-/** How a test fails that the change has broken without breaking the promise: the changed code doesn't even run. */
-const BROKEN = /^(SyntaxError|ReferenceError|TypeError(?!: (fetch failed|terminated)))/;
+/** How a test fails if the changed code doesn't even run, as after a mistake in the change. */
+const BROKEN = /^(?:Syntax|Reference|Type)Error.*\n +at .*\/src\//;
+/** What Vitest reports for a test that took too long. */
+const TIMED_OUT = 'Error: STACK_TRACE_ERROR';
 
 const rows = readFileSync(join(root, 'SECURITY.md'), 'utf8').matchAll(/^\| (.+?) \| `(test\/[^`]+)`: (.+?) \|$/gm);
 const promises = [...rows].map(([, promise, test, title]) => ({
@@ -35,7 +37,7 @@ function entryOf(table, promise) {
 /** The title of a test as a pattern: `%s` and `${…}` match anything. */
 function patternOf(title) {
   const parts = title.split(/%\w|\$\{\w+\}/);
-  return `${parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/['’]/g, '.')).join('.*')}$`;
+  return `${parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/['’]/g, '.')).join('.*')}`;
 }
 
 function copyRepository() {
@@ -112,7 +114,8 @@ function tryChange(copy, promise) {
 
 function print(outcome, promise, detail) {
   console.log(`${outcome.padEnd(7)} ${promise}`);
-  if (detail) console.log(`        ${detail.split('\n')[0].slice(0, 200)}`);
+  const [line = ''] = (detail?.startsWith(TIMED_OUT) ? 'the test timed out' : (detail ?? '')).split('\n');
+  if (line !== '') console.log(`        ${line.slice(0, 200)}`);
 }
 
 const words = process.argv.slice(2);
