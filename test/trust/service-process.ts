@@ -14,13 +14,15 @@ type OnEnd = (end: () => void) => void;
 /**
  * `orchard serve` on a free port, over a folder of its own, until the test has ended.
  * @param launcher what starts it, such as a shell. @param onEnd takes what ends it. Default: with the running test
+ * @param options more options of the command
  */
 export async function aServiceProcess(
   keys: readonly StoredKey[],
   launcher: readonly string[] = [],
   onEnd: OnEnd = onTestFinished,
+  options: readonly string[] = [],
 ): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const args = ['serve', '--port', '0', '--data', temporaryDirectory(onEnd), '--allow-private-addresses'];
+  const args = ['serve', '--port', '0', '--data', temporaryDirectory(onEnd), '--allow-private-addresses', ...options];
   const [program = '', ...rest] = [...launcher, process.execPath, command, ...args];
   const child = spawn(program, rest, {
     // docs/http.md advises the second.

@@ -17,6 +17,8 @@ import { breakOff, holdOpen, requestBytes, type Target } from './attackers.js';
 
 const IS_FULL = process.env.ATTACK === 'full';
 const CONNECTIONS = IS_FULL ? 1100 : 150;
+/** Fewer than the attacker opens. */
+const MAX_CONNECTIONS = IS_FULL ? 1000 : 130;
 const HOLD_MS = IS_FULL ? 8000 : 1000;
 const BROKEN_OFF = IS_FULL ? 2000 : 50;
 /** Of what an account alone takes, under attack. */
@@ -47,6 +49,7 @@ beforeAll(async () => {
     keys.map(({ stored }) => stored),
     [],
     onEnd,
+    ['--max-connections', `${MAX_CONNECTIONS}`],
   );
   const [first, second] = keys;
   if (first === undefined || second === undefined || child.pid === undefined) throw new Error('no service');
