@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { CHANGES, NO_LINE } from '../../scripts/promises/changes.mjs';
 
 /** SECURITY.md against the tests that it names. */
 
@@ -24,6 +25,18 @@ describe('SECURITY.md', () => {
     const path = join(root, file);
     expect(existsSync(path)).toBe(true);
     expect(readFileSync(path, 'utf8').replaceAll("\\'", "'")).toContain(title);
+  });
+
+  it.each(promises)(
+    '$promise: `npm run test:promises` breaks it, or says why no single line keeps it',
+    ({ promise }) => {
+      const tried = [...Object.keys(CHANGES), ...Object.keys(NO_LINE)];
+      expect(tried.filter((beginning) => promise.startsWith(beginning))).toHaveLength(1);
+    },
+  );
+
+  it.each(Object.entries(CHANGES))('%s…: the line that keeps it is there', (_, [file, from]) => {
+    expect(readFileSync(join(root, file), 'utf8').split(from)).toHaveLength(2);
   });
 
   it('links only to pages that there are', () => {
