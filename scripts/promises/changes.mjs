@@ -203,7 +203,7 @@ export const CHANGES = {
   'An archive unpacks to at most': [
     'src/datasets/archive-file.ts',
     '{ autoClose: false }',
-    '{ autoClose: false, validateEntrySize: false }',
+    '{ autoClose: false, validateEntrySizes: false }',
   ],
   'The queue for models is bounded': ['src/inference/service.ts', 'shareOf(all, this.#maxWaiting) <= 1 && ', ''],
   "Queries to one model don't delay": [
@@ -325,7 +325,7 @@ export const CHANGES = {
   'Damaged model folders are answered': [
     'src/models/folder-files.ts',
     'throw new ModelFolderError(file, reason, { cause });',
-    'throw cause;',
+    'throw cause instanceof SyntaxError ? cause : new ModelFolderError(file, reason, { cause });',
   ],
   'Under each of these attacks': ['src/http/account-limits.ts', 'held > 0 && held + amount > most', 'false', BUILT],
   'The page at /docs loads': [
