@@ -267,14 +267,14 @@ export const CHANGES = {
   ],
   'Erasing an account removes it from every table': [
     'src/jobs/account-records.ts',
-    'OF_A_JOB = [JOB_INDEX, DAMAGED_JOBS, MODEL_USES]',
-    'OF_A_JOB = [JOB_INDEX, DAMAGED_JOBS]',
+    'OF_A_JOB = [JOB_INDEX, ',
+    'OF_A_JOB = [',
     BUILT,
   ],
   'Erasing an account removes everything of it': [
     'src/jobs/account-records.ts',
-    'OF_A_JOB = [JOB_INDEX, DAMAGED_JOBS, MODEL_USES]',
-    'OF_A_JOB = [JOB_INDEX, DAMAGED_JOBS]',
+    'OF_AN_ACCOUNT = [JOB_REQUESTS, QUOTA, ...OF_LABELLING, VERSIONS, SHADOW_COUNTS]',
+    'OF_AN_ACCOUNT = [JOB_REQUESTS, QUOTA, ...OF_LABELLING, SHADOW_COUNTS]',
   ],
   'Deleted and erased data leaves': [
     'src/postgres/folders.ts',
@@ -291,11 +291,7 @@ export const CHANGES = {
     'comparison(answer, results[at], model, shadow.model, none)',
     "comparison({ ...answer, labels: [queries[at] ?? ''] }, results[at], model, shadow.model, none)",
   ],
-  'Unused models can be listed': [
-    'src/jobs/model-uses.ts',
-    'if (last === undefined || last >= before) return undefined;',
-    'if (last === undefined) return undefined;',
-  ],
+  'Unused models can be listed': ['src/jobs/model-uses.ts', 'const last = await uses.last(job.id);', 'const last = 0;'],
   'Gauges of drift show no id': [
     'src/http/drift-watch.ts',
     "this.model = createHash('sha256').update(id).digest('hex').slice(0, 12);",

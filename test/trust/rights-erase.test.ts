@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Account } from '../../src/contract/index.js';
 import { Predictor } from '../../src/inference/index.js';
+import * as records from '../../src/jobs/account-records.js';
 import { eraseAccount, Trainer } from '../../src/jobs/index.js';
 import { withInternals } from '../../src/jobs/trainer-options.js';
 import { fileStorage, type Storage } from '../../src/storage/index.js';
@@ -19,7 +20,21 @@ const other = { app_id: 'Acme & sons/10', tier: 'pro' } as const;
 /** With TRUST_ROUNDS set, a failure at every write is tried; else at every fourth. */
 const STEP = process.env.TRUST_ROUNDS === undefined ? 4 : 1;
 /** Every collection that there is, so that nothing is overlooked. */
-const COLLECTIONS = ['jobs', 'job-index', 'job-leases', 'job-requests', 'model-uses', 'quota'];
+const COLLECTIONS = [
+  ...['jobs', 'job-index', 'damaged-jobs', 'job-leases', 'job-requests', 'model-uses', 'quota', 'uploads'],
+  ...['labelling-sets', 'labelling-texts', 'labelling-choices', 'versions', 'shadow-counts'],
+];
+/** An id that no job has. */
+const ID = '0190a6f0-0000-7000-8000-000000000000';
+const UPLOAD = { state: 'waiting', bytes: 3, at: 0, job: null };
+
+it('an account has records in the collections that are looked at here, and no others', () => {
+  const named = Object.values(records).flatMap((each): readonly string[] => {
+    if (typeof each === 'string') return [each];
+    return typeof each === 'object' ? Object.values(each) : [];
+  });
+  expect([...new Set(named)].sort()).toEqual([...COLLECTIONS].sort());
+});
 
 /** The keys of all records, by collection. */
 async function allKeys(storage: Storage): Promise<string[]> {
@@ -52,7 +67,12 @@ async function aBusyAccount(storage: Storage, account: Account = acme, clock = n
   const run = await host.nextRun();
   await writeFile(join(run.spec.directory, 'checkpoint.safetensors'), 'half a model');
   const waiting = await createJob(trainer);
-  await storage.write('quota', encodeURIComponent(account.app_id), { period: '2026-11', calls: 3 }, undefined);
+  const key = encodeURIComponent(account.app_id);
+  await storage.write('quota', key, { period: '2026-11', calls: 3 }, undefined);
+  await storage.write('versions', key, { names: {}, deleting: [] }, undefined);
+  await storage.write('uploads', `${key}/${ID}`, UPLOAD, undefined);
+  const others = ['damaged-jobs', 'labelling-sets', 'labelling-texts', 'labelling-choices', 'shadow-counts'];
+  for (const collection of others) await storage.write(collection, `${key}/${ID}`, 'anything', undefined);
   return { ...made, ids: { ready, deleted, running, waiting } };
 }
 
@@ -84,6 +104,7 @@ describe.each([
       app_id: acme.app_id,
       folders: 2,
       bytes: 'weights'.length + 'half a model'.length,
+      uploads: 1,
     });
     expect(erased.records).toBeGreaterThan(10);
     expect([await keysOf(storage, other), await stateOf(storage, neighbour)]).toEqual(before);
