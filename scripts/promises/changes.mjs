@@ -142,7 +142,7 @@ export const CHANGES = {
     'if (waiting >= maxWaitingJobs)',
     'if (waiting > maxWaitingJobs)',
   ],
-  'A Hub token is in no error': ['src/models/hub-models.ts', '.regex(/^[\\x21-\\x7E]+$/,', '.regex(/^[^]*$/,'],
+  'A Hub token is in no error': ['src/models/hub-models.ts', '.regex(/^[\\x21-\\x7E]+$/,', '.regex(/^[^]*$/,', BUILT],
   '/metrics names no model': [
     'src/http/probes.ts',
     "route: context.get('route')?.path ?? 'none'",

@@ -37,7 +37,7 @@ function entryOf(table, promise) {
 /** The title of a test as a pattern: `%s` and `${…}` match anything. */
 function patternOf(title) {
   const parts = title.split(/%\w|\$\{\w+\}/);
-  return `${parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/['’]/g, '.')).join('.*')}`;
+  return parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/['’]/g, '.')).join('.*');
 }
 
 function copyRepository() {
@@ -114,30 +114,36 @@ function tryChange(copy, promise) {
 
 function print(outcome, promise, detail) {
   console.log(`${outcome.padEnd(7)} ${promise}`);
-  const [line = ''] = (detail?.startsWith(TIMED_OUT) ? 'the test timed out' : (detail ?? '')).split('\n');
+  const [line = ''] = (detail ?? '').replace(TIMED_OUT, 'the test timed out').split('\n');
   if (line !== '') console.log(`        ${line.slice(0, 200)}`);
+}
+
+/** @returns what keeps a change from being tried; undefined if nothing does */
+function problemBefore(run, promise) {
+  const tests = testsOf(run, promise);
+  if (tests.length === 0) return run.problems[0] ?? 'no test of that name ran';
+  return tests.find(({ status }) => status === 'failed')?.failureMessages[0];
 }
 
 const words = process.argv.slice(2);
 const asked = promises.filter(({ promise }) => words.length === 0 || words.some((some) => promise.includes(some)));
 const changed = asked.filter(({ change }) => change !== undefined);
+const counts = new Map();
 const copy = copyRepository();
-const failed = [];
 try {
   const unchanged = changed.length === 0 ? { tests: [], problems: [] } : runTests(copy, changed);
   for (const each of changed) {
-    const before = testsOf(unchanged, each);
-    const passes = before.length > 0 && before.every(({ status }) => status === 'passed');
-    const { outcome, detail } = passes
-      ? tryChange(copy, each)
-      : { outcome: 'fails', detail: 'the test fails without the change, or does not exist' };
-    if (outcome !== 'red') failed.push(each);
+    const problem = problemBefore(unchanged, each);
+    const { outcome, detail } =
+      problem === undefined ? tryChange(copy, each) : { outcome: 'failing', detail: `without the change: ${problem}` };
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
     print(outcome, each.promise, detail);
   }
 } finally {
   rmSync(copy, { recursive: true, force: true });
 }
 for (const { promise, change, noLine } of asked) {
-  if (change === undefined) print(noLine === undefined ? 'missing' : 'no line', promise, noLine);
+  if (change === undefined) print('no line', promise, noLine);
 }
-process.exitCode = failed.length === 0 ? 0 : 1;
+console.log([...counts].map(([outcome, count]) => `${count} ${outcome}`).join(', '));
+process.exitCode = [...counts.keys()].every((outcome) => outcome === 'red') ? 0 : 1;
