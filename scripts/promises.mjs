@@ -35,10 +35,18 @@ const CHANGES = {
     '',
   ],
   'What an account holds open': ['http/account-limits.ts', 'held > 0 && held + amount > most', 'false'],
-  "An account's queries don't keep out": ['inference/service.ts', 'while (!this.#hasRoomFor(added)) {', 'while (false) {'],
+  "An account's queries don't keep out": [
+    'inference/service.ts',
+    'while (!this.#hasRoomFor(added)) {',
+    'while (false) {',
+  ],
   '/health and /ready also answer': ['http/serve.ts', 'const RESERVED_PLACES = 16;', 'const RESERVED_PLACES = 0;'],
   'An interrupted download': ['http/routes/page.ts', 'for (const file of files) file.destroy();', ''],
-  'A request ends if its client stops': ['http/serve.ts', 'else if (!current.incoming.complete) {', 'else if (false) {'],
+  'A request ends if its client stops': [
+    'http/serve.ts',
+    'else if (!current.incoming.complete) {',
+    'else if (false) {',
+  ],
   'A body is limited': ['http/body.ts', 'if (length > maxBytes) throw', 'if (length > 64 * maxBytes) throw'],
   'The length of a query': [
     'contract/inference.ts',
