@@ -74,7 +74,7 @@ function teaching({ teachers }: DataSheetFacts): string {
   return [
     '## Whose vectors it learned from',
     markdownTable(['teacher', 'licence of its weights'], rows),
-    'It contains none of their weights. The teachers' own pages say what the teachers have read; the list above doesn't include these texts.',
+    'It contains none of their weights. What the teachers have read is on their own pages; the list above does not include these texts.',
   ].join('\n\n');
 }
 
