@@ -15,7 +15,7 @@ export const CHANGES = {
     'if (present?.version !== expected) throw new VersionConflict(collection, key);',
     '',
   ],
-  'A job whose process died resumes': ['src/jobs/one-job-per-account.ts', ' || now - seen.since >= LEASE_MS', ''],
+  'If the process of a job dies': ['src/jobs/one-job-per-account.ts', ' || now - seen.since >= LEASE_MS', ''],
   'A resumed training has the same weights': [
     'src/training/training-loop.ts',
     'learner.state = { ...place, steps, dropout };',
@@ -26,13 +26,13 @@ export const CHANGES = {
     "found.status === 'RUNNING' && (await this.#isPublished());",
     'false;',
   ],
-  "A deleted model's files are removed": [
+  'Deleting a model removes its files': [
     'src/jobs/delete-model.ts',
     'await deleteEnded(context, id, options);',
     "if (status !== 'DELETED') await deleteEnded(context, id, options);",
   ],
   'A database that a later release': ['src/postgres/schema.ts', 'if (version > VERSIONS.length) {', 'if (false) {'],
-  '`kill -9` while models are promoted': [
+  '`kill -9` during promotions': [
     'src/storage/record-files.ts',
     'await move(draft, path);',
     "const fs = await import('node:fs/promises');\n          await fs.writeFile(path, await fs.readFile(draft));",
@@ -44,7 +44,7 @@ export const CHANGES = {
     'const MAX_HOST_DEATHS = 3;',
     BUILT,
   ],
-  "If a storage can't be written": [
+  'If a storage is not writable': [
     'src/jobs/embedded-queue.ts',
     "(thrown: unknown) => this.#trouble.failed('queue', thrown),",
     '() => undefined,',
@@ -54,7 +54,7 @@ export const CHANGES = {
     'await keepDamaged(this.#storage, key, found, damage);',
     '',
   ],
-  'No clock decides': [
+  'The clocks of machines': [
     'src/jobs/one-job-per-account.ts',
     'return this.#clock.elapsed() - this.#writtenAt < LEASE_MS;',
     'return this.#clock.now() - this.#writtenAt < LEASE_MS;',
@@ -64,7 +64,7 @@ export const CHANGES = {
     'if (stage?.token !== token || own === undefined) throw stagingLost(key, stage?.token);',
     '',
   ],
-  'A job whose machine is gone': [
+  'If the machine of a job fails': [
     'src/postgres/folders.ts',
     'if (saved !== undefined) await this.#fetch(saved, directory);',
     '',
@@ -80,19 +80,15 @@ export const CHANGES = {
     'if (found !== undefined && contentHash(found) === contentHash(files)) return files;',
     'return files;',
   ],
-  'A request repeated with its idempotency key': [
-    'src/jobs/create-job.ts',
-    'if (earlier !== undefined) {',
-    'if (false) {',
-  ],
+  'A request that is repeated': ['src/jobs/create-job.ts', 'if (earlier !== undefined) {', 'if (false) {'],
   'Over one database, jobs survive': [
     'src/postgres/postgres-queue.ts',
     'WHERE free_from <= now()',
     'WHERE true',
     BUILT,
   ],
-  'Concurrent calls have the effect': ['src/jobs/cancel-job.ts', 'await events.ended(id);', ''],
-  'On a full disk, jobs can end': ['src/storage/reserve.ts', 'if (!isDiskFull(thrown) ||', 'if (true ||'],
+  'Concurrent calls have the same effect': ['src/jobs/cancel-job.ts', 'await events.ended(id);', ''],
+  'On a full disk, you can still end': ['src/storage/reserve.ts', 'if (!isDiskFull(thrown) ||', 'if (true ||'],
   'A run that was suspended': ['src/jobs/job-run.ts', 'if (claim === this.#token) return;', 'return;'],
   'Each operation needs a key': ['src/http/admission.ts', 'if (account === undefined) {', 'if (apiKey === "never") {'],
   'Keys are 256 random bits': ['src/http/api-keys.ts', 'randomBytes(32)', 'randomBytes(16)'],
@@ -114,14 +110,18 @@ export const CHANGES = {
     '',
   ],
   'What an account holds open': ['src/http/account-limits.ts', 'held > 0 && held + amount > most', 'false'],
-  "An account's queries keep out": [
+  "An account's queries don't keep out": [
     'src/inference/service.ts',
     'while (!this.#hasRoomFor(added)) {',
     'while (false) {',
   ],
-  '/health and /ready answer': ['src/http/serve.ts', 'const RESERVED_PLACES = 16;', 'const RESERVED_PLACES = 0;'],
-  'A broken-off download': ['src/http/routes/page.ts', 'for (const file of files) file.destroy();', ''],
-  'A body whose client stops': ['src/http/serve.ts', 'else if (!current.incoming.complete) {', 'else if (false) {'],
+  '/health and /ready also answer': ['src/http/serve.ts', 'const RESERVED_PLACES = 16;', 'const RESERVED_PLACES = 0;'],
+  'An interrupted download': ['src/http/routes/page.ts', 'for (const file of files) file.destroy();', ''],
+  'A request ends if its client stops': [
+    'src/http/serve.ts',
+    'else if (!current.incoming.complete) {',
+    'else if (false) {',
+  ],
   'A body is limited': ['src/http/body.ts', 'if (length > maxBytes) throw', 'if (length > 64 * maxBytes) throw'],
   'The length of a query': [
     'src/contract/inference.ts',
@@ -131,7 +131,7 @@ export const CHANGES = {
   'Unread answers are bounded': ['src/http/serve.ts', 'if (bytes <= this.#limits.maxUntakenBytes) return;', 'return;'],
   'A job that crashes its own process': ['src/jobs/retry.ts', 'const MAX_DEATHS = 3;', 'const MAX_DEATHS = 4;'],
   'A job that ends the process': ['src/jobs/retry.ts', 'const MAX_HOST_DEATHS = 10;', 'const MAX_HOST_DEATHS = 11;'],
-  'A job that was killed': ['src/jobs/retry.ts', 'const MAX_HOST_DEATHS = 10;', 'const MAX_HOST_DEATHS = 3;'],
+  "A job doesn't end in ERROR": ['src/jobs/retry.ts', 'const MAX_HOST_DEATHS = 10;', 'const MAX_HOST_DEATHS = 3;'],
   'A training process that hangs': [
     'src/training/training-host.ts',
     "kill: () => void child.kill('SIGKILL'),",
@@ -149,13 +149,13 @@ export const CHANGES = {
     'route: context.req.path',
   ],
   'Query texts and keys are in no log': ['src/http/probes.ts', 'path: context.req.path,', 'path: context.req.url,'],
-  'A clean stop': [
+  'After a clean stop': [
     'src/training/training-runner.ts',
     'if (parentPort === null) for (const signal of STOP_SIGNALS) process.on(signal, () => undefined);',
     '',
     BUILT,
   ],
-  'Network cuts and database restarts': [
+  'Network failures and database restarts': [
     'src/postgres/connection-errors.ts',
     'throw databaseFailure(doing, thrown);',
     'throw thrown;',
@@ -185,7 +185,7 @@ export const CHANGES = {
     'if (!isDiskError(thrown)) throw damaged(name, thrown);',
     '',
   ],
-  'No key of an account opens': [
+  "An account's key doesn't open": [
     'src/http/admission.ts',
     'await (isOperator ? authenticateOperator?.(apiKey) : authenticate(apiKey));',
     'await authenticate(apiKey);',
@@ -211,8 +211,12 @@ export const CHANGES = {
     'waiting.sort((a, b) => a.account.served - b.account.served || a.queue.served - b.queue.served);',
     '',
   ],
-  'A client that disconnects': ['src/http/quota.ts', 'if (!hasAnswers(thrown)) await quota.reward(app_id, calls);', ''],
-  'A connection that sends much': [
+  'After a client disconnects': [
+    'src/http/quota.ts',
+    'if (!hasAnswers(thrown)) await quota.reward(app_id, calls);',
+    '',
+  ],
+  'A connection that sends a lot': [
     'src/http/serve.ts',
     'if (connection.current === undefined) this.#begin(',
     'if (true) this.#begin(',
@@ -244,7 +248,7 @@ export const CHANGES = {
     'keyPrefix: String(process.pid),',
     BUILT,
   ],
-  'Limits hold if their database': [
+  'Limits also hold if their database': [
     'src/postgres/shared-limits.ts',
     'await this.#database.query(text, values, { timeoutMs: TIMEOUT_MS });',
     'await this.#database\n          .query(text, values, { timeoutMs: TIMEOUT_MS })\n          .catch(() => [{ points: 1, expire: Date.now() + 60_000 }]);',
@@ -271,7 +275,7 @@ export const CHANGES = {
     'OF_A_JOB = [',
     BUILT,
   ],
-  'Erasing an account removes everything of it': [
+  'Erasing an account removes all': [
     'src/jobs/account-records.ts',
     'OF_AN_ACCOUNT = [JOB_REQUESTS, QUOTA, ...OF_LABELLING, VERSIONS, SHADOW_COUNTS]',
     'OF_AN_ACCOUNT = [JOB_REQUESTS, QUOTA, ...OF_LABELLING, SHADOW_COUNTS]',
@@ -286,7 +290,7 @@ export const CHANGES = {
     'throw connectFailure(this.place, thrown);',
     'throw connectFailure(String(this.#source), thrown);',
   ],
-  'Counts of a shadow contain no text': [
+  'The counts of a [shadow]': [
     'src/inference/shadow.ts',
     'comparison(answer, results[at], model, shadow.model, none)',
     "comparison({ ...answer, labels: [queries[at] ?? ''] }, results[at], model, shadow.model, none)",
@@ -302,7 +306,11 @@ export const CHANGES = {
     '<style>',
     '<link rel="stylesheet" href="https://example.com/report.css"><style>',
   ],
-  'Each dependency has a reason': ['scripts/check-dependencies.mjs', 'if (!isAllowed(licence))', 'if (false)'],
+  'Each dependency has a documented reason': [
+    'scripts/check-dependencies.mjs',
+    'if (!isAllowed(licence))',
+    'if (false)',
+  ],
   'No package has an unknown install script': [
     'scripts/check-dependencies.mjs',
     'if (hasInstallScript && !KNOWN_INSTALL_SCRIPTS.includes(name))',
@@ -313,17 +321,17 @@ export const CHANGES = {
     'if (problems.length > 0) process.exitCode = 1;\nelse',
     'if (problems.length === 0)',
   ],
-  'A release lists its components': [
+  'Each release includes': [
     'scripts/sbom.mjs',
     "bom.components = bom.components.filter((component) => kept.has(component['bom-ref']));",
     '',
   ],
-  'Damaged model folders are answered': [
+  'A damaged model folder': [
     'src/models/folder-files.ts',
     'throw new ModelFolderError(file, reason, { cause });',
     'throw cause instanceof SyntaxError ? cause : new ModelFolderError(file, reason, { cause });',
   ],
-  'Under each of these attacks': ['src/http/account-limits.ts', 'held > 0 && held + amount > most', 'false', BUILT],
+  'Under attack by one account': ['src/http/account-limits.ts', 'held > 0 && held + amount > most', 'false', BUILT],
   'The page at /docs loads': [
     'src/http/create-handler.ts',
     '<link rel="icon" href="data:,">',

@@ -41,6 +41,7 @@ export interface KnownNGrams {
   readonly bits: string;
 }
 
+/** Vectors of some texts of a baseline. */
 export interface BaselineVectors {
   readonly width: number;
   /** Base64 of signed bytes, [texts, width]: vectors of any length. */

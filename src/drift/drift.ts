@@ -31,6 +31,7 @@ export type DriftInterval = readonly [low: number, high: number];
 /** The names of the tests. */
 export type DriftTestName = 'knownShare' | 'length' | 'labels' | 'vectors';
 
+/** The result of one test. */
 export interface DriftTest {
   readonly name: DriftTestName;
   /** The probability of such a difference, or a larger one, between texts of the same source. */

@@ -6,6 +6,7 @@ import { Refusal } from './refusal.js';
 import type { HandlerEnvironment, Route } from './route.js';
 import type { OperatorServices } from './services.js';
 
+/** Who may use the service, and how often. */
 export interface Admission {
   readonly authenticate: Authenticate;
   /** Counts the requests of each account. Default: no limit. */

@@ -30,6 +30,7 @@ import { documentedRoutes, optionalRoutes } from './routes.js';
 import { errorSchema, jobSchema, problemSchema } from './schemas.js';
 import type { Services } from './services.js';
 
+/** Options of {@link createHandler}. */
 export interface HandlerOptions extends Services, Admission, OperatorAccess, ProbeOptions {
   /**
    * Counts the inference calls of each account: one per query, in a batch or medley too. A query of more than 5,000

@@ -5,6 +5,7 @@ import { isError } from '../contract/index.js';
 import { Refusal } from './refusal.js';
 import type { HandlerEnvironment } from './route.js';
 
+/** Options of the probes, the metrics and the log of a handler. */
 export interface ProbeOptions {
   /** Whether requests can be answered, for /ready. Default: always. */
   readonly ready?: Readiness;

@@ -11,6 +11,7 @@ export interface Quota extends RateLimiter {
   reward(key: string, points?: number): Promise<unknown>;
 }
 
+/** Options of {@link calendarQuota}. */
 export interface CalendarQuotaOptions {
   /** Maximum inference calls of an account in each period. */
   readonly calls: number;
@@ -22,6 +23,7 @@ export interface CalendarQuotaOptions {
   readonly now?: () => number;
 }
 
+/** A quota per calendar day or month. */
 export interface CalendarQuota extends Quota {
   /** Saves the counts. Idempotent. */
   close(): Promise<void>;

@@ -212,6 +212,7 @@ function hangUp(socket: Duplex, status: string, msg: string, type: string, heade
   socket.end(`HTTP/1.1 ${status}\r\n${headers}${head}\r\n\r\n${body}`);
 }
 
+/** Options of {@link serve}. */
 export interface ServeOptions {
   /** Default 127.0.0.1: only this machine. */
   readonly host?: string;
@@ -232,6 +233,7 @@ export interface ServeOptions {
   readonly maxUntakenBytes?: number;
 }
 
+/** A server that listens. */
 export interface RunningServer {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string;

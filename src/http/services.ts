@@ -26,6 +26,7 @@ import { DriftWatch } from './drift-watch.js';
 import { type LabellingLimits, LabellingSets } from './labelling.js';
 import { DatasetUploads, MAX_ROWS_THREADS, Turns, type UploadLimits, uploadReadingHost } from './uploads.js';
 
+/** What the service needs of a Trainer. */
 export type TrainerService = Pick<
   Trainer,
   | 'createTrainingJob'
@@ -37,12 +38,15 @@ export type TrainerService = Pick<
   | 'deleteModel'
   | 'watch'
 >;
+/** What the service needs of a Predictor. */
 export type PredictorService = Pick<
   Predictor,
   'predictPretrained' | 'predictPretrainedBatch' | 'predictCustom' | 'predictCustomBatch'
 >;
+/** What the service needs of a Medley. */
 export type MedleyService = Pick<Medley, 'predict' | 'predictBatch' | 'predictPretrainedBatch'>;
 
+/** What the service needs of ModelVersions. */
 export type VersionsService = Pick<
   ModelVersions,
   'list' | 'get' | 'promote' | 'rollBack' | 'setShadow' | 'clearShadow' | 'delete'
@@ -86,6 +90,7 @@ export interface PageServices {
   modelFolder(account: Account, id: string): Promise<string>;
 }
 
+/** An installed pretrained model. */
 export interface InstalledModel {
   readonly name: string;
   readonly type: ModelType;
@@ -102,6 +107,7 @@ export interface OperatorServices {
   removeUnusedModels(options: UnusedOptions): Promise<readonly UnusedModel[]>;
 }
 
+/** Options of {@link accountServices}. */
 export interface AccountServicesOptions {
   /** Jobs, models and uploaded datasets of all accounts. Stays open on close. */
   readonly storage: Storage;

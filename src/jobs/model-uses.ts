@@ -121,6 +121,7 @@ export interface UnusedModel {
   readonly bytes: number;
 }
 
+/** Which models count as unused. */
 export interface UnusedOptions {
   /** A model is unused after more than this many days without a query, 1 to 36,500. Default 30. */
   readonly days?: number;

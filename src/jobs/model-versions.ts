@@ -30,6 +30,7 @@ import { ShadowCountRecords } from './shadow-counts.js';
 import { internalsOf } from './trainer-options.js';
 import { type NamedModel, type NameRecord, type NamesRecord, nameIn, VersionRecords } from './version-records.js';
 
+/** Options of {@link ModelVersions}. */
 export interface ModelVersionsOptions {
   /** The storage of the Trainer that made the models. */
   readonly storage: Storage;
@@ -37,6 +38,7 @@ export interface ModelVersionsOptions {
   readonly account?: Account;
 }
 
+/** Options of `rollBack`. */
 export interface RollbackOptions {
   /**
    * Rolls back only if the name points to this model. If it was rolled back from this model already, nothing changes, so

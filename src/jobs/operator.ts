@@ -38,6 +38,7 @@ export interface OperatorOptions {
   readonly storage: Storage;
 }
 
+/** Options of {@link eraseAccount}. */
 export interface EraseAccountOptions extends OperatorOptions {
   readonly app_id: string;
   /** The queue that the trainers of this storage were given, if they were. Stays open. */
@@ -129,6 +130,7 @@ function untilAborted(doing: string, signal: AbortSignal | undefined): Promise<n
 
 const WRITTEN_TOGETHER = 16;
 
+/** Options of {@link copyStorage}. */
 export interface CopyStorageOptions {
   /** The storage to copy; nothing may work on it meanwhile. Stays open. */
   readonly from: Storage;

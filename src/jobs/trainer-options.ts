@@ -18,6 +18,7 @@ import { type Clock, systemClock } from './clock.js';
 import type { JobQueue } from './job-queue.js';
 import { tuningSchema } from './job-record.js';
 
+/** Options of a `Trainer`. */
 export interface TrainerOptions {
   /** Where jobs and models live. Several trainers, also of other processes, may share one. Stays open on close. */
   readonly storage: Storage;

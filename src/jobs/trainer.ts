@@ -37,10 +37,12 @@ import {
 import { readyModel } from './ready-models.js';
 import { internalsOf, type TrainerOptions, type TrainerSettings, trainerSettings } from './trainer-options.js';
 
+/** Options of a call that can be aborted. */
 export interface SignalOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of `createTrainingJob`. */
 export interface CreateJobOptions extends SignalOptions {
   /** Whether this dataset_url may be a `file:` URL, such as one that the application wrote. Default: as the trainer's. */
   readonly allowFileUrl?: boolean;

@@ -56,9 +56,9 @@ function composition({ corpus: { sources, examples }, words }: DataSheetFacts): 
   ];
   return [
     '## What its corpus is made of',
-    `${whole(examples)} passages with ${million(characters)} million characters, in random order; how far it read is at the end.`,
+    `${whole(examples)} passages with ${million(characters)} million characters, in random order. The last section says how much of them it read.`,
     markdownTable(['texts', 'licence', 'documents', 'passages', 'million characters'], sources.map(row)),
-    `Passages are whole sentences of one document. Of two that differ only in case, spacing and punctuation one is kept. Of labelled datasets the texts of training splits were read, never a label. Left out are texts, and sentences of ${words.tellingSentence} or more, that stand in a dev or test set that Orchard reports on.`,
+    `Passages are whole sentences of one document. Of passages that differ only in case, spacing and punctuation, one is kept. From labelled datasets, the texts of training splits were read, but never a label. Texts, and sentences of ${words.tellingSentence} or more, were left out if they are in a dev or test set that Orchard reports on.`,
   ].join('\n\n');
 }
 
@@ -74,7 +74,7 @@ function teaching({ teachers }: DataSheetFacts): string {
   return [
     '## Whose vectors it learned from',
     markdownTable(['teacher', 'licence of its weights'], rows),
-    'None of their weights are in it. What the teachers have read is told on their own pages, and is not bound by the list above.',
+    'It contains none of their weights. What the teachers have read is on their own pages; the list above does not include these texts.',
   ].join('\n\n');
 }
 
@@ -84,22 +84,22 @@ function licencesNamed({ sources }: CorpusRecord): string {
   return [
     '## Terms of the texts',
     markdownTable(['licence', 'asks for'], rows),
-    'All of them let anybody use the texts, for money too. The weights are under Apache-2.0; this list gives the credit that the texts ask for. Whether share-alike reaches weights that were trained on a text is not settled.',
+    'All of these licences allow anyone to use the texts, also commercially. The weights are under Apache-2.0; this list gives the credit that the texts ask for. Whether share-alike reaches weights that were trained on a text is not settled.',
   ].join('\n\n');
 }
 
 const caution = ({ caution }: SheetWords): string =>
-  ['## What to know about the texts', `Nobody was asked beyond the licences. ${caution}`].join('\n\n');
+  ['## What to know about the texts', `Beyond the licences, nobody was asked for permission. ${caution}`].join('\n\n');
 
 function schooling({ encoder, state, grownFrom, probes }: DataSheetFacts): string {
   const { tokens, seconds, steps } = state;
-  const read = `It read ${million(tokens)} million tokens (passages read again counted again) in ${whole(steps)} steps and ${(seconds / 3600).toFixed(1)} hours${grownFrom === undefined ? '' : `, beyond what orchard-${grownFrom} had read, which it grew from`}.`;
+  const read = `It read ${million(tokens)} million tokens (repeated passages count each time) in ${whole(steps)} steps and ${(seconds / 3600).toFixed(1)} hours${grownFrom === undefined ? '' : `, beyond what orchard-${grownFrom} had read, which it grew from`}.`;
   const shape = `${encoder.layers} layers of ${encoder.width}, ${whole(encoder.vocabularySize)} pieces.`;
-  if (probes === undefined) return ['## Its schooling', shape, read].join('\n\n');
-  return ['## Its schooling', shape, read, probeTable(probes)].join('\n\n');
+  if (probes === undefined) return ['## Its training', shape, read].join('\n\n');
+  return ['## Its training', shape, read, probeTable(probes)].join('\n\n');
 }
 
-/** Dev figures of linear classifiers on frozen states, by the hours of schooling. */
+/** Dev figures of linear classifiers on frozen states, by the hours of training. */
 function probeTable(csv: string): string {
   const rows = csv
     .trim()

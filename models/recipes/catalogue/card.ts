@@ -74,7 +74,9 @@ function restrictions(recipe: Recipe): string {
   if (terms === undefined) return '';
   const { reasons, alternative } = terms;
   const why = reasons.map((reason) => `- ${escapeMarkdown(reason)}`).join('\n');
-  return ['**Not for commercial use** without asking those who hold the data:', why, alternative ?? ''].join('\n\n');
+  return ['**Not for commercial use** without the permission of the owners of the data:', why, alternative ?? ''].join(
+    '\n\n',
+  );
 }
 
 function usage({ name, example }: Recipe): string {
@@ -89,7 +91,7 @@ function usage({ name, example }: Recipe): string {
 
 function answers(recipe: Recipe, { config }: CardFacts): string {
   const notes = (recipe.notes ?? []).map((note) => `- ${note}`).join('\n');
-  if (recipe.family === 'Dragonfruit') return section('What it answers with', notes);
+  if (recipe.family === 'Dragonfruit') return section('Answers', notes);
   const { noun, names } = classNames(config);
   const heading = noun === 'label' ? 'Labels' : 'Types of entities';
   return section(heading, `${names.map(escapeMarkdown).join(', ')}.`, notes);
@@ -97,9 +99,9 @@ function answers(recipe: Recipe, { config }: CardFacts): string {
 
 function figures(recipe: Recipe, { figures: measured, config, bytes }: CardFacts): string {
   const command = `npm run bench -- catalogue <datasets folder> ${recipe.name}`;
-  const size = `${decimal(bytes / 1e6, 1)} MB on disk; the encoder reads ${whole(config.orchard.max_tokens)} tokens at once.`;
+  const size = `${decimal(bytes / 1e6, 1)} MB on disk; the encoder reads up to ${whole(config.orchard.max_tokens)} tokens at once.`;
   if (measured === undefined) {
-    return section('Figures', `Not measured yet: \`${command} --write\` does it.`, size);
+    return section('Figures', `Not measured yet. To measure the model, run \`${command} --write\`.`, size);
   }
   const { speed, machine, tests } = measured;
   const referencesOf = (title: string) => recipe.tests.find((test) => test.title === title)?.references ?? [];
@@ -112,9 +114,9 @@ function figures(recipe: Recipe, { figures: measured, config, bytes }: CardFacts
   ]);
   return section(
     'Figures',
-    `Printed by \`${command}\`, with 95 % intervals:`,
+    `\`${command}\` prints these figures, with 95 % intervals:`,
     markdownTable(['test', 'rows', 'metric', 'this model', 'for comparison'], rows),
-    `${whole(speed.texts_per_second)} texts a second in batches of 20, ${decimal(speed.p50_ms, 1)} ms for one (median), ${whole(speed.first_answer_ms)} ms from the import to the first answer in a fresh process. ${escapeMarkdown(machine)}.`,
+    `${whole(speed.texts_per_second)} texts per second in batches of 20, ${decimal(speed.p50_ms, 1)} ms for a single text (median), ${whole(speed.first_answer_ms)} ms from the import to the first answer in a new process. ${escapeMarkdown(machine)}.`,
     size,
   );
 }
@@ -139,12 +141,12 @@ function trainedOn(recipe: Recipe, { sources, train, dev, duplicates }: Training
   ]);
   const searched =
     recipe.family === 'Dragonfruit'
-      ? `It searches ${escapeMarkdown(recipe.passages.title)} (${recipe.passages.licence}); the file NOTICE names their authors' place.`
+      ? `It searches ${escapeMarkdown(recipe.passages.title)} (${recipe.passages.licence}); the file NOTICE says where to find their authors.`
       : '';
   return section(
     'What it was trained on',
     markdownTable(['data', 'licence', 'rows', 'left out'], rows),
-    `Left out are rows whose text, or whose sentence, is in a test, whatever its case, spacing and punctuation. Without ${whole(duplicates)} duplicates, ${whole(train)} rows were learned from; ${whole(dev)} for dev chose the best epoch and weighed the two experts against each other. None of the rows come with the model.`,
+    `A row is left out if its text, or one of its sentences, is in a test; case, spacing and punctuation are ignored. Without ${whole(duplicates)} duplicates, the model was trained on ${whole(train)} rows. Another ${whole(dev)} dev rows chose the best epoch and the weights of the two experts. The model's folder contains none of these rows.`,
     searched,
   );
 }
@@ -152,7 +154,7 @@ function trainedOn(recipe: Recipe, { sources, train, dev, duplicates }: Training
 function remarks({ remark, teacher }: TrainingData['sources'][number]): string[] {
   return [
     ...(remark === undefined ? [] : [remark]),
-    ...(teacher === undefined ? [] : [`without labels; these are of ${teacher}, fine-tuned on the rows above`]),
+    ...(teacher === undefined ? [] : [`without labels; ${teacher}, fine-tuned on the rows above, labelled them`]),
   ];
 }
 
@@ -163,12 +165,12 @@ function howItWasMade(recipe: Recipe, { training, config, data }: CardFacts): st
   const settings = Object.entries({ ...hyperparameters, seed }).map(([name, value]) => `${asWords(name)} ${value}`);
   return section(
     'How it was made',
-    `${commands(recipe, data)} in Orchard's repository, ${start}: a ${architecture} encoder with ${layers} layers of ${width}, and a lexical expert beside it.`,
+    `Made with ${commands(recipe, data)} in Orchard's repository, ${start}: a ${architecture} encoder with ${layers} layers of ${width}, and a lexical expert.`,
     `${escapeMarkdown(settings.join(', '))}.`,
     devFigures(training),
     precision === undefined
       ? ''
-      : `Weights: ${precision.answers}. The deciding figure on dev is ${decimal(precision.float32)} in float32 and ${decimal(precision.int8)} with 8-bit weights.`,
+      : `Weights: ${precision.answers}. The main metric on the dev rows is ${decimal(precision.float32)} in float32 and ${decimal(precision.int8)} with 8-bit weights.`,
   );
 }
 
@@ -190,5 +192,5 @@ function devFigures(training: CardFacts['training']): string {
 
 function licence({ sources }: TrainingData): string {
   const others = [...new Set(sources.map((source) => source.licence))].map(escapeMarkdown).join('; ');
-  return section('Licence', `Apache-2.0 for the weights. The data keep their own: ${others}.`);
+  return section('Licence', `The weights are under Apache-2.0. The data keep their own licences: ${others}.`);
 }

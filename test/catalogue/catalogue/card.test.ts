@@ -87,14 +87,14 @@ describe("a catalogue model's card", () => {
   });
 
   it('says how fast it is, where that was, and how large', () => {
-    expect(card).toContain('1,234 texts a second in batches of 20, 0.8 ms for one (median), 321 ms');
+    expect(card).toContain('1,234 texts per second in batches of 20, 0.8 ms for a single text (median), 321 ms');
     expect(card).toContain('a machine, 4 cores');
-    expect(card).toContain('9.9 MB on disk; the encoder reads 128 tokens');
+    expect(card).toContain('9.9 MB on disk; the encoder reads up to 128 tokens');
   });
 
   it('names data, licence, rows and what was left out', () => {
     expect(card).toContain('| GoEmotions | Apache-2.0 | 45,000 | 341 |');
-    expect(card).toContain('Without 1,100 duplicates, 39,000 rows were learned from; 4,900 for dev');
+    expect(card).toContain('Without 1,100 duplicates, the model was trained on 39,000 rows. Another 4,900 dev rows');
   });
 
   it('tells labels, limits, start, settings and precision', () => {
@@ -109,7 +109,7 @@ describe("a catalogue model's card", () => {
   it('says what becomes of the figures on texts that are not as neat', () => {
     expect(card).toContain('npm run bench -- robustness <datasets folder> emotion-detection');
     expect(card).toContain('| typos | 0.447 | 0.410 to 0.480 |');
-    expect(card).toContain('Typos: a slip of the pen in one of five words.');
+    expect(card).toContain('Typos: one of five words has a typo.');
     expect(card).not.toContain('As a tweet:');
     expect(card).toContain('| relief | joy | 40 | 75.0 % |');
     expect(card).toContain('| Letters | 300 | 80.0 % | 85.0 % | 0.052 |');

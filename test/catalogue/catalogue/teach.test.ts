@@ -92,7 +92,7 @@ describe('a recipe with texts that a teacher labels', () => {
       { title: 'Gossip', train: 2, leaks: 0 },
     ]);
     const card = await readFile(join(folder, 'README.md'), 'utf8');
-    expect(card).toContain('Talk; without labels; these are of some-teacher, fine-tuned on the rows above');
+    expect(card).toContain('Talk; without labels; some-teacher, fine-tuned on the rows above, labelled them');
     expect(card).toContain(
       'main.ts teach customer-review` with some-teacher as the teacher, then `npx tsx models/recipes/catalogue/main.ts train customer-review`',
     );

@@ -8,7 +8,7 @@ export function robustnessSection({ name }: Recipe, measured: Robustness | undef
   const command = `npm run bench -- robustness <datasets folder> ${name}`;
   return [
     '## What users type',
-    `Printed by \`${command}\`. Tests are of 1,000 rows at most.`,
+    `\`${command}\` prints these figures. Each test has at most 1,000 rows.`,
     ...measured.edited.map(editedTable),
     explained(measured.edited),
     kindsTable(measured.kinds),
@@ -20,8 +20,8 @@ export function robustnessSection({ name }: Recipe, measured: Robustness | undef
 
 /** What an edit does where its name doesn't say so. */
 const explanations: Readonly<Record<string, string>> = {
-  typos: 'Typos: a slip of the pen in one of five words.',
-  'as a tweet': 'As a tweet: with a handle before it, a hashtag and an address behind it.',
+  typos: 'Typos: one of five words has a typo.',
+  'as a tweet': 'As a tweet: with a handle before the text, and a hashtag and an address after it.',
 };
 
 /** Explains the edits that the tables have. */
@@ -52,7 +52,7 @@ function kindsTable(kinds: Robustness['kinds']): string {
     percent(value),
   ]);
   const table = markdownTable(['kind of text', 'right label', 'texts', 'right'], rows);
-  return `Kinds of texts that such models are known to get wrong, in sentences written for this (\`models/recipes/catalogue/kinds\`):\n\n${table}`;
+  return `Kinds of texts that such models often get wrong, in sentences written for this test (\`models/recipes/catalogue/kinds\`):\n\n${table}`;
 }
 
 function calibrationTable(calibration: Robustness['calibration']): string {
@@ -65,5 +65,5 @@ function calibrationTable(calibration: Robustness['calibration']): string {
     decimal(error),
   ]);
   const table = markdownTable(['texts', 'rows', 'accuracy', 'mean score', 'calibration error'], rows);
-  return `Whether scores mean what they say (expected calibration error over 15 bins, Naeini et al. 2015):\n\n${table}`;
+  return `Whether the scores are calibrated (expected calibration error over 15 bins, Naeini et al. 2015):\n\n${table}`;
 }
