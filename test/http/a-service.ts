@@ -1,5 +1,5 @@
 import { mkdtempSync } from 'node:fs';
-import { cp, rm } from 'node:fs/promises';
+import { cp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
@@ -110,12 +110,16 @@ export async function aService({ directory }: Catalogue, options: ServiceOptions
     return { status, headers, body };
   }
 
-  /** Creates a job, and plays its training to the end. @returns the id of a model that answers. */
-  async function aReadyModel(model_config: Partial<ModelConfig> = {}): Promise<string> {
+  /** Creates a job, and plays its training to the end. @param files more ones for its folder. @returns the id of a model that answers. */
+  async function aReadyModel(
+    model_config: Partial<ModelConfig> = {},
+    files: Readonly<Record<string, Uint8Array>> = {},
+  ): Promise<string> {
     const body = { ...aRequest, model_config: { ...aRequest.model_config, ...model_config } };
     const { id } = (await ask('POST', '/trainer/language/training-jobs', { body })).body;
     const run = await host.nextRun();
     await cp(join(directory, MODEL), run.spec.directory, { recursive: true });
+    for (const [name, bytes] of Object.entries(files)) await writeFile(join(run.spec.directory, name), bytes);
     await run.finish(statsAfter(2));
     await services.trainer(accounts.pro).waitForTrainingJob(id);
     return id;
