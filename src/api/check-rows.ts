@@ -91,8 +91,8 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
 function sourceOf({ rows, path }: CheckSettings): RowsOrPath {
   const [source, ...others] = [rows, path].filter((each) => each !== undefined);
   if (source !== undefined && others.length === 0) return source;
-  const what = source === undefined ? 'nothing to check' : 'two sources of examples';
-  throw invalid(['rows'], `${what}; give one of rows and path`);
+  const what = source === undefined ? 'nothing to check' : 'two sources of rows';
+  throw invalid(['rows'], `${what}; give either rows or path`);
 }
 
 interface OtherSet {

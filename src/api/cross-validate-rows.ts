@@ -111,10 +111,10 @@ function crossValidateSettings(options: unknown) {
   // An array, since each fold reads the passages again.
   const training = settingsFrom({ ...rest, passages: rest.passages && [...rest.passages] });
   if (groups !== undefined && training.source.kind === 'path') {
-    throw invalid(['groups'], 'groups are for rows in memory; for a file, give the column as groupColumn');
+    throw invalid(['groups'], 'applies only to rows in memory; for a file, name the column with groupColumn');
   }
   if (groupColumn !== undefined && training.source.kind === 'rows') {
-    throw invalid(['groupColumn'], 'rows in memory have no columns; give their groups as groups');
+    throw invalid(['groupColumn'], 'rows in memory have no columns; give the group of each row with groups');
   }
   return { training, folds, repeats, groups, groupColumn, resamples, onFold };
 }
@@ -139,7 +139,7 @@ async function readGroups(
 function* requireDivisible({ checked, origin }: RowTable, units: readonly FoldUnit[], folds: number): Steps<void> {
   if (units.length < folds) {
     const what = `${units.length} different texts or groups`;
-    throw invalid(['folds'], `${origin} has ${what}, which can't be divided into ${folds} folds`);
+    throw invalid(['folds'], `${origin} has ${what}, too few for ${folds} folds; use fewer folds or add rows`);
   }
   if (checked.shape !== 'label') return;
   const counts = new Map<string, number>();
@@ -149,7 +149,7 @@ function* requireDivisible({ checked, origin }: RowTable, units: readonly FoldUn
   }
   const lasting = [...counts.values()].filter((count) => count > 1);
   if (lasting.length < 2) {
-    const msg = `fewer than two labels of ${origin} have two different texts or groups, so a fold would leave one label to learn`;
+    const msg = `in ${origin}, fewer than two labels have two different texts or groups each, so a fold could leave only one label to learn; add rows`;
     throw invalid(['rows'], msg);
   }
 }

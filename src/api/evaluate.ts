@@ -249,7 +249,7 @@ export async function examplesFor(
   const { shapes, fields } = fitting[kind];
   if (!shapes.includes(checked.shape)) {
     const found = `${origin} has rows of ${fieldsOf(checked.shape)}`;
-    throw invalid(['rows'], `${found}, but ${name} (${type}) is evaluated on rows of ${fields}`);
+    throw invalid(['rows'], `${found}, but ${name} (${type}) needs rows of ${fields}`);
   }
   const examples = await examplesOf(checked, signal, isMultilabel);
   return kind === 'passages' ? byQuestion(examples) : examples;

@@ -93,7 +93,7 @@ function unknownNote(evaluation: Evaluation): string {
   if (evaluation.kind === 'passages' || evaluation.unknownLabels === undefined) return '';
   const unknown = someOf(evaluation.unknownLabels.map(({ label }) => quoted(label)));
   const known = someOf((evaluation.modelLabels ?? []).map((label) => quoted(label)));
-  return `; the model doesn't have the labels ${unknown}, which count as wrong, but ${known}`;
+  return `; the labels ${unknown} are unknown to the model and count as wrong; the model has ${known}`;
 }
 
 const decimals = (value: number): string => value.toFixed(4);

@@ -335,7 +335,7 @@ export class OpenModel implements Model {
   #redactor(replacements: Replacements | undefined): (text: string, answer: Answer | undefined) => RedactedText {
     if (this.#handle.isClosed) throw new ClosedError('model');
     if (this.kind !== 'entities') {
-      const msg = `${this.name} (${this.type}) finds no entities; redact with a model for named-entity-recognition`;
+      const msg = `${this.name} is a ${this.type} model, which finds no entities; use a named-entity-recognition model`;
       throw new ValidationError([{ loc: ['model'], msg, type: 'unsupported' }]);
     }
     const checked = checkedReplacements(replacements, this.labels);
@@ -386,12 +386,12 @@ export class OpenModel implements Model {
 }
 
 function unwantedPair(name: string, loc: readonly (string | number)[]): ValidationError {
-  const msg = `${name} reads single texts, and this is a pair; give a string, or train a model on rows with text2`;
+  const msg = `${name} reads single texts, but this is a pair; give a string, or train a model on rows with text2`;
   return new ValidationError([{ loc, msg, type: 'unsupported' }]);
 }
 
 function unexplained(name: string): ValidationError {
-  const msg = `${name} reads pairs of texts, whose answers can't be explained`;
+  const msg = `${name} reads pairs of texts, and answers to pairs can't be explained`;
   return new ValidationError([{ loc: ['model'], msg, type: 'unsupported' }]);
 }
 
@@ -419,7 +419,7 @@ export interface LoadModelOptions extends ServiceOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const nameSchema = z.string().min(1, 'the name is empty; give a folder, or the name of a model');
+const nameSchema = z.string().min(1, 'the name is empty; give a folder or the name of a model');
 const readingSchema = z.strictObject({
   aggregation: z.enum(AGGREGATIONS).optional(),
   weights: z.enum(WEIGHT_FORMS).optional(),
@@ -461,14 +461,14 @@ async function open(model: string, options: LoadModelOptions): Promise<Model> {
 function checkedTogether(rules: readonly Rule[]): void {
   const msg = problemOfAll(rules);
   if (msg !== undefined)
-    throw new ValidationError([{ loc: ['rules'], msg: `with the folder's, ${msg}`, type: 'too_big' }]);
+    throw new ValidationError([{ loc: ['rules'], msg: `together with the rules of the folder, ${msg}`, type: 'too_big' }]);
 }
 
 /** @throws ValidationError for an option that would be ignored without a word */
 function requireNothingOf(reading: Readonly<Record<string, unknown>>, { directory }: AskableModel): void {
   const given = Object.keys(reading).find((name) => reading[name] !== undefined);
   if (given === undefined) return;
-  const msg = `it is for checkpoints of transformers, and ${directory} is a model folder of Orchard, which says how it answers`;
+  const msg = `applies only to checkpoints of transformers, and ${directory} is a model folder of Orchard; leave it out`;
   throw new ValidationError([{ loc: [given], msg, type: 'unsupported' }]);
 }
 
@@ -528,6 +528,6 @@ export function exportModel(
 
 function fixedWeights(): ValidationError {
   const msg =
-    'a file for the web has the weights that the model answers with; export a folder with other weights, then that folder';
+    'a file for the web always has the weights that the model answers with; to change them, export to a folder first, then export that folder';
   return new ValidationError([{ loc: ['weights'], msg, type: 'unsupported' }]);
 }

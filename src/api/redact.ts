@@ -56,7 +56,7 @@ export function redacted(text: string, { entities }: EntityAnswer, replacements:
     if (by === undefined) continue;
     const replacement = by === true ? `[${entity.type}]` : typeof by === 'string' ? by : by(entity);
     if (typeof replacement !== 'string') {
-      const msg = `the function gave ${typeof replacement} for ${JSON.stringify(entity.text)}; return a string`;
+      const msg = `the function returned ${typeof replacement} for ${JSON.stringify(entity.text)}; return a string`;
       throw new ValidationError([{ loc: ['replacements', entity.type], msg, type: 'invalid_type' }]);
     }
     // What overlaps the entity before it has no replacement of its own in the text, but goes too.

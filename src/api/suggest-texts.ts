@@ -81,7 +81,7 @@ async function suggest(model: Model, texts: Queries, options: SuggestOptions): P
     throw new ValidationError([{ loc: ['texts'], msg, type: 'invalid_option' }]);
   }
   if (model.readsPairs) {
-    const msg = `${model.name} reads pairs of texts, of which none can be suggested`;
+    const msg = `${model.name} reads pairs of texts; only single texts can be suggested`;
     throw new ValidationError([{ loc: ['model'], msg, type: 'unsupported' }]);
   }
   const { Random } = await import('../system/index.js'); // loaded on first use

@@ -50,7 +50,7 @@ async function searchAndOpen(settings: TuneSettings, startedAt: number): Promise
   const bases = await placedBases(settings);
   const work = new TemporaryDirectory();
   try {
-    if (training.source.kind === 'labels') throw invalid(['rows'], 'trials are compared on rows; give some');
+    if (training.source.kind === 'labels') throw invalid(['rows'], 'trials are compared on rows; give rows');
     const dataset = await prepareDataset(training, await work.path(), { isReadOften: true });
     requireUseful(settings.space, dataset);
     const { trained, run, tuning } = await new Search({ settings, dataset, bases, startedAt }).run();
@@ -75,7 +75,7 @@ function tuneSettings(options: unknown): TuneSettings {
   const training = settingsFrom(rest);
   const twice = space && fixedSetting(space, training);
   if (twice !== undefined) {
-    throw invalid(['space', twice], `${twice} is among the options too, where it has one value; give one of the two`);
+    throw invalid(['space', twice], `${twice} is also an option with a fixed value; leave one of the two out`);
   }
   const most = budgetSeconds === undefined ? DEFAULT_TRIALS : MOST_TRIALS;
   return { training, budgetSeconds, trials: trials ?? most, space, onTrial };
@@ -354,7 +354,7 @@ function costOf({ seconds, epochSeconds, epochsRun }: RunWatch): (epochs: number
 function tooLittleTime({ epochs, epochsRun }: RunWatch, budget: number | undefined): TrainingError {
   const where = epochs === undefined ? 'while the data was read' : `after ${epochsRun} of at most ${epochs} epochs`;
   return new TrainingError(
-    `the ${budget} s of budgetSeconds ended before the defaults were trained, ${where}; allow more time, or fewer epochs`,
+    `the time limit (budgetSeconds: ${budget}) was reached before the first trial ended, ${where}; allow more time or fewer epochs`,
   );
 }
 

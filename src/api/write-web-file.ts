@@ -73,6 +73,6 @@ async function requireReplaceable(path: string): Promise<void> {
     ]);
   }
   if (isModelFile(first)) return;
-  const msg = `${path} already exists and is not such a file; give a new file`;
+  const msg = `${path} already exists and is not a model file for the web; give a new file`;
   throw new ValidationError([{ loc: ['output'], msg, type: 'not_empty' }]);
 }

@@ -131,7 +131,7 @@ export async function fetchDataset(dataset_url: string, options: FetchDatasetOpt
   if (dataset.kind === 'folder') return dataset;
   const kind = reading(url, () => fileKind(dataset.path));
   if (kind === ZIP) return dataset;
-  const expected = 'a zip archive; the URL must start the download of the zip itself';
+  const expected = 'a zip archive; give a URL that downloads the zip itself';
   throw singleProblem({ file: dataset.name, found: `found ${kind}`, expected });
 }
 
@@ -141,10 +141,10 @@ function checkedUrl(dataset_url: string, allowFile: boolean): URL {
   const url = new URL(dataset_url);
   const allowed = allowFile ? ['http:', 'https:', 'file:'] : ['http:', 'https:'];
   if (!allowed.includes(url.protocol)) {
-    throw invalidUrl(`a URL of scheme ${url.protocol.slice(0, -1)}; give an ${schemes} URL`);
+    throw invalidUrl(`a URL with the scheme ${url.protocol.slice(0, -1)}; give an ${schemes} URL`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalidUrl('the URL holds a user name or password; give one that works without');
+    throw invalidUrl('the URL contains a user name or password; give a URL without them');
   }
   return url;
 }
@@ -282,7 +282,7 @@ async function unpackEntries(zip: ZipFile, directory: string, options: NamedOpti
     if (isClutter(path)) continue;
     checkEntry(entry, name);
     if (path.endsWith('/')) continue;
-    if (written.has(path)) throw refusal(name, `found ${quoted(path)} twice`, 'every file once');
+    if (written.has(path)) throw refusal(name, `found ${quoted(path)} twice`, 'each file once');
     // yauzl stops a file that unpacks to more than it declares, so the declared sizes can be trusted.
     bytes += entry.uncompressedSize;
     if (bytes > maxBytes) {
@@ -308,8 +308,8 @@ function checkEntry(entry: Entry, name: string): void {
     throw refusal(name, `${path} is a link or a device`, 'files and folders only');
   }
   if (!entry.canDecodeFileData()) {
-    const found = `${path} is packed by method ${entry.compressionMethod}`;
-    throw refusal(name, found, 'methods "store" or "deflate", the default of zip programs');
+    const found = `${path} is compressed with method ${entry.compressionMethod}`;
+    throw refusal(name, found, 'the method "store" or "deflate", the default of zip programs');
   }
 }
 
@@ -338,8 +338,8 @@ async function unpackFile(
 function refuseNestedZip(files: readonly string[], directory: string, name: string): void {
   const [only] = files;
   if (files.length !== 1 || only === undefined || fileKind(join(directory, only)) !== ZIP) return;
-  const expected = 'a zip of the dataset folder; unpack it once';
-  throw refusal(name, `it holds only another zip, ${quoted(only)}`, expected);
+  const expected = 'a zip of the dataset folder; unpack the outer zip';
+  throw refusal(name, `found only another zip in it, ${quoted(only)}`, expected);
 }
 
 function refusal(file: string, found: string, expected: string): DatasetError {

@@ -48,7 +48,7 @@ export function archiveFile(archive: ArchiveFolder, name: string): ArchiveFile |
 }
 
 function notOneFolder(markers: readonly string[], found: string): DatasetError {
-  const expected = `one folder with a file ${markers.join(' or ')}`;
+  const expected = `one folder with a ${markers.join(' or ')}`;
   return singleProblem({ file: THE_ARCHIVE, found, expected });
 }
 
@@ -146,7 +146,7 @@ export function findConfiguredFile(
     column: field,
     found:
       placesInside(config, written).length === 0
-        ? `${quoted(written)} leads out of the archive`
+        ? `${quoted(written)} is a path outside the archive`
         : `${quoted(written)} is not in the archive, which holds ${someOf(archive.files)}`,
     expected: 'the name of a file in the archive',
   });
@@ -178,7 +178,7 @@ export async function readLabelIds(
   const file = archiveFile(archive, LABEL_FILE);
   if (file === undefined) {
     const found = `not in the archive, which holds ${someOf(archive.files)}`;
-    problems.add({ file: LABEL_FILE, found, expected: `a file with the ${noun}s` });
+    problems.add({ file: LABEL_FILE, found, expected: `a file that lists the ${noun}s` });
     return undefined;
   }
   const json = await readJsonFile(file.path, file.name, problems, signal);
@@ -217,8 +217,8 @@ async function checkLabels(
     const earlier = idOf.get(label);
     if (earlier === undefined) idOf.set(label, id);
     else {
-      const found = `found ${quoted(label)}, which is the ${noun} of id ${earlier} too`;
-      problems.add({ file: LABEL_FILE, column: id, found, expected: `every ${noun} once` });
+      const found = `found ${quoted(label)}, which is also the ${noun} of id ${earlier}`;
+      problems.add({ file: LABEL_FILE, column: id, found, expected: `each ${noun} once` });
     }
   }
 }

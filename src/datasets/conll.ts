@@ -165,7 +165,7 @@ const LETTERS: Readonly<Record<TagScheme, string>> = {
   BIO: 'a BIO tag: O, B-… or I-…',
   BIOES: 'a BIOES tag: O, B-…, I-…, E-… or S-…',
   BILOU: 'a BILOU tag: O, B-…, I-…, L-… or U-…',
-  IO: 'O or a type, without spaces',
+  IO: 'O, or an entity type without spaces',
 };
 
 function wrongTag(file: string, line: number, tag: string, scheme: TagScheme): DatasetProblem {
@@ -212,7 +212,7 @@ export function namedTags(
   const found = names === undefined ? 'found tags that are numbers' : `found the tag ${missing}`;
   const example = "tagNames: ['O', 'B-PER', 'I-PER']";
   const expected =
-    names === undefined ? `names, or the option ${example}, in the order of the numbers` : `a tag of ${someOf(names)}`;
+    names === undefined ? `tag names, or their names in the order of the numbers by the option ${example}` : `a tag of ${someOf(names)}`;
   problems.add({ file, line, found, expected });
   return tags.map(() => 'O');
 }

@@ -97,7 +97,7 @@ export class RecordReader {
     if (typeof cells !== 'string') return yield { line: this.#start, cells };
     this.isOver = true;
     const expected = 'CSV, quoted as in RFC 4180';
-    yield { number: this.#start, problem: { found: `found ${cells}; what follows was not read`, expected } };
+    yield { number: this.#start, problem: { found: `found ${cells}; the rest of the file was not read`, expected } };
   }
 }
 
@@ -109,7 +109,7 @@ function cellsOf(text: string, { delimiter, quote }: Dialect): string[] | string
     if (quote === false || text[at] !== quote) {
       const next = text.indexOf(delimiter, at);
       const cell = text.slice(at, next === -1 ? undefined : next);
-      if (quote !== false && cell.includes(quote)) return 'a quote inside a cell that does not begin with one';
+      if (quote !== false && cell.includes(quote)) return 'a quote inside an unquoted cell';
       cells.push(cell);
       if (next === -1) return cells;
       at = next + delimiter.length;
@@ -117,7 +117,7 @@ function cellsOf(text: string, { delimiter, quote }: Dialect): string[] | string
     }
     let end = text.indexOf(quote, at + 1);
     while (end !== -1 && text[end + 1] === quote) end = text.indexOf(quote, end + 2);
-    if (end === -1) return 'a quoted cell whose closing quote is missing';
+    if (end === -1) return 'a quoted cell without a closing quote';
     cells.push(text.slice(at + 1, end).replaceAll(quote + quote, quote));
     at = end + 1;
     if (at === text.length) return cells;

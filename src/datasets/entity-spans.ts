@@ -48,8 +48,8 @@ export function settleSpans(rows: readonly WrittenEntities[], asked?: Offsets): 
   if (misfits.length > Math.max(1, REFUSED * total) && asked === undefined) {
     const isInclusive = misfitsOf(rows, offsets, 1).length <= TOLERATED * total;
     const expected = isInclusive
-      ? 'ends that come after the last character, so that text.slice(start, end) is the entity: add 1 to each end'
-      : "places in UTF-16 code units, or say how they count by offsets: 'code-points' or 'bytes'";
+      ? 'exclusive ends, so that text.slice(start, end) is the entity; add 1 to each end'
+      : "offsets in UTF-16 code units; for other units, give offsets: 'code-points' or 'bytes'";
     return { rows, warnings: [], problem: { line: (misfits[0]?.row ?? 0) + 1, found, expected } };
   }
   const settled = rows.map(({ text, entities }) => {
@@ -60,7 +60,7 @@ export function settleSpans(rows: readonly WrittenEntities[], asked?: Offsets): 
   const warning: DatasetWarning = {
     kind: 'misplaced_entity',
     count: misfits.length,
-    message: `${found}; check their places, which count ${NAMES[offsets]}`,
+    message: `${found}; check the offsets, which were read as ${NAMES[offsets]}`,
     examples: [],
   };
   return {
@@ -73,7 +73,7 @@ export function settleSpans(rows: readonly WrittenEntities[], asked?: Offsets): 
 const NAMES: Readonly<Record<Offsets, string>> = {
   'utf-16': 'UTF-16 code units',
   'code-points': 'code points',
-  bytes: 'bytes of UTF-8',
+  bytes: 'UTF-8 bytes',
 };
 
 export const offsetsName = (offsets: Offsets): string => NAMES[offsets];

@@ -194,7 +194,7 @@ async function readObject(
     const { line, column } = source;
     if (next === 'too long') {
       const expected = `at most ${describeBytes(MAX_JSON_ENTRY)} per entry`;
-      problems.add({ file, line, column, found: 'found a longer entry here', expected });
+      problems.add({ file, line, column, found: 'found a longer entry', expected });
       return undefined;
     }
     const member = next === 'broken' ? undefined : parsedMember(next);
@@ -265,7 +265,7 @@ function syntaxReason(code: ParseErrorCode): string {
 
 const twice = (key: string) => ({
   found: `found the key ${quoted(key)} a second time`,
-  expected: 'every key once',
+  expected: 'each key once',
 });
 
 /** A key that occurs twice in an object is a problem: `JSON.parse` would silently drop the earlier value. */

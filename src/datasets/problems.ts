@@ -123,13 +123,13 @@ export function warnAbout(
 
 /** By the file system's codes, in words that follow a name. */
 const reasons: ReadonlyMap<string, string> = new Map([
-  ['EEXIST', 'another entry has that place'],
-  ['EISDIR', 'a folder has that place'],
-  ['ENOTDIR', 'a file has the place of one of its folders'],
+  ['EEXIST', 'another entry has that path'],
+  ['EISDIR', 'a folder has that path'],
+  ['ENOTDIR', 'a file has the path of one of its folders'],
   ['ENAMETOOLONG', 'its name is too long'],
-  ['EINVAL', 'no file can have its name'],
+  ['EINVAL', 'its name is not allowed for a file'],
   ['EACCES', 'reading is not permitted'],
-  ['ENOENT', 'it is no longer there'],
+  ['ENOENT', 'it no longer exists'],
 ]);
 
 /** Why the file system refused a file. Never its own message, which has the path on this machine. */

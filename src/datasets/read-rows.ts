@@ -196,7 +196,7 @@ function rowTable(read: WrittenRows, origin: string, options: RowFileOptions, pr
   const left = problems.total > 0 ? [leftOut(problems.toError(), problems.total)] : [];
   const unread = read.unread ?? [];
   const listed = someOf(unread.map((name) => quoted(name)));
-  const message = `${origin}: nothing reads the ${unread.length === 1 ? 'column' : 'columns'} ${listed}`;
+  const message = `${origin}: the ${unread.length === 1 ? 'column' : 'columns'} ${listed} ${unread.length === 1 ? 'is' : 'are'} not used`;
   const unreadWarning: DatasetWarning = { kind: 'unread_column', count: unread.length, message, examples: [] };
   const told = [...read.written, ...(read.notes ?? []), ...notes, ...settled.notes];
   return {
@@ -273,7 +273,7 @@ function issueOf(
 }
 
 function leftOut(error: DatasetError | ValidationError, count: number): DatasetWarning {
-  const message = `${counted(count, 'row')} with a problem left out, such as: ${error.message}`;
+  const message = `left out ${counted(count, 'row')} with a problem, such as: ${error.message}`;
   return { kind: 'invalid_row', count, message, examples: [] };
 }
 
@@ -304,7 +304,7 @@ function settledEntities({ rows, origin, places }: FoundTable, offsets: Offsets 
       const entities = bySettled.get(place)?.entities;
       return entities === undefined || !isObject(row) ? row : { ...row, entities };
     }),
-    notes: found && offsets === undefined ? [`places of entities count ${offsetsName(found)}`] : [],
+    notes: found && offsets === undefined ? [`entity offsets in ${offsetsName(found)}`] : [],
     warnings,
   };
 }
@@ -371,7 +371,7 @@ export async function readRows(
   if (typeof source === 'string') return readRowFile(source, { ...reading, isMultilabel, refusesBlank });
   for (const name of ['columns', 'format', 'encoding', 'delimiter'] as const) {
     if (reading[name] !== undefined)
-      throw invalid([name], `${name} is for files; rows in memory name their own fields`);
+      throw invalid([name], `applies only to files, and rows are given in memory; leave ${name} out`);
   }
   return readRowsInMemory(source, option, { ...reading, refusesBlank }, signal);
 }

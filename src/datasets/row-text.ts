@@ -83,7 +83,7 @@ function kindOf(path: string, file: string): string {
   if (kind === GZIP || TEXTS.includes(kind)) return kind;
   const known = kind === ZIP && /\.(?:xlsx|xlsm|ods)$/iu.test(file) ? 'an Excel workbook' : kind;
   const command = CONVERSIONS[known]?.replace('FILE', file).replace('NEW', file.replace(/\.\w+$/u, ''));
-  const unzipped = known === ZIP ? '; unzip it, and give the file of rows in it' : '';
+  const unzipped = known === ZIP ? '; unzip it and give the file of rows in it' : '';
   const text = `text: CSV, JSON, JSON Lines or CoNLL${unzipped}`;
   const expected = command === undefined ? text : `text; convert it: ${command}`;
   throw singleProblem({ file, found: `found ${known}`, expected });
@@ -149,7 +149,7 @@ function undecodable(path: string, line: number, problem: { readonly found: stri
   const file = basename(path);
   if (!problem.found.includes('UTF-8')) return singleProblem({ file, line, ...problem });
   const command = `iconv -f WINDOWS-1252 -t UTF-8 ${quoted(file)}`;
-  const expected = `UTF-8 text; if the file is in Windows-1252, as Excel saves many, give encoding: 'windows-1252', or convert it: ${command}`;
+  const expected = `UTF-8 text; if the file is in Windows-1252, which Excel often writes, give encoding: 'windows-1252', or convert it: ${command}`;
   return singleProblem({ file, line, ...problem, expected });
 }
 

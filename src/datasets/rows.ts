@@ -85,19 +85,19 @@ const texts = z.array(z.string('give a string'), 'give an array of strings');
 
 const weight = z
   .number('give a number above 0')
-  .refine((value) => value !== 0, 'give a number above 0, or leave the row out')
+  .refine((value) => value !== 0, 'give a number above 0, or remove the row')
   .refine((value) => value >= 0, 'give a number above 0')
   .optional();
 const single = {
   text,
-  text2: z.undefined('the first row has no text2; give all rows one, or none').optional(),
+  text2: z.undefined('the first row has no text2; give all rows a text2, or none').optional(),
   weight,
 };
 const pair = { text2: text };
 const share = z
-  .number('give a probability, 0 to 1')
-  .min(0, 'give a probability, 0 to 1')
-  .max(1, 'give a probability, 0 to 1');
+  .number('give a probability from 0 to 1')
+  .min(0, 'give a probability from 0 to 1')
+  .max(1, 'give a probability from 0 to 1');
 const shares = z
   .record(z.string(), share, 'give an object with the probability of each label')
   .refine((given) => Object.keys(given).length > 0, 'give at least one label');
@@ -108,8 +108,8 @@ const softSchema = z.object({ ...single, labels: shares });
 
 /** Rows of other models have none of it. */
 const ofClassifiers = {
-  text2: z.undefined('text2 is for classifiers, which read pairs of texts; leave it out').optional(),
-  weight: z.undefined('weight is for classifiers; leave it out').optional(),
+  text2: z.undefined('only rows of classifiers have a text2; leave text2 out').optional(),
+  weight: z.undefined('only rows of classifiers have a weight; leave weight out').optional(),
 };
 
 const taggedSchema = z
@@ -117,7 +117,7 @@ const taggedSchema = z
   .refine(({ tokens, tags }) => tokens.length === tags.length, 'give as many tags as tokens');
 const rangeSchema = z.object(
   {
-    start: z.int('give a whole number').min(0, 'give a place from 0'),
+    start: z.int('give a whole number').min(0, 'give an offset of at least 0'),
     end: z.int('give a whole number'),
     type: text.min(1, 'give a type'),
   },
@@ -130,10 +130,10 @@ const entitySchema = z
       const others = row.entities.slice(0, at);
       const path = ['entities', at];
       if (end <= start || end > row.text.length) {
-        const message = `${start} to ${end} is no part of a text of ${row.text.length} UTF-16 code units`;
+        const message = `${start} to ${end} is not a range in a text of ${row.text.length} UTF-16 code units`;
         context.addIssue({ code: 'custom', path, message });
       } else if (others.some((other) => other.start < end && start < other.end)) {
-        context.addIssue({ code: 'custom', path, message: 'it overlaps an earlier entity; keep one of the two' });
+        context.addIssue({ code: 'custom', path, message: 'the entity overlaps an earlier one; keep one of the two' });
       }
     }
   });

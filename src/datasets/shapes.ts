@@ -74,7 +74,7 @@ export function toolRows(found: Records, file: string, problems: ProblemList): F
       ...ofRows(any(isDoccano) ? 'a doccano export' : found.name, 'entities', rows),
       columns: { text: 'text', entities: spans },
       ...(unread.length > 0 && { unread }),
-      notes: relations > 0 ? [`relations of ${counted(relations, 'text')} are not read`] : [],
+      notes: relations > 0 ? [`ignored the relations of ${counted(relations, 'text')}`] : [],
     };
   }
   return undefined;
@@ -150,7 +150,7 @@ function labelStudioRows(records: Records['records'], file: string, problems: Pr
     if (annotations.length > 1) several += 1;
     const text = labelStudioText(value.data);
     if (text === undefined) {
-      problems.add({ file, line, column: 'data', found: `found ${quoted(value.data)}`, expected: 'one text in data' });
+      problems.add({ file, line, column: 'data', found: `found ${quoted(value.data)}`, expected: 'exactly one text in data' });
       return [];
     }
     const values = annotation.result
@@ -162,8 +162,8 @@ function labelStudioRows(records: Records['records'], file: string, problems: Pr
     return [{ line, isEntities, row: isEntities ? { text, entities: spansIn(spans) } : { text, labels: choices } }];
   });
   const notes = [
-    ...(without > 0 ? [`${counted(without, 'task')} without annotations left out`] : []),
-    ...(several > 0 ? [`of ${counted(several, 'task')} with several annotations, the first is read`] : []),
+    ...(without > 0 ? [`left out ${counted(without, 'task')} without annotations`] : []),
+    ...(several > 0 ? [`read only the first annotation of ${counted(several, 'task')} that have several`] : []),
   ];
   const isEntities = rows.some((row) => row.isEntities && isObject(row.row) && filled(row.row.entities));
   const fitting = rows.filter((row) => row.isEntities === isEntities);
@@ -184,7 +184,7 @@ function prodigyRows(records: Records['records']): FoundRows {
     ({ value }) => isObject(value) && (value.answer === undefined || value.answer === 'accept'),
   );
   const left = records.length - kept.length;
-  const notes = left > 0 ? [`${counted(left, 'example')} rejected or ignored, left out`] : [];
+  const notes = left > 0 ? [`left out ${counted(left, 'rejected or ignored example')}`] : [];
   const objects = kept.flatMap(({ line, value }) => (isObject(value) ? [{ line, value }] : []));
   if (objects.some(({ value }) => Array.isArray(value.accept))) {
     const rows = objects.map(({ line, value }) => ({ line, row: { text: value.text, labels: value.accept ?? [] } }));
@@ -240,7 +240,7 @@ function squadRows(records: Records['records']): FoundRows {
       }
     }
   }
-  const notes = left > 0 ? [`${counted(left, 'question')} without an answer left out`] : [];
+  const notes = left > 0 ? [`left out ${counted(left, 'question')} without an answer`] : [];
   return { ...ofRows('SQuAD', 'passage', rows), columns: { passage: 'context' }, notes };
 }
 
@@ -338,7 +338,7 @@ export function columnRows(found: Records, file: string, options: ShapeOptions, 
   if (refused !== undefined) {
     const column = options.columns?.[refused] ?? refused;
     const what = `found rows of ${FIELDS[shape].join(' and ')}, and ${quoted(column)} as their ${refused}`;
-    const expected = `rows of a classifier, which alone have a ${refused}; leave it out`;
+    const expected = `rows of a classifier, since only those have a ${refused}; leave ${refused} out`;
     throw singleProblem({ file, line: found.header ?? 1, found: what, expected });
   }
   const [first, second] = FIELDS[shape];
@@ -413,11 +413,11 @@ function requireOneColumn(
   const known = NAMES[field].filter((name) => lower.includes(name));
   if (known.length < 2) return;
   const listed = known.map((name) => quoted(found.columns[lower.indexOf(name)] ?? name)).join(' and ');
-  const expected = `one; say which by the option columns, such as { ${field}: ${quoted(known[0])} }`;
+  const expected = `one of them; name it with the option columns, such as { ${field}: ${quoted(known[0])} }`;
   throw singleProblem({
     file,
     line: found.header ?? 1,
-    found: `found the columns ${listed}, which may each be the ${field}`,
+    found: `found the columns ${listed}, each of which may be the ${field}`,
     expected,
   });
 }
@@ -479,8 +479,8 @@ function unknownColumns(found: Records, file: string, { columns: asked, fitting 
   }
   const isRow = columns.some((cell, at) => found.cells?.some(({ cells }) => cell !== '' && cells[at] === cell));
   if (isRow) {
-    const expected = 'a first line with the names of the columns, such as text,label';
-    return singleProblem({ file, ...line, found: `found ${what}, where the first line looks like a row`, expected });
+    const expected = 'a header with the names of the columns, such as text,label';
+    return singleProblem({ file, ...line, found: `found ${what}, but the first line looks like a row`, expected });
   }
   const known = KNOWN.filter((each) => fitting.includes(each))
     .map((each) => FIELDS[each].join(' and '))
@@ -489,7 +489,7 @@ function unknownColumns(found: Records, file: string, { columns: asked, fitting 
   const example = guess ?? "{ text: 'review', label: 'stars' }";
   return singleProblem({
     ...{ file, ...line, found: `found ${what}` },
-    expected: `the columns ${known}; or name yours with the option columns, such as ${example}`,
+    expected: `the columns ${known}; if yours have other names, give the option columns, such as ${example}`,
   });
 }
 

@@ -72,7 +72,7 @@ export function faqRows(lines: readonly TextLine[], file: string): FoundRows {
     rows: answered.map(({ row }) => row),
     lines: answered.map(({ line }) => line),
     columns: {},
-    notes: left > 0 ? [`${counted(left, 'heading')} without text below left out`] : [],
+    notes: left > 0 ? [`left out ${counted(left, 'heading')} without text below`] : [],
   };
 }
 
@@ -91,7 +91,7 @@ export async function bratRows(folder: string, problems: ProblemList): Promise<F
     const textFile = file.replace(/\.ann$/u, '.txt');
     const text = await readFile(join(folder, textFile), 'utf8').catch(() => undefined);
     if (text === undefined) {
-      problems.add({ file: textFile, found: 'found no such file', expected: `the text that ${file} is about` });
+      problems.add({ file: textFile, found: 'found no such file', expected: `the text that ${file} annotates` });
       continue;
     }
     const entities: unknown[] = [];
@@ -106,7 +106,7 @@ export async function bratRows(folder: string, problems: ProblemList): Promise<F
       const numbers = (places ?? '').split(/[ ;]/u).map(Number);
       const [start, end] = [numbers[0], numbers.at(-1)];
       if (type === undefined || start === undefined || end === undefined) {
-        const expected = 'an id, a tab, a type and the places of its beginning and end';
+        const expected = 'an id, a tab, a type, and the offsets of the start and the end';
         problems.add({ file, line: at + 1, found: `found ${quoted(annotation)}`, expected });
         continue;
       }
@@ -116,10 +116,10 @@ export async function bratRows(folder: string, problems: ProblemList): Promise<F
     rows.push({ text, entities });
   }
   const notes = [
-    ...(others > 0 ? [`${counted(others, 'annotation')} of other kinds (relations, events, notes) are not read`] : []),
+    ...(others > 0 ? [`ignored ${counted(others, 'annotation')} of other kinds (relations, events, notes)`] : []),
     ...(split > 0
       ? [
-          `${counted(split, 'entity').replace('entitys', 'entities')} in several parts are read from the first to the last`,
+          `${counted(split, 'entity').replace('entitys', 'entities')} in several parts were read from the start of the first to the end of the last`,
         ]
       : []),
   ];

@@ -99,7 +99,7 @@ describe('a cross-validation of other kinds of rows', () => {
 
 describe('rows that cannot be divided', () => {
   it('are refused before any training', async () => {
-    expect((await failure({ rows: rows.slice(3, 7), folds: 5 })).message).toMatch(/can't be divided into 5 folds/);
+    expect((await failure({ rows: rows.slice(3, 7), folds: 5 })).message).toMatch(/too few for 5 folds/);
     const lonely = [
       { text: 'a', label: 'x' },
       { text: 'b', label: 'x' },

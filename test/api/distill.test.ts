@@ -76,7 +76,7 @@ describe('what a teacher says', () => {
   });
 
   it.each<[keyof typeof rules, unknown, string]>([
-    ['labels', null, 'there is no answer'],
+    ['labels', null, 'no answer'],
     ['labels', 'c', 'found the label "c"; the labels are "a", "b"'],
     ['labels', ['a', 'b'], 'found 2 labels instead of one'],
     ['labels', 7, 'found 7 instead of a label'],
@@ -85,12 +85,12 @@ describe('what a teacher says', () => {
     ['multilabel', { a: 1.2 }, 'the probability of "a" is 1.2, not a number from 0 to 1'],
     ['entities', 'Ada', 'instead of a list of entities'],
     ['entities', [{ type: 'PER', text: 'Eve' }], '"Eve" is not in the text'],
-    ['entities', [{ type: 'PER', start: 8, end: 40 }], '8 to 40 is no part of a text of 28 UTF-16 code units'],
+    ['entities', [{ type: 'PER', start: 8, end: 40 }], '8 to 40 is not a range in a text of 28 UTF-16 code units'],
     ['entities', [{ type: 'PER', start: 0, end: 3, text: 'Bob' }], '0 to 3 is "Ada", not "Bob"'],
     ['entities', [person(0, 7), person(4, 11)], 'overlaps "Ada met"'],
     ['entities', [{ type: 'ORG', text: 'Ada' }], 'found the type "ORG"; the labels are "PER"'],
     ['passages', [1], 'found 1 score for 2 candidates'],
-    ['passages', [{ passage: 'third', score: 1 }], '"third" is no candidate'],
+    ['passages', [{ passage: 'third', score: 1 }], '"third" is not one of the candidates'],
     ['passages', [{ passage: 'first', score: Number.POSITIVE_INFINITY }], 'not a finite number'],
   ])('makes no sense for %s: %j', (kind, answer, problem) => {
     const checked = checkedAnswer(answer, text, rules[kind], ['first', 'second']);
@@ -283,7 +283,7 @@ describe('kept answers', () => {
     writeFileSync(answers, 'my notes\n');
     const { teacher, asked } = aTeacher();
     const error = await errorOf(distill(options({ teacher, answers })));
-    expect(error.message).toContain('notes.txt: it is no file of answers');
+    expect(error.message).toContain('notes.txt: this is not a file of answers');
     expect(asked).toEqual([]);
     expect(readFileSync(answers, 'utf8')).toBe('my notes\n');
   });
@@ -361,12 +361,12 @@ describe('a teacher', () => {
     [
       'a function without a place for its answers',
       { output: undefined },
-      'answers: answers of a function may have cost something; give output or answers',
+      'answers: the answers of a function may cost money; give output or answers',
     ],
     [
       'a function that says nothing of its answers',
       { labels: undefined },
-      'type: a function does not say what its answers are',
+      'type: the kind of answers of a function is unknown',
     ],
     [
       'rows with another label',
@@ -378,19 +378,19 @@ describe('a teacher', () => {
       },
       'rows: rows have the label "mixed"; the labels are "negative", "positive"',
     ],
-    ['no text', { texts: [' '] }, 'texts: there is no text that is not blank'],
+    ['no text', { texts: [' '] }, 'texts: all texts are blank'],
     ['an unknown option', { rows: undefined, ...{ path: 'x' } }, 'path'],
     [
       'a temperature for entities',
       { labels: undefined, type: 'named-entity-recognition', temperature: 2 },
       'temperature: it softens',
     ],
-    ['a choice among all', { choose: 'central' }, 'choose: without maxTexts, all texts are asked'],
-    ['a format without rows', { format: 'csv' }, 'format: it says how rows are read, and there are none'],
+    ['a choice among all', { choose: 'central' }, 'choose: without maxTexts, the teacher is asked for all texts'],
+    ['a format without rows', { format: 'csv' }, 'format: applies only to rows and test, and neither is given'],
     [
       'a type that is another than that of the passages',
       { labels: undefined, passages: ['one', 'two'], type: 'binary-text-classification' },
-      'type: the student is for question-answering',
+      'type: the teacher and the other options ask for a student of type question-answering',
     ],
     ['one passage', { labels: undefined, passages: ['one'] }, 'passages: found 1 passage'],
   ])('is refused with %s', async (_, more, message) => {
@@ -405,7 +405,7 @@ describe('a teacher', () => {
     const { teacher } = aTeacher(() => 'neither');
     const error = await errorOf(distill({ teacher, texts, labels, ...quick, output: output() }));
     expect(error.message).toContain(
-      '0 of 80 texts can be learned from; 80 have an answer that makes no sense, such as',
+      '0 of 80 texts can be used for training; 80 have an unusable answer, such as',
     );
   });
 });

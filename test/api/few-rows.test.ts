@@ -224,7 +224,7 @@ describe('train on few questions', () => {
 describe('train', () => {
   it('refuses a language that is not known, with the nearest', async () => {
     const error = (await train({ rows, language: 'klingon' }))._unsafeUnwrapErr();
-    expect(error.message).toMatch(/"klingon" is no language that is known.*such as/);
+    expect(error.message).toMatch(/"klingon" is not a known language.*such as/);
     expect((await train({ rows, language: 'germn' }))._unsafeUnwrapErr().message).toMatch(/such as german/);
   });
 

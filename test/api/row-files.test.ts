@@ -176,7 +176,7 @@ const cases: Readonly<Record<string, Case>> = {
       [...pairs, { text: 'x y', label: 'good' }].map((row, at) => ({ ...row, answer: at === 6 ? 'reject' : 'accept' })),
     ),
     ...binary,
-    readAs: /^a Prodigy export: 6 texts, 2 labels; 1 example rejected or ignored, left out$/,
+    readAs: /^a Prodigy export: 6 texts, 2 labels; left out 1 rejected or ignored example$/,
   },
   'Prodigy, a choice': {
     file: 'a.jsonl',
@@ -217,7 +217,7 @@ const cases: Readonly<Record<string, Case>> = {
       })),
     ),
     ...entities,
-    readAs: /relations of 4 texts are not read/,
+    readAs: /ignored the relations of 4 texts/,
   },
   'Label Studio, choices': {
     file: 'a.json',
@@ -227,7 +227,7 @@ const cases: Readonly<Record<string, Case>> = {
       task('cancelled', [{ type: 'choices', value: { choices: ['bad'] } }], { was_cancelled: true }),
     ]),
     ...binary,
-    readAs: /^a Label Studio export: 6 texts, 2 labels; 2 tasks without annotations left out$/,
+    readAs: /^a Label Studio export: 6 texts, 2 labels; left out 2 tasks without annotations$/,
   },
   'Label Studio, entities': {
     file: 'a.json',
@@ -341,7 +341,7 @@ const cases: Readonly<Record<string, Case>> = {
     ...entities,
     readAs: /places of entities count code points/,
   },
-  'entities in bytes': { file: 'a.jsonl', content: jsonl(entityRows(bytes)), ...entities, readAs: /bytes of UTF-8/ },
+  'entities in bytes': { file: 'a.jsonl', content: jsonl(entityRows(bytes)), ...entities, readAs: /UTF-8 bytes/ },
   'entities in code points, by the option': {
     file: 'a.jsonl',
     content: jsonl(entityRows(points)),
@@ -473,7 +473,7 @@ const cases: Readonly<Record<string, Case>> = {
       ],
     }),
     ...{ ...questions, rows: 2 },
-    readAs: /^SQuAD: 2 questions, 2 passages; 1 question without an answer left out$/,
+    readAs: /^SQuAD: 2 questions, 2 passages; left out 1 question without an answer$/,
   },
   'questions as headings': {
     file: 'faq.md',
@@ -632,7 +632,7 @@ const refused: Readonly<Record<string, readonly [file: string, content: string |
   'two columns that may be the label': [
     'a.csv',
     ['text,category,intent', ...pairs.map(({ text, label }) => `${text},${label},x`)].join('\n'),
-    /"category" and "intent", which may each be the label.*columns/,
+    /"category" and "intent", each of which may be the label.*columns/,
   ],
   'ends that are inclusive': [
     'a.jsonl',

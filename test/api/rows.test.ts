@@ -125,14 +125,14 @@ describe('rows that do not fit', () => {
   });
 
   it.each([
-    ['a quote inside a cell that does not begin with one', 'a"b,x'],
+    ['a quote inside an unquoted cell', 'a"b,x'],
     ['text after the closing quote of a cell', '"a"b,x'],
-    ['a quoted cell whose closing quote is missing', '"a,x'],
+    ['a quoted cell without a closing quote', '"a,x'],
   ])('are refused where CSV has %s', async (what, line) => {
     const path = await file('quotes.csv', 'text,label', 'a,x', line, 'b,y');
     const error = await readRows(path, { option: 'path' }).catch((thrown: DatasetError) => thrown);
     expect(error).toMatchObject({
-      problems: [{ file: 'quotes.csv', line: 3, found: `found ${what}; what follows was not read` }],
+      problems: [{ file: 'quotes.csv', line: 3, found: `found ${what}; the rest of the file was not read` }],
     });
   });
 

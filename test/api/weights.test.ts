@@ -74,7 +74,7 @@ describe('a weight', () => {
   });
 
   it.each([
-    [0, 'give a number above 0, or leave the row out'],
+    [0, 'give a number above 0, or remove the row'],
     [-1, 'give a number above 0'],
     [Number.POSITIVE_INFINITY, 'give a number above 0'],
     [Number.NaN, 'give a number above 0'],
@@ -168,7 +168,7 @@ describe('probabilities of labels', () => {
   });
 
   it.each([
-    [{ good: 1.2, bad: -0.2 }, 'rows.0.labels.good: give a probability, 0 to 1'],
+    [{ good: 1.2, bad: -0.2 }, 'rows.0.labels.good: give a probability from 0 to 1'],
     [{}, 'rows.0.labels: give at least one label'],
     [['good'], 'rows.0.labels: give an object with the probability of each label'],
   ])('refuse %j', async (labels, message) => {
@@ -223,7 +223,7 @@ describe('rows of other models, and archives', () => {
   it('refuse it as a column that is asked for', async () => {
     const path = await file('qa.csv', 'question,passage,w', 'a,b,2');
     const error = await errorOf(train({ path, columns: { weight: 'w' } }));
-    expect(error.message).toContain('rows of a classifier, which alone have a weight');
+    expect(error.message).toContain('rows of a classifier, since only those have a weight');
   });
 
   it.each([

@@ -25,7 +25,7 @@ it('orchard train trains on an archive that orchard archive made', async () => {
   expect(byUrl).toMatchObject({ exitCode: 0 });
   expect(JSON.parse(byUrl.stdout)).toMatchObject({ name: 'rows', type: 'binary-text-classification' });
   const named = await run(['train', zip, ...options, '--label-column', 'label']);
-  expect(named.stderr).toMatch(/--label-column: an archive brings its own; leave --label-column out/);
+  expect(named.stderr).toMatch(/--label-column: an archive has its own; leave --label-column out/);
   const validated = await run(['cross-validate', zip]);
-  expect(validated.stderr).toMatch(/rows\.zip: found a zip archive; .*unzip it, and give the file of rows in it/);
+  expect(validated.stderr).toMatch(/rows\.zip: found a zip archive; .*unzip it and give the file of rows in it/);
 });

@@ -104,7 +104,7 @@ it('CSV whose quote is never closed tells where it began', async () => {
   const texts = await read('text\na\n"b\nc\nd\n', 'csv');
   expect(texts).toEqual([
     { line: 2, text: 'a' },
-    { line: 3, problem: expect.stringMatching(/closing quote is missing.*was not read/) },
+    { line: 3, problem: expect.stringMatching(/without a closing quote.*was not read/) },
   ]);
 });
 

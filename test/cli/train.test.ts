@@ -56,7 +56,7 @@ describe('an error of orchard train', () => {
   const comma = () => written('comma.csv', 'text,label\na,"x,y"\nb,x\nc,y\n');
 
   it.each<[string, () => string[], RegExp]>([
-    ['columns', () => [named()], /or name yours with --text-column "body" --label-column "stars"$/m],
+    ['columns', () => [named()], /if yours have other names, give --text-column "body" --label-column "stars"$/m],
     ['a type', () => [comma()], /^--type: .*; pass --type 'multilabel-text-classification' if/],
     ['a number', () => [named(), '--learning-rate', '7'], /^--learning-rate: give a number of at most 1$/m],
     ['a language', () => [named(), '--language', 'klingon'], /^--language: "klingon" is no language/],

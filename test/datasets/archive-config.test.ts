@@ -100,7 +100,7 @@ describe('findConfiguredFile', () => {
   it('never leaves the archive', () => {
     const { file, problems } = find(anArchive(), '', '../../etc/passwd');
     expect(file).toBeUndefined();
-    expect(problems[0]?.found).toBe('"../../etc/passwd" leads out of the archive');
+    expect(problems[0]?.found).toBe('"../../etc/passwd" is a path outside the archive');
   });
 
   it('does not take an absolute path for a file of the archive', () => {

@@ -53,7 +53,7 @@ describe('openArchive', () => {
     ['nothing', [], 'found no config.json among nothing'],
   ])('says what it found if there is %s', async (_, files, found) => {
     const error = await failureOf('dataset', () => openArchive(directoryWith(...files)));
-    expect(error.problems).toEqual([{ file: 'the archive', found, expected: 'one folder with a file config.json' }]);
+    expect(error.problems).toEqual([{ file: 'the archive', found, expected: 'one folder with a config.json' }]);
   });
 
   it('reports a directory that can not be read as a problem', async () => {

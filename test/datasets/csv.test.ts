@@ -53,10 +53,10 @@ describe('the records of a table', () => {
 
   it('end with the first record that is quoted badly', () => {
     const problem = (text: string) => read(text).flatMap((each) => ('problem' in each ? [each.problem.found] : []));
-    const rest = '; what follows was not read';
-    expect(problem('a"b"\nc')).toEqual([`found a quote inside a cell that does not begin with one${rest}`]);
+    const rest = '; the rest of the file was not read';
+    expect(problem('a"b"\nc')).toEqual([`found a quote inside an unquoted cell${rest}`]);
     expect(problem('"a"b\nc')).toEqual([`found text after the closing quote of a cell${rest}`]);
-    expect(problem('a\n"b\nc')).toEqual([`found a quoted cell whose closing quote is missing${rest}`]);
+    expect(problem('a\n"b\nc')).toEqual([`found a quoted cell without a closing quote${rest}`]);
   });
 
   it('have quotes as characters where a dialect has no quoting', () => {

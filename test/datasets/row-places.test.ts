@@ -42,7 +42,7 @@ describe('an export of Prodigy', () => {
       { text: 'c', label: 'y' },
     ]);
     expect(places?.lines).toEqual([1, 3]);
-    expect(readAs).toContain('2 examples rejected or ignored, left out');
+    expect(readAs).toContain('left out 2 rejected or ignored examples');
   });
 });
 
@@ -61,7 +61,7 @@ describe('a folder of brat', () => {
         ],
       },
     ]);
-    expect(readAs).toContain('1 entity in several parts are read from the first to the last');
+    expect(readAs).toContain('1 entity in several parts were read from the start of the first to the end of the last');
   });
 
   it('has no such note where each entity is whole', async () => {

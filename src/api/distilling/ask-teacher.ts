@@ -205,7 +205,7 @@ class Asking {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        const error = new Error(`there is no answer within ${callTimeoutMs} ms`);
+        const error = new Error(`no answer within ${callTimeoutMs} ms`);
         reject(error);
         stop.abort(error);
       }, callTimeoutMs);
@@ -218,8 +218,8 @@ class Asking {
         late,
       ]);
       if (Array.isArray(answers) && answers.length === batch.length) return answers;
-      const found = Array.isArray(answers) ? counted(answers.length, 'answer') : 'no array of answers';
-      throw new Error(`it gave ${found} for ${counted(batch.length, 'text')}`);
+      const found = Array.isArray(answers) ? counted(answers.length, 'answer') : 'no array';
+      throw new Error(`it returned ${found} for ${counted(batch.length, 'text')}; return an array with one answer per text`);
     } finally {
       clearTimeout(timer);
       this.#stop.signal.removeEventListener('abort', abort);
@@ -233,7 +233,7 @@ class Asking {
     const reason = isOrchardError(cause) ? `${cause.code}: ${cause.message}` : messageOf(cause);
     const answered = this.#texts - this.#open + this.#answered;
     return new TeacherError(
-      `the teacher failed ${counted(this.#options.attempts, 'time')} for ${text}${texts}: ${reason}`,
+      `the teacher failed ${counted(this.#options.attempts, 'time')} on ${text}${texts}: ${reason}`,
       { answered, left: this.#texts - answered, answers: this.#file.path, cause },
     );
   }

@@ -36,13 +36,13 @@ export async function distillModel(options: DistillOptions): Promise<DistilledMo
   if (isFunction && answers === undefined) {
     throw invalid(
       ['answers'],
-      'answers of a function may have cost something; give output or answers, so that they are kept',
+      'the answers of a function may cost money; give output or answers so that they are kept',
     );
   }
   const { attempts, retryDelayMs, callTimeoutMs } = settings;
   for (const [name, value] of Object.entries({ attempts, retryDelayMs, callTimeoutMs })) {
     if (value !== undefined && !isFunction)
-      throw invalid([name], 'it is for a function; a model either answers or fails');
+      throw invalid([name], 'applies only to a teacher that is a function; leave it out');
   }
   requireUsed(settings);
   if (signal?.aborted) throw new AbortedError('the distillation', { cause: signal.reason });
@@ -367,14 +367,14 @@ function requireSome(rows: readonly TrainingRow[], { answered: { unusable }, tau
   if (rows.length >= 2) return;
   const [first] = unusable;
   const why = [
-    ...(areRows > 0 ? [`${areRows} are texts of rows or test`] : []),
+    ...(areRows > 0 ? [`${areRows} also occur in rows or test`] : []),
     ...(first
       ? [
-          `${unusable.length} have an answer that makes no sense, such as ${quoted(first.text.slice(0, 60))}: ${first.problem}`,
+          `${unusable.length} have an unusable answer, such as ${quoted(first.text.slice(0, 60))}: ${first.problem}`,
         ]
       : []),
   ];
-  const msg = `${taught.length} of ${counted(given, 'text')} can be learned from`;
+  const msg = `${taught.length} of ${counted(given, 'text')} can be used for training`;
   throw invalid(['texts'], why.length === 0 ? `${msg}; give at least two` : `${msg}; ${why.join(', and ')}`);
 }
 

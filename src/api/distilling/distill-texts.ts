@@ -26,7 +26,7 @@ export async function textsOf({ texts, signal }: DistillSettings): Promise<reado
     if (text.length > MAX_QUERY_CHARACTERS) {
       throw invalid(
         ['texts', position],
-        `it has ${text.length.toLocaleString('en-US')} UTF-16 code units; at most ${MAX_QUERY_CHARACTERS.toLocaleString('en-US')} are read`,
+        `the text has ${text.length.toLocaleString('en-US')} UTF-16 code units, and the limit is ${MAX_QUERY_CHARACTERS.toLocaleString('en-US')}; shorten it`,
       );
     }
     position += 1;
@@ -35,11 +35,11 @@ export async function textsOf({ texts, signal }: DistillSettings): Promise<reado
     if (different.size > MOST_TEXTS)
       throw invalid(
         ['texts'],
-        `there are more than ${MOST_TEXTS.toLocaleString('en-US')} different texts; give a sample of them`,
+        `there are more than ${MOST_TEXTS.toLocaleString('en-US')} different texts; give a sample`,
       );
     if (isPauseDue()) await pause(signal);
   }
-  if (different.size === 0) throw invalid(['texts'], 'there is no text that is not blank');
+  if (different.size === 0) throw invalid(['texts'], 'all texts are blank; give at least two texts with words');
   return [...different.values()];
 }
 
@@ -81,7 +81,7 @@ const MOST_COMPARED = 20_000;
 async function vectorsOf(texts: readonly string[], { base, language, modelLoader, signal }: DistillSettings) {
   const model = base ?? (trainingLanguage({ language }) === 'english' ? 'english-mini' : undefined);
   if (model === undefined)
-    throw invalid(['choose'], `central texts are found by an encoder's vectors; give base, an encoder for ${language}`);
+    throw invalid(['choose'], `choosing central texts needs an encoder for ${language}; name one with base`);
   const vectors = await embed(texts, { model, signal, ...(modelLoader && { modelLoader }) });
   if (vectors.isErr()) throw vectors.error;
   return vectors.value;

@@ -43,7 +43,7 @@ export function passagesOf(
   if (all.length < 2)
     throw invalid(
       ['passages'],
-      `found ${counted(all.length, 'passage')}; give the passages that questions are answered from, at least two`,
+      `found ${counted(all.length, 'passage')}; give at least two passages that questions are answered from`,
     );
   return all;
 }
@@ -56,7 +56,7 @@ export function taskOf(
   { type: given, labels: named, temperature }: DistillSettings,
 ): StudentTask {
   if (table && arePairs(table.checked))
-    throw invalid(['rows'], 'they are pairs of texts, and texts are single ones; leave text2 out');
+    throw invalid(['rows'], 'the rows are pairs of texts, but texts has single texts; leave text2 out');
   const found = typeFor(teacher, passages, table, given, named);
   const type = given ?? found;
   const family = familyNameOf[type];
@@ -64,17 +64,17 @@ export function taskOf(
   if (type !== found && !(family === 'Grapefruit' && familyNameOf[found] === family)) {
     throw invalid(
       ['type'],
-      `the student is for ${found}, as its teacher and the other options say, not for ${type}; leave type out`,
+      `the teacher and the other options ask for a student of type ${found}, not ${type}; leave type out`,
     );
   }
   if (temperature !== undefined && family !== 'Papaya') {
     throw invalid(
       ['temperature'],
-      `it softens the probabilities of labels, and the student is for ${type}; leave temperature out`,
+      `applies only to classifiers, and the student is a ${type} model; leave temperature out`,
     );
   }
   if (named !== undefined && family !== 'Papaya')
-    throw invalid(['labels'], `labels are for classifiers, not for ${type}`);
+    throw invalid(['labels'], `applies only to classifiers, not to ${type}; leave labels out`);
   const isMultilabel = type === 'multilabel-text-classification';
   const kind = family === 'Papaya' ? 'labels' : family === 'Grapefruit' ? 'entities' : 'passages';
   const ofTeacher = teacher.says?.labels;
@@ -114,7 +114,7 @@ function typeFor(
   if (table !== undefined) return typeOfRows(table, undefined).type;
   if (labels !== undefined)
     return labels.length === 2 ? 'binary-text-classification' : 'multiclass-text-classification';
-  throw invalid(['type'], 'a function does not say what its answers are; give type, or labels, rows or passages');
+  throw invalid(['type'], 'the kind of answers of a function is unknown; give type, labels, rows or passages');
 }
 
 function namesIn(checked: CheckedRows): readonly string[] | undefined {
@@ -168,7 +168,7 @@ export async function rowsFor(
     case 'passages':
       if (kind === 'passages') return checked.rows;
   }
-  throw invalid(['rows'], `${origin} has rows of another kind than the teacher's answers, which are for ${task.type}`);
+  throw invalid(['rows'], `the rows of ${origin} don't fit the teacher's answers, which are for ${task.type}; give rows of that kind`);
 }
 
 /** Rows of {@link rowsFor}, by their shape. */

@@ -30,7 +30,7 @@ export function checkedAnswer(
   rules: AnswerRules,
   candidates: readonly string[] = [],
 ): Checked {
-  if (answer === null || answer === undefined) return { problem: 'there is no answer' };
+  if (answer === null || answer === undefined) return { problem: 'no answer' };
   switch (rules.kind) {
     case 'labels':
       return labelsOf(answer, rules);
@@ -99,17 +99,17 @@ function entityOf(entity: unknown, text: string, from: number): EntityRange | { 
   if (typeof entity !== 'object' || entity === null) return { problem: `found ${quoted(entity)} instead of an entity` };
   const given: Readonly<Record<string, unknown>> = { ...entity };
   const { type, start, end, text: words } = given;
-  if (!isString(type) || type.trim() === '') return { problem: `an entity has the type ${quoted(type)}` };
+  if (!isString(type) || type.trim() === '') return { problem: `the type of an entity is ${quoted(type)}, not a string with text` };
   if (start === undefined && end === undefined) {
     if (!isString(words) || words.trim() === '')
-      return { problem: `an entity of type ${quoted(type)} has no words and no place` };
+      return { problem: `an entity of type ${quoted(type)} has neither text nor start and end` };
     const next = text.indexOf(words, from);
     const at = next < 0 ? text.indexOf(words) : next;
     if (at < 0) return { problem: `${quoted(words)} is not in the text` };
     return { start: at, end: at + words.length, type };
   }
   if (!isWhole(start) || !isWhole(end) || start < 0 || end <= start || end > text.length) {
-    return { problem: `${quoted(start)} to ${quoted(end)} is no part of a text of ${text.length} UTF-16 code units` };
+    return { problem: `${quoted(start)} to ${quoted(end)} is not a range in a text of ${text.length} UTF-16 code units` };
   }
   const found = text.slice(start, end);
   if (words !== undefined && words !== found)
@@ -129,7 +129,7 @@ function scoresOf(answer: unknown, candidates: readonly string[]): Checked {
     const given: Readonly<Record<string, unknown>> = typeof each === 'object' ? { ...each } : {};
     const { passage, score } = given;
     if (!isNumber(score)) return { problem: `a score is ${quoted(score ?? each)}, not a finite number` };
-    if (!isString(passage) || !candidates.includes(passage)) return { problem: `${quoted(passage)} is no candidate` };
+    if (!isString(passage) || !candidates.includes(passage)) return { problem: `${quoted(passage)} is not one of the candidates` };
     scores.set(passage, score);
   }
   if (scores.size === 0) return { problem: 'no passage has a score' };

@@ -41,7 +41,7 @@ export interface TeacherOptions {
 export async function openTeacher(teacher: Teacher, options: TeacherOptions): Promise<OpenTeacher> {
   if (typeof teacher === 'function') return functionTeacher(teacher, options.teacherName ?? 'function');
   if (options.teacherName !== undefined) {
-    throw invalid(['teacherName'], 'it is for a function; a model is known by the content of its folder');
+    throw invalid(['teacherName'], 'applies only to a teacher that is a function; leave it out');
   }
   const given = isList(teacher) ? teacher : [teacher];
   const opened: OpenTeacher[] = [];
@@ -85,7 +85,7 @@ async function modelTeacher(model: Model, close: () => Promise<void>): Promise<O
   if (readsPairs)
     throw invalid(
       ['teacher'],
-      `${name} reads pairs of texts, and texts are single ones; train a student on rows of pairs`,
+      `${name} reads pairs of texts, but texts has single texts; train on labelled rows of pairs instead`,
     );
   if (type === 'question-answering')
     throw invalid(['passages'], `${name} answers questions; give the passages that the student answers from`);
@@ -227,7 +227,7 @@ function averaged(first: OpenTeacher, others: readonly OpenTeacher[]): OpenTeach
   for (const { name, says } of others) {
     const isAlike = says?.type === type && isSameSet(says?.labels ?? [], labels ?? []);
     if (isAlike) continue;
-    const msg = `${first.name} is for ${type} with the labels ${labels?.join(', ')}, ${name} for ${says?.type} with ${says?.labels.join(', ')}; average teachers of the same labels`;
+    const msg = `${first.name} is a ${type} model with the labels ${labels?.join(', ')}, but ${name} is a ${says?.type} model with ${says?.labels.join(', ')}; average only teachers with the same type and labels`;
     throw invalid(['teacher'], msg);
   }
   return {

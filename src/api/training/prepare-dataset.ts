@@ -85,7 +85,7 @@ export function typeOfRows(table: RowTable, given: ModelType | undefined): Found
   if (given === undefined) return inferred(table);
   if (!fitting[shape].includes(given)) {
     const types = fitting[shape].join(', ');
-    throw invalid(['type'], `${table.origin} has rows of ${fieldsOf(shape)}, which are for ${types}, not for ${given}`);
+    throw invalid(['type'], `${table.origin} has rows of ${fieldsOf(shape)}, which fit the type ${types}, not ${given}`);
   }
   return found(given, 'given', 'as asked for');
 }
@@ -128,7 +128,7 @@ function typeOfLabels(labels: readonly string[], origin: string): FoundType {
   if (distinct.size > 2) return found('multiclass-text-classification', 'inferred', different);
   if (distinct.size === 2) return found('binary-text-classification', 'inferred', different);
   const only = quoted([...distinct][0] ?? '');
-  throw invalid(['rows'], `all rows of ${origin} have the label ${only}; a classifier needs two labels or more`);
+  throw invalid(['rows'], `all rows of ${origin} have the label ${only}; a classifier needs at least two labels`);
 }
 
 /** @throws ValidationError where probabilities may be those of one label or of several, or there is but one label. */
@@ -140,13 +140,13 @@ function typeOfShares(rows: readonly SoftLabelRow[], origin: string): FoundType 
     const sum = Number((sums[at] ?? 0).toFixed(4));
     throw invalid(
       ['type'],
-      `the probabilities of row ${at + 1} of ${origin} add up to ${sum}; pass type: 'multilabel-text-classification' if each label holds or not whatever the others do, else give probabilities that add up to 1`,
+      `the probabilities of row ${at + 1} of ${origin} add up to ${sum}; pass type: 'multilabel-text-classification' if the labels are independent of each other; otherwise, give probabilities that add up to 1`,
     );
   }
   const reason = `${counted(labels.size, 'label')} whose probabilities add up to 1 in each row`;
   if (labels.size > 2) return found('multiclass-text-classification', 'inferred', reason);
   if (labels.size === 2) return found('binary-text-classification', 'inferred', reason);
-  throw invalid(['rows'], `all rows of ${origin} have one label; a classifier needs two labels or more`);
+  throw invalid(['rows'], `all rows of ${origin} have one label; a classifier needs at least two labels`);
 }
 
 function isListOf(label: string, known: ReadonlySet<string>): boolean {
@@ -182,7 +182,7 @@ export async function typeOfArchive(directory: string): Promise<FoundType> {
   if (config.TRAIN_FILE?.endsWith('.json') === true) {
     return found('question-answering', 'inferred', 'the archive has questions and passages');
   }
-  throw invalid(['type'], `${CONFIG_FILE} of the archive does not say what it is for; pass type`);
+  throw invalid(['type'], `${CONFIG_FILE} of the archive doesn't name the task; pass type`);
 }
 
 async function typeOfTable(archive: ArchiveFolder, config: Config, problems: ProblemList): Promise<FoundType> {
@@ -223,9 +223,9 @@ export function requirePositive(positive: string | undefined, type: ModelType, l
   const chooses = type === 'binary-text-classification' || type === 'multiclass-text-classification';
   if (!chooses || labels.length !== 2) {
     const many = chooses ? ` with ${counted(labels.length, 'label')}` : '';
-    const instead = familyNameOf[type] === 'Dragonfruit' ? '' : '; classes has the F1 of each';
-    const msg = `a positive label is for classifiers that choose between two labels, not for ${type}${many}`;
-    throw invalid(['positive'], `${msg}; leave it out${instead}`);
+    const instead = familyNameOf[type] === 'Dragonfruit' ? '' : '; classes has the F1 of each label';
+    const msg = `applies only to classifiers with exactly two labels, not to ${type}${many}`;
+    throw invalid(['positive'], `${msg}; leave positive out${instead}`);
   }
   if (labels.includes(positive)) return;
   throw invalid(['positive'], `${quoted(positive)} is not a label; the labels are ${someOf(labels.map(quoted))}`);
@@ -236,7 +236,7 @@ async function labelCells(archive: ArchiveFolder, config: Config, problems: Prob
   const { TRAIN_FILE = '', DATASET_NAME, DATA_DIR } = config;
   const file = findDataFile(archive, { desc: '', DATASET_NAME, DATA_DIR }, TRAIN_FILE);
   const [header, ...lines] = (file && (await readLines(file.path, file.name, problems))) ?? [];
-  if (header === undefined) throw invalid(['type'], 'the archive has no rows to tell its type by; pass type');
+  if (header === undefined) throw invalid(['type'], 'the archive has no rows that show its type; pass type');
   const columns = header.text.split('\t');
   const at = columns.includes('label') ? columns.indexOf('label') : columns.length - 1;
   return lines.map(({ text }) => text.split('\t')[at] ?? '');
@@ -379,7 +379,7 @@ async function isSmallArchive({ kind, path }: PlacedArchive, { options, isReadOf
 const isWorkbook = (path: string): boolean => /\.(?:xlsx|xlsm|ods)$/iu.test(path);
 
 function missingFile(path: string): DatasetError {
-  const expected = 'a file of examples, or an archive: a zip or its unpacked folder';
+  const expected = 'a file of rows, or a dataset archive: a zip or its unpacked folder';
   const found = beginsAtHome(path) ? `found no such file (${HOME_HINT})` : 'found no such file or folder';
   return new DatasetError([{ file: path, found, expected }]);
 }
@@ -398,13 +398,13 @@ export async function readTypedRows(
   const known = labels !== undefined && table.checked.shape === 'label' ? labelNames(labels).names : undefined;
   const type = known ? typeOfRows(table, typeOfNames(known, given).type) : typeOfRows(table, given);
   if (effort !== undefined && arePairs(table.checked)) {
-    throw invalid(['effort'], 'effort is for single texts: the encoder always learns from pairs; leave it out');
+    throw invalid(['effort'], 'applies only to single texts, and the rows are pairs; leave effort out');
   }
   if (labels !== undefined && type.family !== 'Papaya') {
-    throw invalid(['labels'], `labels are for classifiers, not for ${type.type}`);
+    throw invalid(['labels'], `applies only to classifiers, not to ${type.type}; leave labels out`);
   }
   if (passages !== undefined && type.type !== 'question-answering') {
-    throw invalid(['passages'], `passages are for question-answering, not for ${type.type}`);
+    throw invalid(['passages'], `applies only to question-answering, not to ${type.type}; leave passages out`);
   }
   return { table, type };
 }
@@ -415,14 +415,14 @@ async function datasetOfLabels({ names, descriptions }: LabelNames, settings: Tr
   const type = typeOfNames(names, settings.type);
   requirePositive(settings.positive, type.type, names);
   const { fromNames } = await families[type.family].rows();
-  if (fromNames === undefined) throw invalid(['labels'], `labels are for classifiers, not for ${type.type}`);
+  if (fromNames === undefined) throw invalid(['labels'], `applies only to classifiers, not to ${type.type}; leave labels out`);
   return { dataset: { rows: fromNames(names, descriptions, type.type) }, type, rows: [] };
 }
 
 /** @throws ValidationError for labels that repeat. */
 function typeOfNames(names: readonly string[], given: ModelType | undefined): FoundType {
   const repeated = names.find((name, at) => names.indexOf(name) < at);
-  if (repeated !== undefined) throw invalid(['labels'], `the label ${quoted(repeated)} is there twice; name each once`);
+  if (repeated !== undefined) throw invalid(['labels'], `the label ${quoted(repeated)} occurs twice; give each label once`);
   if (given !== undefined) return found(given, 'given', 'as asked for');
   const type = names.length === 2 ? 'binary-text-classification' : 'multiclass-text-classification';
   return found(type, 'inferred', `${counted(names.length, 'label')} given`);
@@ -472,7 +472,7 @@ export function requireFitting({ shape }: CheckedRows, { type }: FoundType, opti
   const fitting = shapesFor(type);
   if (fitting.includes(shape)) return;
   const wanted = fitting.map(fieldsOf).join(', or ');
-  const msg = `its rows have ${fieldsOf(shape)}, but the rows to train on have ${wanted}; give both the same fields`;
+  const msg = `the rows have ${fieldsOf(shape)}, but the rows to train on have ${wanted}; give both the same fields`;
   throw invalid([option], msg);
 }
 
@@ -501,7 +501,7 @@ async function archiveIn(
 /** @throws ValidationError for an option that only rows have a use for. */
 function refuseRowOptions(
   { dev, devFraction, labels, passages, ...settings }: TrainSettings,
-  reason = 'an archive brings its own',
+  reason = 'an archive has its own',
 ): void {
   const { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid } = settings;
   const reading = { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid };

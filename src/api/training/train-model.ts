@@ -98,7 +98,7 @@ export async function trainAndOpen(
 function learning(options: TrainOptions, { type }: FoundType, rows: Iterable<TrainingRow> | undefined) {
   const learn = async (more: Rows, changes: LearnOptions = {}): Promise<TrainedModel> => {
     if (rows === undefined) {
-      throw invalid(['rows'], 'the model was trained on an archive; add the rows to it, and train again');
+      throw invalid(['rows'], 'the model was trained on an archive; add the rows to the archive and train again');
     }
     async function* all() {
       yield* rows ?? [];
@@ -167,7 +167,7 @@ function notFound(classes: readonly ClassFigures[]): readonly DatasetWarning[] {
   const missed = classes.filter(({ recall, support }) => recall === 0 && support > 0);
   if (missed.length === 0) return [];
   const listed = someOf(missed.map(({ label, support }) => `${quoted(label)} (${counted(support, 'time')})`));
-  const message = `the model finds ${listed} in none of the rows that it was judged on; give more rows of ${missed.length === 1 ? 'it' : 'them'}`;
+  const message = `the model never predicts ${listed} correctly in the rows that it was evaluated on; add rows with ${missed.length === 1 ? 'this label' : 'these labels'}`;
   return [{ kind: 'label_not_found', count: missed.length, message, examples: [] }];
 }
 

@@ -22,14 +22,14 @@ const rows = z.custom<Rows>((value) => typeof value === 'object' && value !== nu
 });
 const label = z.string().refine((name) => name.trim() !== '', 'a label is empty');
 const labels = z.union([z.array(label), z.record(label, z.string())], {
-  error: 'give an array of names, or an object with what each label means',
+  error: 'give an array of names, or an object that maps each label to what it means',
 });
 const rowsOrPath = z.union([z.string().min(1, 'the path is empty'), rows]);
 function unknownLanguage(written: string): string {
   const [nearest] = languageNames().toSorted(
     (a, b) => leven(a, written.toLowerCase()) - leven(b, written.toLowerCase()),
   );
-  return `${JSON.stringify(written)} is no language that is known; give an English name or a code, such as ${nearest} or en-GB`;
+  return `${JSON.stringify(written)} is not a known language; give its English name or its code, such as ${nearest} or en-GB`;
 }
 
 export const trainSchema = z.strictObject({
@@ -126,7 +126,7 @@ function localPath(place: string, option: string): string {
   try {
     return fileURLToPath(place);
   } catch {
-    throw invalid([option], `${place} names no file of this machine; give a path`);
+    throw invalid([option], `${place} is not a file on this machine; give a path`);
   }
 }
 
@@ -138,6 +138,6 @@ function sourceOf({ rows, path, url, labels }: z.infer<typeof trainSchema>): Tra
     return isFileUrl(url) ? { kind: 'path', path: localPath(url, 'url') } : { kind: 'url', url };
   }
   if (given === 0 && labels !== undefined) return { kind: 'labels', labels: labelNames(labels) };
-  const what = given === 0 ? 'nothing to train on' : 'several sources of examples';
-  throw invalid(['rows'], `${what}; give one of rows, path and url, or labels alone`);
+  const what = given === 0 ? 'nothing to train on' : 'several sources of rows';
+  throw invalid(['rows'], `${what}; give one of rows, path and url, or only labels`);
 }

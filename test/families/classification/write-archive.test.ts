@@ -280,7 +280,7 @@ describe('files as sources', () => {
       'a quote that is not closed',
       'in.csv',
       'text,label\na,yes\n"b,no\n',
-      'in.csv line 3: found a quoted cell whose closing quote is missing',
+      'in.csv line 3: found a quoted cell without a closing quote',
     ],
     [
       'a column of another name',

@@ -108,7 +108,7 @@ it('needs config.json or label_id.json, once', async () => {
     const { problems } = await failureOf('dataset', () => sequenceRows.read(directory, TYPE));
     return problems.map(describeDatasetProblem);
   };
-  const expected = 'expected one folder with a file config.json or label_id.json';
+  const expected = 'expected one folder with a config.json or label_id.json';
   expect(await found()).toEqual([`the archive: found no config.json or label_id.json among nothing; ${expected}`]);
   expect(await found('a', 'b')).toEqual([`the archive: found a/label_id.json, b/label_id.json; ${expected}`]);
 });

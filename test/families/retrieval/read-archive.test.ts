@@ -104,7 +104,7 @@ describe('an archive that can not be trained on', () => {
     [
       'an index twice',
       `{"0": ${JSON.stringify(QUESTION)},\n"0": ${JSON.stringify(QUESTION)}}`,
-      'train.json line 2, column 1: found the key "0" a second time; expected every key once',
+      'train.json line 2, column 1: found the key "0" a second time; expected each key once',
     ],
     [
       'no questions',
