@@ -12,7 +12,7 @@ const ruleSchema = z.lazy(() =>
       label: z.string().optional(),
       not: z.string().optional(),
       pattern: z.string({ error: 'give the source of a regular expression as a string' }).optional(),
-      terms: z.custom<readonly string[]>(isTerms, 'give a list of strings').optional(),
+      terms: z.custom<readonly string[]>(isTerms, 'give an array of strings').optional(),
       ignoreCase: z.boolean().optional(),
       wholeWords: z.boolean().optional(),
     })

@@ -24,4 +24,4 @@ export function callResult<Value>(work: Promise<Value>, doing: string): ResultAs
 }
 
 const FOR_AWAIT =
-  'a ResultAsync has no steps for "for await"; await it, and go through its value. For answers one by one, give predict a generator';
+  '"for await" can\'t iterate a ResultAsync; await it, then iterate its value. To get answers one by one, give predict a generator';

@@ -183,9 +183,9 @@ export class RollbackError extends OrchardErrorBase {
 
 /** How a job ended, by its status. */
 const ends: Readonly<Record<string, string>> = {
-  READY: 'it has been trained already',
-  ERROR: 'it has failed already',
-  CANCELLED: 'it has been cancelled already',
+  READY: 'it has already been trained',
+  ERROR: 'it has already failed',
+  CANCELLED: 'it has already been cancelled',
   DELETED: 'its model has been deleted',
 };
 
@@ -222,7 +222,7 @@ export class QueueFullError extends OrchardErrorBase {
     /** How many wait. */
     readonly waiting: number,
   ) {
-    super(`${waiting} training jobs of this account are waiting already; try again when one has ended`);
+    super(`this account already has ${waiting} training jobs waiting; try again when one has ended`);
   }
 }
 
@@ -238,7 +238,7 @@ export class OverloadedError extends OrchardErrorBase {
     readonly limit: 'queue' | 'account' = 'queue',
   ) {
     const whose = limit === 'account' ? ' of this account' : '';
-    super(`${waiting} texts${whose} are waiting already; ask again later, or ask for fewer at the same time`);
+    super(`${waiting} texts${whose} are already waiting; try again later, or send fewer texts at a time`);
   }
 }
 
@@ -257,7 +257,7 @@ export class MemoryLimitError extends OrchardErrorBase {
     const needed = Math.ceil(bytes / 2 ** 20).toLocaleString('en-US');
     const allowed = Math.floor(limit / 2 ** 20).toLocaleString('en-US');
     super(
-      `${what} takes about ${needed} MiB of memory, and memoryLimit is ${allowed} MiB; raise the limit, or make do with less`,
+      `${what} needs about ${needed} MiB of memory, but memoryLimit is ${allowed} MiB; raise the limit or use a smaller model`,
     );
   }
 }
@@ -269,7 +269,7 @@ export class DeadlineError extends OrchardErrorBase {
     /** The deadline, in milliseconds from the call. */
     readonly deadlineMs: number,
   ) {
-    super(`no answer within ${deadlineMs} ms`);
+    super(`no answer within the deadline of ${deadlineMs} ms`);
   }
 }
 
@@ -337,8 +337,8 @@ export class TeacherError extends OrchardErrorBase {
     const [kept, open] = [answered, left].map((count) => count.toLocaleString('en-US'));
     const advice =
       answers === undefined
-        ? 'make the call again'
-        : `${kept} answers are kept in ${answers}; the same call goes on with the ${open} that are left`;
+        ? 'call again'
+        : `${kept} answers are kept in ${answers}; make the same call again to continue with the remaining ${open}`;
     super(`${shortened(reason)}; ${advice}`, options);
     this.answered = answered;
     this.left = left;
@@ -471,12 +471,12 @@ export function toOrchardError(thrown: unknown, doing: string): OrchardError {
   const flag = missingPermission(thrown);
   if (flag !== undefined) {
     if (!flag.startsWith('--allow-fs')) {
-      return new InstallationError(flag, `${doing} needs this flag where Node.js runs with --permission`, {
+      return new InstallationError(flag, `${doing} needs this flag when Node.js runs with --permission`, {
         cause: thrown,
       });
     }
     const place = isError(thrown) && 'resource' in thrown ? ` for ${String(thrown.resource)}` : '';
-    return new StorageError(`${doing}: Node.js runs with --permission, and without ${flag}${place}`, { cause: thrown });
+    return new StorageError(`${doing}: Node.js runs with --permission but without ${flag}${place}; add this flag`, { cause: thrown });
   }
   if (isMediumFailure(thrown)) return new StorageError(`${doing}: ${reason}`, { cause: thrown });
   return new InternalError(`${doing}: ${reason}`, { cause: thrown });

@@ -57,8 +57,8 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.lazy(() =>
     name: z
       .string()
       .min(1, 'the model name is empty; give 1 to 24 of a–z, 0–9 and "-"')
-      .max(MAX_MODEL_NAME_LENGTH, `the model name is longer than ${MAX_MODEL_NAME_LENGTH} characters`)
-      .regex(MODEL_NAME, 'the model name may hold only a–z, 0–9 and "-"'),
+      .max(MAX_MODEL_NAME_LENGTH, `the model name is longer than ${MAX_MODEL_NAME_LENGTH} characters; shorten it`)
+      .regex(MODEL_NAME, 'the model name may contain only a–z, 0–9 and "-"'),
     type: modelTypeSchema,
     family: familyNameSchema,
     size: modelSizeSchema,
@@ -124,7 +124,7 @@ const datasetUrlSchema = z.lazy(() =>
   z
     .string()
     .min(1, 'dataset_url is empty; give the URL of a dataset zip')
-    .max(MAX_URL_LENGTH, `the URL is longer than ${MAX_URL_LENGTH.toLocaleString('en-US')} characters`)
+    .max(MAX_URL_LENGTH, `the URL is longer than ${MAX_URL_LENGTH.toLocaleString('en-US')} characters; give a shorter one`)
     .refine(
       (url) => !holdsCredentials(url),
       'the URL contains a user name or password, which the job would store; give a URL without them',

@@ -48,7 +48,7 @@ const kinds: Readonly<Record<string, string>> = {
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',
-  array: 'a list',
+  array: 'an array',
   object: 'an object',
   record: 'an object',
 };
@@ -109,7 +109,7 @@ function wanted(issue: Issue<'invalid_type'> | Issue<'invalid_value'>): string {
 function kindOf(value: unknown): string {
   if (value instanceof URL) return `a URL object; give its href`;
   if (value === null || typeof value === 'boolean' || Number.isNaN(value)) return String(value);
-  return Array.isArray(value) ? 'a list' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`;
+  return Array.isArray(value) ? 'an array' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`;
 }
 
 function bounded(

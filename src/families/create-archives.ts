@@ -109,7 +109,7 @@ async function writeClassificationArchive(
   }
   checkArchiveOptions(options);
   if (labels && (labels.includes('') || new Set(labels).size < labels.length)) {
-    throw invalidOption('labels', 'give every label once, and none that is empty');
+    throw invalidOption('labels', 'give each label once, and no empty label');
   }
   const isMultilabel = type === 'multilabel-text-classification';
   const read = async (source: RowSource, option: string): Promise<RowTable> => {
@@ -137,7 +137,7 @@ async function writeClassificationArchive(
 }
 
 function noPlaceFor(field: string, option: string): ValidationError {
-  const msg = `rows have a ${field}, for which an archive has no place; pass them to train as they are`;
+  const msg = `rows have a ${field}, but an archive has no place for it; give these rows to train directly`;
   return new ValidationError([{ loc: [option], msg, type: 'invalid_option' }]);
 }
 

@@ -208,7 +208,7 @@ export async function comparisonWarnings<Row extends DatasetLocation>(
   const devTexts = new Set(await mapWithPauses(dev, textOf, signal));
   const shared = await filterWithPauses(train, (row) => devTexts.has(textOf(row)), signal);
   const some = (rows: readonly Row[]) => `${counted(rows.length, noun)} of ${comparison.train}`;
-  const tooGood = `so the figures measured on ${comparison.dev} are too good`;
+  const tooGood = `so the metrics on ${comparison.dev} are too high`;
   return [
     ...warnAbout('duplicate_row', duplicates, `${some(duplicates)} repeated${aside}`),
     ...(conflict ? warnAbout('conflicting_labels', conflicts, `${some(conflicts)} ${conflict}`) : []),
@@ -218,7 +218,7 @@ export async function comparisonWarnings<Row extends DatasetLocation>(
 
 /** What is wrong with a text of a dataset, as the parts of a problem; undefined if nothing is. */
 export function findTextProblem(text: string): { found: string; expected: string } | undefined {
-  if (text.trim() === '') return { found: 'found an empty text', expected: 'a text' };
+  if (text.trim() === '') return { found: 'found an empty text', expected: 'a text that is not blank' };
   if (/\p{Surrogate}/u.test(text)) return { found: 'found half a surrogate pair', expected: 'whole characters' };
   return undefined;
 }

@@ -28,12 +28,12 @@ const storedKeySchema = z.strictObject({
 
 const storedKeysSchema = z
   .array(storedKeySchema)
-  .min(1, 'there is no key; create one with "orchard new-key"')
+  .min(1, 'there are no keys; create one with "orchard new-key"')
   .superRefine((keys, context) => {
     const tiers = new Map<string, string>();
     for (const [at, { app_id, tier }] of keys.entries()) {
       if ((tiers.get(app_id) ?? tier) !== tier) {
-        const message = `${app_id} has the tier ${tiers.get(app_id)} in an earlier key; an account has one tier`;
+        const message = `${app_id} has the tier ${tiers.get(app_id)} in an earlier key; give all keys of an account the same tier`;
         context.addIssue({ code: 'custom', path: [at, 'tier'], message });
       }
       tiers.set(app_id, tier);

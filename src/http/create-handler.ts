@@ -92,7 +92,7 @@ export function createHandler(options: HandlerOptions): Handler {
 /** The handler of a process that only trains: it answers /health, /ready and /metrics. */
 export function probeHandler(options: ProbeOptions): Handler {
   const paths = Object.keys(probeMethods).join(', ');
-  return handlerOf(options, `there is no such path; this process trains, and answers ${paths}`, () => ({}));
+  return handlerOf(options, `there is no such path; this process only trains, and serves ${paths}`, () => ({}));
 }
 
 type App = Hono<HandlerEnvironment>;
@@ -174,7 +174,7 @@ function queryOf(request: Request): Record<string, unknown> {
 function refuseOtherMethods(app: App, methods: Methods): void {
   for (const [path, allowed] of Object.entries(methods)) {
     const allow = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method)).join(', ');
-    const detail = [{ loc: ['method'], msg: `this path takes ${allow}`, type: 'method' }];
+    const detail = [{ loc: ['method'], msg: `this path accepts ${allow}`, type: 'method' }];
     app.all(path, () => {
       throw new Refusal(405, detail, { headers: { allow } });
     });

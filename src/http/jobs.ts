@@ -48,7 +48,7 @@ const messages: ReadonlyMap<DatasetWarningKind, string> = new Map([
     'no_backbone',
     "there is no backbone for this job's language and size, so training started from random weights; set use_pretrained to false to ask for that",
   ],
-  ['device', 'the device that the service trains on failed, so the CPU computed instead'],
+  ['device', 'the device that the service trains on failed, so the CPU was used instead'],
 ]);
 
 function warningAnswer({ kind, count, message }: DatasetWarning) {

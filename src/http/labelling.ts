@@ -397,7 +397,7 @@ export class LabellingSets {
         return await work();
       } catch (thrown) {
         if (!isVersionConflict(thrown)) throw thrown;
-        if (tries === MOST_TRIES) throw conflict('others change this set at the same time; try again', 'busy');
+        if (tries === MOST_TRIES) throw conflict('the set was changed at the same time; try again', 'busy');
       }
     }
   }

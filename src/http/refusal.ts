@@ -163,6 +163,6 @@ function retryLater(type: string, problem: string, seconds: number, cause?: unkn
 }
 
 function unexpected(status: RefusalStatus = 500, cause?: unknown): Refusal {
-  const msg = 'the request could not be answered; x-request-id names it in the log';
+  const msg = 'the request could not be answered; find it in the log by its x-request-id';
   return new Refusal(status, [{ loc: [], msg, type: 'server_error' }], { cause });
 }

@@ -198,7 +198,7 @@ function answerUnreadable(isInvalid: boolean): Response {
   const problem = isInvalid
     ? {
         loc: ['header', 'host'],
-        msg: 'one header host and the path must be a valid URL',
+        msg: 'give exactly one host header that makes a valid URL with the path',
         type: 'bad_request',
       }
     : { loc: [], msg: 'the request could not be answered', type: 'server_error' };

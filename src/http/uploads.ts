@@ -174,7 +174,7 @@ export class DatasetUploads {
     const sum = (some: readonly StoredUpload[]) => some.reduce((bytes, each) => bytes + each.upload.bytes, 0);
     if (sum(uploads.filter((each) => each.app_id === app_id)) > maxAccountBytes) {
       const most = describeBytes(maxAccountBytes);
-      const msg = `the uploads of this account would take more than ${most}; wait until a job with one has ended`;
+      const msg = `the uploads of this account would take more than ${most}; wait until a job that uses one has ended`;
       return new Refusal(429, [{ loc: ['body'], msg, type: 'uploads' }]);
     }
     if (sum(uploads) <= maxBytes) return undefined;
@@ -210,7 +210,7 @@ async function saveDataset(request: Request, path: string, limits: BodyLimits, i
 }
 
 function noUpload(): Refusal {
-  const msg = 'there is no such upload, or a job has taken it; upload the zip again';
+  const msg = 'the upload does not exist, or a job has used it; upload the zip again';
   return new Refusal(422, [{ loc: ['body', 'upload'], msg, type: 'upload' }]);
 }
 

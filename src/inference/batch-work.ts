@@ -52,8 +52,8 @@ export function checkReading(
   if (room >= 1 && window_overlap <= room / 2) return;
   const reason =
     room < 1
-      ? `orchard.max_tokens: ${max_tokens} leave no room for a text; ${special} tokens are special`
-      : `orchard.window_overlap: ${window_overlap} of ${room} tokens; at most half of them can be read again`;
+      ? `orchard.max_tokens is ${max_tokens}, which leaves no room for a text: ${special} tokens are special`
+      : `orchard.window_overlap is ${window_overlap}, more than half of the ${room} tokens of a text`;
   throw new ModelFolderError(configFile, reason);
 }
 

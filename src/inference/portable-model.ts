@@ -163,6 +163,6 @@ async function readJson(read: ReadModelFile, name: string): Promise<unknown> {
 /** @throws ModelFolderError for what would be ignored without a word */
 function refuseUnread({ orchard }: ModelFolderConfig): void {
   if (orchard.pairs === undefined) return;
-  const reason = 'orchard.pairs: it is a cross-encoder, which orders passages in Node.js only; call rerank there';
+  const reason = 'orchard.pairs: it is a cross-encoder, which runs only in Node.js; call rerank there';
   throw new ModelFolderError(CONFIG_FILE, reason);
 }

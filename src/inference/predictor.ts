@@ -49,7 +49,7 @@ export interface PredictorOptions extends RunOptions {
 const predictorSchema = runSchema.extend({
   storage: implementation<Storage>(
     ['read', 'openFolder'],
-    "pass the storage of the Trainer that made the models, such as fileStorage('./models'); for pretrained models alone memoryStorage() will do",
+    "pass the storage of the Trainer that made the models, such as fileStorage('./models'); for pretrained models only, memoryStorage() is enough",
   ),
 });
 

@@ -93,7 +93,7 @@ class Watchdog {
       const ms = loading !== undefined ? loadMs : runMs;
       if (now - busySince <= ms) continue;
       const what = loading !== undefined ? 'loading a model' : 'its work';
-      thread.abandon(`an inference worker did not end ${what} within ${ms / 1000} s; it is replaced`);
+      thread.abandon(`an inference worker did not finish ${what} within ${ms / 1000} s and was replaced`);
     }
   }
 }
@@ -472,7 +472,7 @@ export class Dispatcher implements InferenceService {
 
 function withoutThreshold(): ValidationError {
   const msg =
-    'the model has no threshold for it: only classifiers have one, and those that an earlier release trained have none; train it again';
+    'the model has no threshold for noneOfThese: only classifiers have one, and classifiers of earlier releases have to be trained again';
   return new ValidationError([{ loc: ['noneOfThese'], msg, type: 'unsupported' }]);
 }
 
@@ -633,7 +633,7 @@ export function createService(
 }
 
 function withoutDevice(device: Device): ValidationError {
-  const msg = `WebAssembly computes on the CPU only, not on ${device}; leave out the device, or take the runtime onnx`;
+  const msg = `WebAssembly runs only on the CPU, not on ${device}; leave device out, or use the runtime onnx`;
   return new ValidationError([{ loc: ['runtime'], msg, type: 'unsupported' }]);
 }
 

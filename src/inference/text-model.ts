@@ -150,7 +150,7 @@ async function openEncoder(folder: EncoderFolder, { device = 'cpu', runtime = 'a
   if (problem === undefined) return graphOf(folder, device);
   const { missing, advice, message } = problem;
   if (runtime === 'onnx') {
-    const instead = "without it, WebAssembly answers if the runtime is 'auto' or 'wasm'";
+    const instead = "to run models in WebAssembly instead, set the runtime to 'auto' or 'wasm'";
     throw new InstallationError(missing, `${advice}; ${instead}`, { cause: problem });
   }
   const use: DeviceUse = { device: 'cpu', ...(device !== 'cpu' && device !== 'auto' && { failure: message }) };
@@ -158,7 +158,7 @@ async function openEncoder(folder: EncoderFolder, { device = 'cpu', runtime = 'a
     return await passOf(folder, { runtime: 'wasm', failure: message }, use);
   } catch (cause) {
     if (!isOrchardError(cause) || cause.code !== 'model_folder') throw cause;
-    throw new InstallationError(missing, `${advice}; WebAssembly can't answer instead: ${cause.message}`, { cause });
+    throw new InstallationError(missing, `${advice}; WebAssembly can't replace it for this model: ${cause.message}`, { cause });
   }
 }
 

@@ -126,9 +126,9 @@ function noteRuntime(model: WorkerModel, { runtimeUse }: Pick<Loaded, 'runtimeUs
   model.runtimeUse = runtimeUse;
   if (runtimeUse.failure === undefined) return;
   const told =
-    "models answer by WebAssembly, which takes up to 2.5 times as long for a text, because ONNX Runtime can't be loaded";
+    "ONNX Runtime can't be loaded, so models run in WebAssembly, which takes up to 2.5 times as long per text";
   warnOnce(
-    `${told}. ${runtimeUse.failure}. To keep WebAssembly without this warning, set the runtime to wasm`,
+    `${told}. ${runtimeUse.failure}. To use WebAssembly without this warning, set the runtime to wasm`,
     'ORCHARD_WASM',
   );
 }

@@ -155,7 +155,7 @@ export class AccountErasure {
     for (let waited = 0; !(await acquired(lease)); waited += LEASE_PAUSE_MS) {
       if ((await this.#keys(JOBS)).length > 0) return false;
       if (waited > 2 * LEASE_MS) {
-        throw new StorageError(`another process keeps ${JOB_LEASES}/${keys[0]}; erase the account again later`);
+        throw new StorageError(`another process still holds ${JOB_LEASES}/${keys[0]}; erase the account again later`);
       }
       await delay(LEASE_PAUSE_MS);
     }

@@ -103,7 +103,7 @@ class JobRequests {
 }
 
 function otherRequest(key: string, id: string): ValidationError {
-  const msg = `${JSON.stringify(key)} came with another request within 24 hours, which created job ${id}; use a new key for a new request`;
+  const msg = `${JSON.stringify(key)} was used within 24 hours for another request, which created job ${id}; use a new key for each request`;
   return new ValidationError([{ loc: ['idempotencyKey'], msg, type: 'idempotency_key' }]);
 }
 

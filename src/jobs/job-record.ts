@@ -286,8 +286,8 @@ export function parseJob(
   if (parsed?.success) return { job: parsed.data };
   const record = `${JOBS}/${encodeURIComponent(names.app_id)}/${names.id}`;
   // Not `damage`, which may name a path of the machine: clients read this message.
-  const reason = damage === undefined ? firstProblem(parsed?.error) : 'it is no record';
-  const message = `record ${record} is damaged (${reason}); what was left of it is kept as damaged-${record}: delete this model, and train it again`;
+  const reason = damage === undefined ? firstProblem(parsed?.error) : 'it is not a record';
+  const message = `record ${record} is damaged (${reason}); its remains are kept as damaged-${record}; delete this model and train it again`;
   return { job: damagedJob(names, value, message), damage: message };
 }
 
@@ -334,5 +334,5 @@ export function createdMs(id: string): number {
 
 function firstProblem(error: z.ZodError | undefined): string {
   const issue = error?.issues[0];
-  return issue ? `${issue.path.join('.')}: ${issue.message}` : 'it does not fit';
+  return issue ? `${issue.path.join('.')}: ${issue.message}` : 'it is not valid';
 }

@@ -248,7 +248,7 @@ export class JobRepository {
       const changed = change(found.job);
       if (changed === found.job || (await this.#replace(found, changed))) return changed;
     }
-    throw new StorageError(`record ${JOBS}/${this.#key(id)} could not be written: its version kept changing`);
+    throw new StorageError(`record ${JOBS}/${this.#key(id)} could not be written: its version kept changing; try again`);
   }
 
   /**

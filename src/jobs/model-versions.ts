@@ -132,11 +132,11 @@ export class ModelVersions {
           throw new RollbackError(name, `it points to ${current?.id}, not to ${from}`);
         }
         if (current === undefined || previous === undefined) {
-          throw new RollbackError(name, 'it pointed to no other model before; promote one');
+          throw new RollbackError(name, 'it never pointed to another model; promote one');
         }
         const job = await this.#jobs.find(previous.id);
         if (job?.status !== 'READY' || record.deleting.includes(previous.id)) {
-          throw new RollbackError(name, `the model before, ${previous.id}, was deleted; promote another one`);
+          throw new RollbackError(name, `the previous model, ${previous.id}, was deleted; promote another model`);
         }
         const models = known.models.slice(0, -1);
         return this.#pointed(record, name, known, models, { action: 'rollback', from: current.id });
@@ -155,7 +155,7 @@ export class ModelVersions {
       this.#change(async (record) => {
         const known = nameIn(record, name);
         if (known.models.at(-1)?.id === model_id) {
-          const msg = `${name} points to this model; its shadow has to be another one`;
+          const msg = `${name} already points to this model; give another model as its shadow`;
           throw new ValidationError([{ loc: ['model_id'], msg, type: 'same_model' }]);
         }
         const model = await this.#claim(model_id, record, known);
@@ -217,7 +217,7 @@ export class ModelVersions {
     const { type } = job.model_config;
     const other = known?.models.at(-1)?.type;
     if (other !== undefined && familyNameOf[other] !== familyNameOf[type]) {
-      const msg = `the model is a ${familyNameOf[type]}, and the name points to a ${familyNameOf[other]}, whose answers have another form; take another name, or delete this one first`;
+      const msg = `the model is of the family ${familyNameOf[type]}, but the name points to a model of the family ${familyNameOf[other]}, whose answers have another format; use another name, or delete this one first`;
       throw new ValidationError([{ loc: ['model_id'], msg, type: 'model_family' }]);
     }
     if (deleting.includes(model_id)) throw new NotFoundError('model', model_id, 'it is being deleted');

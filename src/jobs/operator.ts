@@ -178,7 +178,7 @@ async function copyAll({ queue, ...storages }: CopyStorageOptions): Promise<Copi
   const [source, copy] = [await countsOf(from), await countsOf(to)];
   if (source.sha256 !== copy.sha256) {
     throw new StorageError(
-      `the copy has ${copy.records} records and the storage ${source.records}, or they differ: something worked on it meanwhile; stop that, empty the copy, and copy again`,
+      `the copy (${copy.records} records) differs from the storage (${source.records} records), so something wrote to the storage during the copy; stop it, empty the copy, and copy again`,
     );
   }
   const unfinished = await queueUnfinished(to, queue);
@@ -202,7 +202,7 @@ async function requireEmpty(storage: Storage): Promise<void> {
     const [key] = await storage.listKeys(collection, { limit: 1 });
     if (key === undefined) continue;
     throw new StorageError(
-      `the storage to copy to has records already, such as ${collection}/${key}; copy into one that is empty`,
+      `the target storage already has records, such as ${collection}/${key}; copy into an empty storage`,
     );
   }
 }
@@ -237,7 +237,7 @@ async function copyFolder(from: Storage, to: Storage, folder: Folder): Promise<r
   await (which === 'published' ? to.publishFolder(key) : to.saveStaged?.(key));
   const found = await contentOf(to, folder);
   if (found !== undefined && contentHash(found) === contentHash(files)) return files;
-  throw new StorageError(`folder ${key} is not the same in the copy; empty the copy, and copy again`);
+  throw new StorageError(`the copy of folder ${key} differs from the original; empty the copy, and copy again`);
 }
 
 async function contentOf(storage: Storage, folder: Folder): Promise<readonly FileContent[] | undefined> {

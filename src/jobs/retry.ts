@@ -58,7 +58,7 @@ export function withoutAttempt(job: JobRecord): JobRecord {
 export function requireAttempt({ id, attempts }: JobRecord): void {
   if (attempts === undefined || attempts.count <= MAX_HOST_DEATHS) return;
   throw new TrainingError(
-    `training job ${id} was given up: the process that trained it has ended ${MAX_HOST_DEATHS} times before the job came further; see why it ends, then create the job again`,
+    `training job ${id} failed: the process that trained it ended ${MAX_HOST_DEATHS} times without progress; find out why it ends, then create the job again`,
   );
 }
 
@@ -91,9 +91,9 @@ export class OwnDeaths {
     this.#count = checkpoint === this.#checkpoint ? this.#count + 1 : 1;
     this.#checkpoint = checkpoint;
     if (this.#count < MAX_DEATHS) return;
-    const where = this.#phase === undefined ? 'before it began' : `in the phase ${this.#phase}`;
+    const where = this.#phase === undefined ? 'before training began' : `in the phase ${this.#phase}`;
     throw new TrainingError(
-      `training job ${this.#id} was given up: its process died ${MAX_DEATHS} times without coming further, last ${where} (${thrown.message}); if it ran out of memory, train on less data, a smaller model or shorter texts, or on a machine with more memory`,
+      `training job ${this.#id} failed: its process died ${MAX_DEATHS} times without progress, last ${where} (${thrown.message}); if it ran out of memory, train on less data, a smaller model or shorter texts, or on a machine with more memory`,
       { cause: thrown },
     );
   }

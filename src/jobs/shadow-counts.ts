@@ -88,7 +88,7 @@ export class ShadowCountRecords {
       return;
     }
     throw new StorageError(
-      `record ${SHADOW_COUNTS}/${this.#key(name)} could not be written: its version kept changing`,
+      `record ${SHADOW_COUNTS}/${this.#key(name)} could not be written: its version kept changing; try again`,
     );
   }
 

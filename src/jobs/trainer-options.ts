@@ -143,11 +143,11 @@ export function trainerSettings(options: unknown): TrainerSettings {
 function checkExecutor({ executor, host, isolation, device }: TrainerSettings): void {
   if (executor === undefined) return;
   if (device !== 'cpu') {
-    const msg = 'an executor computes in place of a device; leave one of the two away';
+    const msg = 'an executor replaces the device; leave one of the two out';
     throw new ValidationError([{ loc: ['device'], msg, type: 'executor' }]);
   }
   if (isolation === 'inline' && host === undefined) return;
-  const msg = "an executor computes in this thread alone; set isolation to 'inline' and pass no host";
+  const msg = "an executor works only in this thread; set isolation to 'inline' and leave host out";
   throw new ValidationError([{ loc: ['executor'], msg, type: 'needs_inline' }]);
 }
 

@@ -186,7 +186,7 @@ export class Trainer {
     return this.#call('erasing an account', async () => {
       const own = this.#context.app_id;
       if (app_id === own) return new AccountErasure(this.#context).run();
-      const msg = `this trainer erases no other account than its own, ${JSON.stringify(own)}; an operator erases any with eraseAccount({ storage, app_id })`;
+      const msg = `this trainer can erase only its own account, ${JSON.stringify(own)}; to erase any account, call eraseAccount({ storage, app_id })`;
       throw new ValidationError([{ loc: ['app_id'], msg, type: 'app_id' }]);
     });
   }

@@ -73,7 +73,7 @@ async function adviceFor(name: string, kind: CatalogueKind, places: readonly str
   const published = (await publishedModels()).find((model) => model.name === name);
   if (published?.kind === kind) {
     const megabytes = (published.bytes / 1e6).toFixed(1);
-    return `it is published, but not on this machine; npm install ${CATALOGUE_PACKAGE} installs all models, npx orchard models pull ${name} only this one (${megabytes} MB)`;
+    return `it is not installed; npx orchard models pull ${name} downloads it (${megabytes} MB), and npm install ${CATALOGUE_PACKAGE} installs all models`;
   }
   const found = await Promise.all(
     places.map(async (directory) => {
@@ -85,7 +85,7 @@ async function adviceFor(name: string, kind: CatalogueKind, places: readonly str
   const catalogues = found.flat();
   if (catalogues.length === 0) {
     const looked = places.length === 0 ? '' : ` (looked for ${places.join(', ')})`;
-    return `there is no catalogue${looked}; npm install ${CATALOGUE_PACKAGE}, or pass your own modelLoader`;
+    return `no models are installed${looked}; npm install ${CATALOGUE_PACKAGE}, or pass your own modelLoader`;
   }
   const described = catalogues.map(({ directory, models }) =>
     models.length === 0 ? `${directory} holds no models` : `${directory} has ${listed(models, MAX_NAMED)}`,

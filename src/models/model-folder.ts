@@ -158,8 +158,8 @@ async function requireWritable(folder: string, option: string): Promise<void> {
     const flag = await missingWriteFlag(resolve(folder), thrown);
     const code = isError(thrown) && 'code' in thrown ? `: ${thrown.code}` : '';
     const msg = flag
-      ? `${folder} can't be written: Node.js runs with --permission; give it ${flag}, too`
-      : `${folder} can't be written (no folder can be made in ${parent}${code}); give a folder that can`;
+      ? `${folder} can't be written: Node.js runs with --permission; add ${flag}`
+      : `${folder} can't be written (no folder can be created in ${parent}${code}); give a writable folder`;
     throw new ValidationError([{ loc: [option], msg, type: 'not_writable' }]);
   }
 }
@@ -195,7 +195,7 @@ export async function claimFolder<Value>(
   );
   return claimed.catch((thrown: unknown) => {
     if (isClaimed || !signal.aborted) throw thrown;
-    const msg = `another training is going to write ${folder}; wait for its end, or give another folder`;
+    const msg = `another training will write to ${folder}; wait until it ends, or give another folder`;
     throw new ValidationError([{ loc: [option], msg, type: 'in_use' }]);
   });
 }

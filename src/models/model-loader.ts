@@ -109,9 +109,9 @@ export function folderModels(directory: string): ModelLoader {
 
 async function contentOf(root: string): Promise<string> {
   const entries = await readdir(root, { withFileTypes: true }).catch(() => undefined);
-  if (entries === undefined) return `there is no directory ${root}`;
+  if (entries === undefined) return `there is no folder ${root}`;
   const names = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
-  return names.length === 0 ? `${root} has no sub-folders` : `${root} has ${listed(names, MAX_NAMED)}`;
+  return names.length === 0 ? `${root} has no subfolders` : `${root} has ${listed(names, MAX_NAMED)}`;
 }
 
 export function listed(names: readonly string[], most: number): string {

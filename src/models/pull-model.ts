@@ -176,7 +176,7 @@ async function placeOf(
 function rootOf(directory: string | undefined): string {
   const root = pulledModels(directory);
   if (root !== undefined) return root;
-  const msg = 'there is no home folder to keep models in; give a directory, or set ORCHARD_MODELS_DIRECTORY';
+  const msg = 'there is no home folder to keep models in; give a folder, or set ORCHARD_MODELS_DIRECTORY';
   throw new ValidationError([{ loc: ['directory'], msg, type: 'missing' }]);
 }
 

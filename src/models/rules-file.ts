@@ -80,14 +80,14 @@ export function ruleOf(fields: RuleFields): Rule | RuleProblem {
   }
   const answers = [type, label, not].filter((each) => each !== undefined);
   if (answers.length !== 1) return refuse('give one of type (entities), label and not (classifiers)');
-  if (type !== undefined && /\s/u.test(type)) return refuse('a type of entities has no white space', 'type');
+  if (type !== undefined && /\s/u.test(type)) return refuse('an entity type may not contain white space', 'type');
   const named = { ...(name !== undefined && { name }), ...(ignoreCase !== undefined && { ignoreCase }) };
   const of = (condition: RuleCondition): Rule => {
     if (type !== undefined) return { type, ...named, ...condition };
     return label === undefined ? { not: not ?? '', ...named, ...condition } : { label, ...named, ...condition };
   };
   if (pattern !== undefined && terms === undefined) {
-    if (wholeWords !== undefined) return refuse('it is for terms; write the bounds into the pattern', 'wholeWords');
+    if (wholeWords !== undefined) return refuse('applies only to terms; put word boundaries into the pattern', 'wholeWords');
     const problem = problemOf(pattern, ignoreCase);
     return problem === undefined ? of({ pattern }) : refuse(problem, 'pattern');
   }
@@ -102,7 +102,7 @@ export function ruleOf(fields: RuleFields): Rule | RuleProblem {
 export function problemOfAll(rules: readonly Rule[]): string | undefined {
   const terms = rules.reduce((sum, rule) => sum + (rule.terms?.length ?? 0), 0);
   if (rules.length <= MAX_RULES && terms <= MAX_TERMS) return undefined;
-  return `there are ${rules.length} rules with ${terms} terms; at most ${MAX_RULES} rules with ${MAX_TERMS} terms are possible`;
+  return `there are ${rules.length} rules with ${terms} terms; the limit is ${MAX_RULES} rules with ${MAX_TERMS} terms`;
 }
 
 /** What is wrong with a pattern, if anything. */
@@ -159,7 +159,7 @@ export function requireFittingRules(
   { labels, parts }: Pick<ModelFolderConfig['orchard'], 'labels' | 'parts'>,
 ): void {
   if (parts === 'pair') {
-    const msg = 'rules look at single texts, and this model reads pairs; leave them out';
+    const msg = 'rules work only on single texts, but this model reads pairs of texts; leave rules out';
     throw new ValidationError([{ loc: ['rules'], msg, type: 'unfitting_rule' }]);
   }
   const problems = rules.flatMap((rule, position) => {
@@ -167,10 +167,10 @@ export function requireFittingRules(
       { loc: ['rules', position, field], msg: `${ruleTitle(rule, position)}: ${msg}`, type: 'unfitting_rule' },
     ];
     if ('type' in rule) {
-      return view === 'entities' ? [] : problem('type', `rules with a type are for models that find entities`);
+      return view === 'entities' ? [] : problem('type', `rules with a type apply only to models that find entities`);
     }
     const [field, label] = 'label' in rule ? ['label', rule.label] : ['not', rule.not];
-    if (view !== 'labels') return problem(field, `rules with ${field} are for classifiers`);
+    if (view !== 'labels') return problem(field, `rules with ${field} apply only to classifiers`);
     if (labels.includes(label)) return [];
     const some = labels.slice(0, MOST_LISTED).join(', ') + (labels.length > MOST_LISTED ? ', …' : '');
     return problem(field, `the model has no label ${JSON.stringify(label)}; it has ${some}`);

@@ -530,6 +530,6 @@ async function storedHash(
 function requireInner(path: string): void {
   const isOdd = (part: string) => part === '' || part === '.' || part === '..';
   if (path.split('/').some(isOdd) || (sep !== '/' && path.includes(sep))) {
-    throw new Error(`a folder in the database has a file ${JSON.stringify(path)}, which is no path inside it`);
+    throw new Error(`a folder in the database has a file ${JSON.stringify(path)}, which is not a path inside it`);
   }
 }

@@ -105,7 +105,7 @@ export async function prepareSchema(query: Query, name: string): Promise<void> {
   const version = row?.version ?? 0;
   if (version > VERSIONS.length) {
     throw new StorageError(
-      `schema ${name} has version ${version}, but this release of orchard-nlp knows versions up to ${VERSIONS.length}; use the release that made it or a later one`,
+      `schema ${name} has version ${version}, but this release of orchard-nlp knows versions up to ${VERSIONS.length}; use the release that created it, or a later one`,
     );
   }
   if (version === VERSIONS.length) return;

@@ -227,7 +227,7 @@ export function numbered<Data>(
   return given.map((passage, at) => {
     const id = passage.id ?? String(added + at);
     if (isTaken(id) || ids.has(id)) {
-      const msg = `another passage has the id ${JSON.stringify(id)}; give each passage an id of its own, or replace the other one by update()`;
+      const msg = `another passage already has the id ${JSON.stringify(id)}; give each passage its own id, or replace the other passage with update()`;
       throw new ValidationError([{ loc: ['passages', at, 'id'], msg, type: 'id_taken' }]);
     }
     ids.add(id);
@@ -249,7 +249,7 @@ export function isWanted<Data>(
     throw refused(`it throws ${String(thrown)}`);
   }
   if (typeof wanted === 'boolean') return wanted;
-  throw refused('it must return true or false, and not a promise or another value');
+  throw refused('it must return true or false, not a promise or another value');
 }
 
 /** How vectors are compared by dot products, which an index computes. */

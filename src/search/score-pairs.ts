@@ -151,6 +151,6 @@ const copyModel = ({ directory }: FoundModel, to: string): Promise<void> => copy
 /** @throws ModelFolderError */
 function requireTwoLabels({ directory }: FoundModel, { orchard }: ModelFolderConfig): void {
   if (orchard.type === 'binary-text-classification') return;
-  const reason = `it is a model for ${orchard.type}; to order passages, train on pairs with two labels, of which the second means that they fit`;
+  const reason = `it is a ${orchard.type} model; to rerank passages, use a classifier of pairs with two labels, the second of which means a match`;
   throw new ModelFolderError(join(directory, CONFIG_FILE), reason);
 }

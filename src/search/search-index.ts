@@ -246,7 +246,7 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
       const earlier = given.map(({ id }, at) => {
         const passage = this.#collection.get(id);
         if (passage !== undefined) return passage;
-        const msg = `no passage has the id ${JSON.stringify(id)}; add it by add()`;
+        const msg = `no passage has the id ${JSON.stringify(id)}; add it with add()`;
         throw new ValidationError([{ loc: ['passages', at, 'id'], msg, type: 'unknown_id' }]);
       });
       await this.#put(given, earlier, signal);
@@ -478,7 +478,7 @@ async function requireEncoder(folder: string, hash: string): Promise<void> {
   if (found === hash) return;
   throw new ModelFolderError(
     file,
-    'it is not the encoder that gave the vectors of the index; index the passages again',
+    'it is not the encoder that computed the vectors of the index; index the passages again',
   );
 }
 

@@ -23,7 +23,7 @@ export function promptText(
   if (usual.length > 0) return '';
   const names = Object.keys(prompts);
   const known = names.length === 0 ? 'the model has no prompts' : `its prompts are ${names.join(', ')}`;
-  const msg = `${JSON.stringify(asked)} is no prompt of the model: ${known}; give { text: ${JSON.stringify(asked)} } for a prompt of your own`;
+  const msg = `the model has no prompt ${JSON.stringify(asked)}: ${known}; give { text: ${JSON.stringify(asked)} } for a prompt of your own`;
   throw new ValidationError([{ loc: ['prompt'], msg, type: 'unknown_prompt' }]);
 }
 
@@ -32,7 +32,7 @@ export function requireDifferent(texts: readonly string[], vectors: readonly Flo
   const [first] = vectors;
   const other = texts.findIndex((text) => folded(text) !== folded(texts[0] ?? ''));
   if (first === undefined || other < 0 || vectors.some((vector) => !isSame(vector, first))) return;
-  const msg = `${model} knows no word of this text, nor of any other, so that all have the same vector; choose a model for their language or script`;
+  const msg = `${model} knows no word of this text or of the others, so all their vectors are the same; choose a model for their language or script`;
   throw new ValidationError([{ loc: ['texts', other], msg, type: 'unfamiliar_text' }]);
 }
 

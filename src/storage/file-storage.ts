@@ -150,7 +150,7 @@ class FileStorage implements Storage {
     const hasRecords = await this.#records.exist();
     if (hadRecords && !hasRecords) {
       throw new StorageError(
-        `${this.#root} was deleted or moved while it was in use; restore it, or make a new storage to begin anew`,
+        `${this.#root} was deleted or moved while it was in use; restore it, or create a new storage`,
         { isUnavailable: true },
       );
     }

@@ -266,14 +266,14 @@ export function checkKey(key: string): void {
 /** @throws RangeError for a collection not named in a–z and '-': a defect of the caller. */
 export function checkCollection(collection: string): void {
   if (!/^[a-z-]+$/.test(collection)) {
-    throw new RangeError(`a collection is named in a–z and '-', not ${JSON.stringify(collection)}`);
+    throw new RangeError(`${JSON.stringify(collection)} is not a valid collection name; use only a–z and '-'`);
   }
 }
 
 /** @throws RangeError for a limit that isn't a count: a defect of the caller. */
 export function checkLimit(limit: number): void {
   if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 0)) {
-    throw new RangeError(`the limit of a listing is a count, not ${limit}`);
+    throw new RangeError(`the limit of a listing must be a whole number of at least 0, not ${limit}`);
   }
 }
 

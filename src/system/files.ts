@@ -184,7 +184,7 @@ export function requirePath(path: string, at: string): string {
 }
 
 /** Where a path begins with `~`. */
-export const HOME_HINT = "only a shell expands ~; give the whole path, such as join(os.homedir(), 'models')";
+export const HOME_HINT = "only a shell expands ~; give the full path, such as join(os.homedir(), 'models')";
 
 /** True for the error of a system call that failed with one of these codes, such as `ENOENT`. */
 export function failedWith(thrown: unknown, ...codes: string[]): boolean {
@@ -279,7 +279,7 @@ export async function missingWriteFlag(path: string, thrown: unknown): Promise<s
 /** That a file or folder can't be written, by the name that the application gave it. */
 export async function writeFailure(path: string, thrown: unknown): Promise<StorageError> {
   const flag = await missingWriteFlag(path, thrown);
-  const reason = flag ? `Node.js runs with --permission; give it ${flag}, too` : messageOf(thrown);
+  const reason = flag ? `Node.js runs with --permission; add ${flag}` : messageOf(thrown);
   return new StorageError(`writing ${path}: ${reason}`, { cause: thrown });
 }
 
@@ -451,7 +451,7 @@ export function fileWithin(directory: string, name: string, maxBytes: number): I
   const path = realpathSync.native(join(directory, ...name.split('/')));
   const root = realpathSync.native(directory);
   if (![root, ...blobsBeside(root)].some((place) => path.startsWith(place + sep))) {
-    throw new Error('it is a link that leads out of the folder; put the file itself there');
+    throw new Error('it is a link to a place outside the folder; put the file itself there');
   }
   return { path, bytes: sizeOf(statSync(path), maxBytes) };
 }
@@ -626,7 +626,7 @@ async function findRoot(): Promise<string> {
   for (const path of [given, ...others]) if (await isWritable(path)) return path;
   const variable = process.platform === 'win32' ? 'TEMP' : 'TMPDIR';
   throw new StorageError(
-    `temporary files can't be written to ${given}: set the environment variable ${variable} to a folder that can be written`,
+    `temporary files can't be written to ${given}; set the environment variable ${variable} to a writable folder`,
   );
 }
 

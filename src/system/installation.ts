@@ -62,8 +62,8 @@ export function ownFile(name: OwnFile, ownUrl: () => URL): URL {
 function adviceFor(name: OwnFile, looked: readonly string[]): string {
   const asEntry = name.includes('/')
     ? ''
-    : `build ${PACKAGE}/${name.replace('.js', '')} as a further entry next to the bundle, or `;
-  return `this file of ${PACKAGE} is not there (looked for ${looked.join(', ')}). Where a bundler put the library into another file, leave ${PACKAGE} out of the bundle (external) and install it, or ${asEntry}set ${VARIABLE} to a copy of the folder node_modules/${PACKAGE}/dist; ${PAGE} has the lines for each bundler`;
+    : `build ${PACKAGE}/${name.replace('.js', '')} as another entry point next to the bundle, or `;
+  return `this file of ${PACKAGE} is missing (looked for ${looked.join(', ')}). If you use a bundler, leave ${PACKAGE} out of the bundle (external) and install it, or ${asEntry}set ${VARIABLE} to a copy of the folder node_modules/${PACKAGE}/dist; ${PAGE} shows the settings for each bundler`;
 }
 
 function* places(name: OwnFile, ownUrl: () => URL): Generator<URL> {

@@ -12,7 +12,7 @@ export type JsonShape<T> = (value: unknown, problem: JsonProblem) => value is T;
 export interface JsonProblem {
   /** Where it is, from the outside in. */
   readonly path: string[];
-  /** What belongs there: `a text`. */
+  /** What belongs there: `a string`. */
   expected: string;
 }
 
@@ -34,18 +34,18 @@ export function shaped<T>(shape: JsonShape<T>, value: unknown): T | undefined {
 }
 
 export const text: JsonShape<string> = (value, problem): value is string =>
-  typeof value === 'string' || isNot('a text', problem);
+  typeof value === 'string' || isNot('a string', problem);
 
 /** With at most this many UTF-16 code units. */
 // @__NO_SIDE_EFFECTS__
 export function shortText(most: number): JsonShape<string> {
   return (value, problem): value is string =>
-    (typeof value === 'string' && value.length <= most) || isNot(`a text of at most ${most} characters`, problem);
+    (typeof value === 'string' && value.length <= most) || isNot(`a string of at most ${most} characters`, problem);
 }
 
 /** With at least one character. */
 export const filledText: JsonShape<string> = (value, problem): value is string =>
-  (typeof value === 'string' && value !== '') || isNot('a text that is not empty', problem);
+  (typeof value === 'string' && value !== '') || isNot('a string that is not empty', problem);
 
 export const flag: JsonShape<boolean> = (value, problem): value is boolean =>
   typeof value === 'boolean' || isNot('true or false', problem);
@@ -94,8 +94,8 @@ export function either<First, Second>(first: JsonShape<First>, second: JsonShape
 // @__NO_SIDE_EFFECTS__
 export function listOf<T>(shape: JsonShape<T>, most = Number.POSITIVE_INFINITY): JsonShape<T[]> {
   return (value, problem): value is T[] => {
-    if (!Array.isArray(value)) return isNot('a list', problem);
-    if (value.length > most) return isNot(`a list of at most ${most} entries`, problem);
+    if (!Array.isArray(value)) return isNot('an array', problem);
+    if (value.length > most) return isNot(`an array of at most ${most} entries`, problem);
     return value.every((entry, index) => shape(entry, problem) || isAt(String(index), problem));
   };
 }
@@ -103,7 +103,7 @@ export function listOf<T>(shape: JsonShape<T>, most = Number.POSITIVE_INFINITY):
 // @__NO_SIDE_EFFECTS__
 export function pairOf<First, Second>(first: JsonShape<First>, second: JsonShape<Second>): JsonShape<[First, Second]> {
   return (value, problem): value is [First, Second] => {
-    if (!Array.isArray(value) || value.length !== 2) return isNot('a list of two', problem);
+    if (!Array.isArray(value) || value.length !== 2) return isNot('an array of two', problem);
     if (!first(value[0], problem)) return isAt('0', problem);
     return second(value[1], problem) || isAt('1', problem);
   };

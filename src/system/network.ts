@@ -36,9 +36,9 @@ export class NetworkFailure extends Error {
 /** Transient errors of Node's sockets and its fetch, by code. */
 const transient: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the server refused the connection',
-  ECONNRESET: 'the server broke the connection off',
-  EPIPE: 'the server broke the connection off',
-  UND_ERR_SOCKET: 'the server broke the connection off before the end',
+  ECONNRESET: 'the server closed the connection',
+  EPIPE: 'the server closed the connection',
+  UND_ERR_SOCKET: 'the server closed the connection before the end',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the server sent fewer bytes than it announced',
   EAI_AGAIN: 'the host name could not be looked up',
   EHOSTUNREACH: "the host can't be reached",
@@ -51,7 +51,7 @@ const transient: Readonly<Record<string, string>> = {
 
 /** Permanent errors of Node's sockets and its fetch, by code. */
 const permanent: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'no host of that name is known',
+  ENOTFOUND: 'the host name is unknown',
   CERT_HAS_EXPIRED: "the server's certificate has expired",
   DEPTH_ZERO_SELF_SIGNED_CERT: "the server's certificate is self-signed",
   SELF_SIGNED_CERT_IN_CHAIN: "the server's certificate is signed by an unknown authority",
@@ -419,7 +419,7 @@ async function requireRest(
   before: Source,
   now: Source,
 ): Promise<void> {
-  if (from !== start) throw broken(`the server sent bytes from ${from} on, not from ${start} on`);
+  if (from !== start) throw broken(`the server sent bytes from position ${from}, not from ${start}`);
   if (!differ(before.etag, now.etag) && !differ(before.totalBytes, now.totalBytes)) return;
   await onDisk(file, rm(file, { force: true }));
   throw broken('the file changed while it was downloaded');

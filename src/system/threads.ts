@@ -41,7 +41,7 @@ export async function lockDevice(device: string): Promise<() => void> {
     const now = Atomics.load(counters, SERVED);
     if (now !== served) [served, since] = [now, performance.now()];
     if (performance.now() - since < STUCK_MS) continue;
-    throw new DeviceError(device, 'run', 'another thread of this process keeps it and does not answer');
+    throw new DeviceError(device, 'run', 'another thread of this process holds it and does not respond');
   }
   return done;
 }

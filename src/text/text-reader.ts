@@ -36,7 +36,7 @@ export function partsOf(text: string): readonly [first: string, second: string] 
   const [before, length] = JOINED_LENGTH.exec(text) ?? [];
   if (before === undefined) {
     const msg =
-      'the model reads pairs of texts, and this is a single one; give { text, text2 } to predict of loadModel';
+      'the model reads pairs of texts, but this is a single text; open it with loadModel and give predict { text, text2 }';
     throw new ValidationError([{ loc: ['query'], msg, type: 'single_text' }]);
   }
   const end = before.length + Number(length);
@@ -123,7 +123,7 @@ export class TextReader {
 
 function requireOffsets({ withoutOffsets }: Tokenizer): void {
   if (withoutOffsets === undefined) return;
-  const reason = `entities need the place of every token in the text, which is unknown with ${withoutOffsets}`;
+  const reason = `entities need the position of every token in the text, which is unknown with ${withoutOffsets}`;
   const advice = 'choose a backbone with another tokenizer; this one can only classify texts';
   throw new ModelFolderError('tokenizer.json', `${reason}: ${advice}`);
 }

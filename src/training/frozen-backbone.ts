@@ -55,7 +55,7 @@ export function frozenBackbone(
 }
 
 const NEEDS_BACKBONE =
-  'tuning.adapters and tuning.freeze keep weights of a backbone as they are, but this job starts from random weights; name a backbone, leave use_pretrained true, or train without them';
+  'tuning.adapters and tuning.freeze need a backbone, but this job starts from random weights; name a backbone, set use_pretrained to true, or leave both out';
 
 /** Why this encoder can't be tuned so; undefined if it can. */
 function reasonAgainst(tuning: Tuning, { layers }: Encoder, specs: readonly ParameterSpec[]): string | undefined {
@@ -69,10 +69,10 @@ function reasonAgainst(tuning: Tuning, { layers }: Encoder, specs: readonly Para
     (target) => adaptedWeights(specs, { targets: [target], lowest: 0 }).length === 0,
   );
   if (missing.length > 0) {
-    return `tuning.adapters.targets names ${missing.join(', ')}, which the backbone has no linear layer for; leave it out`;
+    return `tuning.adapters.targets names ${missing.join(', ')}, but the backbone has no such linear layer; leave it out`;
   }
   if (adapterParameters(specs, adapters).length > 0) return undefined;
-  return `tuning.freeze is ${freeze}, so that no layer is left for the adapters; freeze fewer, or train without adapters`;
+  return `tuning.freeze is ${freeze}, which leaves no layer for the adapters; freeze fewer layers, or leave adapters out`;
 }
 
 /** Those of a backbone, to be compiled into graphs. @param specs of what stays as it is. */

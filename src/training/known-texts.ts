@@ -55,7 +55,7 @@ export function unfamiliarTexts(
   const found =
     unknown > MOST_UNKNOWN
       ? `${Math.round(100 * unknown)} % of the tokens of the training texts are not in its vocabulary`
-      : `it splits words of the training texts into ${tokensPerWord.toFixed(1)} tokens on average, which for its own language are 1.0 to 1.5`;
+      : `it splits words of the training texts into ${tokensPerWord.toFixed(1)} tokens on average, compared with 1.0 to 1.5 for its own language`;
   const message = `the backbone ${backbone} does not know the language or script of the texts well: ${found}; name the texts' language in the option language, start from a multilingual backbone (base: 'intfloat/multilingual-e5-small'), or compare with pretrained: false`;
   return { kind: 'unfamiliar_text', count: 1, message, examples: [] };
 }

@@ -89,8 +89,8 @@ export function requireMemory(id: string, estimate: MemoryEstimate, limit: numbe
   if (limit === undefined || needed <= limit) return;
   const parts: readonly (readonly [bytes: number, what: string, advice: string])[] = [
     [weights, 'the weights', 'train a smaller size'],
-    [step, 'a step', 'use a smaller batch_size, or a smaller size'],
-    [texts, 'the texts', 'use fewer or shorter ones'],
+    [step, 'a training step', 'use a smaller batch_size, or a smaller size'],
+    [texts, 'the texts', 'use fewer or shorter texts'],
     [labels, 'the labels', 'use fewer labels, or fewer rows'],
   ];
   const [bytes, what, advice] = parts.reduce((most, part) => (part[0] > most[0] ? part : most));
@@ -101,7 +101,7 @@ export function requireMemory(id: string, estimate: MemoryEstimate, limit: numbe
 export function requireMemoryToRead(id: string, archiveBytes: number, limit: number | undefined): void {
   const needed = RUNTIME_BYTES + COPIES_OF_ARCHIVE * archiveBytes;
   if (limit === undefined || needed <= limit) return;
-  throw tooLarge(id, needed, limit, 'to read its dataset; use a smaller one');
+  throw tooLarge(id, needed, limit, 'reading the dataset takes that much; use a smaller dataset');
 }
 
 function tooLarge(id: string, needed: number, limit: number, rest: string): TrainingError {

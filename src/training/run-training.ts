@@ -83,7 +83,7 @@ import { type LoopInput, runTrainingLoop, type TrainedModel } from './training-l
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
 
 const NO_ROWS =
-  'a classifier from labels alone is a linear layer over a backbone, on the CPU; give rows, or leave out what asks for more';
+  'without rows, a classifier is a linear layer over a frozen backbone, computed on the CPU; give rows, or leave out the options that need training';
 
 /** A crash loses at most this much of a training, and the epoch in progress. */
 const CHECKPOINT_INTERVAL_MS = 30_000;
@@ -225,7 +225,7 @@ async function requireRuntime(): Promise<void> {
   const problem = await runtimeProblem();
   if (problem === undefined) return;
   const { missing, advice } = problem;
-  throw new InstallationError(missing, `${advice}; training needs it: WebAssembly only answers`, { cause: problem });
+  throw new InstallationError(missing, `${advice}; training needs it, because WebAssembly only runs models`, { cause: problem });
 }
 
 /**
@@ -264,7 +264,7 @@ function runWarnings(
     warnings.push({ kind, count, message, examples: [] });
   const truncated = train.filter(({ encoding }) => encoding.truncated > 0).length;
   if (truncated > 0) {
-    const rest = `longer than ${maxTokens} tokens; the rest of each is not read`;
+    const rest = `longer than ${maxTokens} tokens; the rest of each was ignored`;
     warn('truncated_text', truncated, `${truncated} training texts are ${rest}`);
   }
   if (pretrained && backbone === undefined) {
@@ -276,8 +276,8 @@ function runWarnings(
   }
   const asked = askedLowercase(model_config, training_config);
   if (backbone && asked !== undefined && asked !== backbone.lowercase && reading.token_types !== 'capitals') {
-    const reads = backbone.lowercase ? 'folds texts to lower case' : 'tells upper from lower case';
-    const message = `preprocessing.lowercase is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the encoder; the lexical expert follows the request`;
+    const reads = backbone.lowercase ? 'lowercases texts' : 'distinguishes upper and lower case';
+    const message = `preprocessing.lowercase is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the encoder; only the lexical expert follows preprocessing.lowercase`;
     warn('backbone_lowercase', 1, message);
   }
   return warnings;
@@ -319,7 +319,7 @@ export async function finishModel(
   const plain = await expert.finish(devOutputs, signal);
   if (quantize === false) return plain;
   if (!input.executor.quantizes) {
-    return quantize ? { ...plain, refusal: refusal('the executor stores no weights in 8 bits') } : plain;
+    return quantize ? { ...plain, refusal: refusal('the executor does not support 8-bit weights') } : plain;
   }
   const texts = train.map(({ encoding }) => encoding);
   const quantization = await calibrate(executor, task.head, encoder, fixed, texts, signal);

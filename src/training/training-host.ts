@@ -84,7 +84,7 @@ function runIn(runner: Runner, spec: TrainingSpec, { signal, onEvent }: Training
         return reject(new AbortedError(`the training of job ${spec.id}`));
       }
       if (hasCrashed && device !== 'cpu') return reject(new DeviceError(device, 'run', reason));
-      const message = `the training of job ${spec.id} broke off: ${reason}`;
+      const message = `the training of job ${spec.id} failed: ${reason}`;
       reject(hasCrashed ? new RunnerDeathError(message) : new TrainingError(message));
     });
     runner.send({ type: 'run', spec });

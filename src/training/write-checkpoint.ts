@@ -108,7 +108,7 @@ function problemOf({ per, labels, problem }: CheckpointHead, directory: string):
   if (per === 'token') return undefined;
   if (problem === 'regression') {
     const reason = 'problem_type is "regression": the model gives a number, and Orchard answers with labels';
-    throw new ModelFolderError(join(directory, CONFIG_FILE), `${reason}; as a backbone, it can be trained further`);
+    throw new ModelFolderError(join(directory, CONFIG_FILE), `${reason}; you can still train from it (base)`);
   }
   if (labels.length === 1) return 'multi_label_classification';
   return problem ?? 'single_label_classification';
@@ -164,7 +164,7 @@ async function quantizationOf(backbone: Backbone): Promise<Quantization> {
     ...exact.flatMap((scores, at) => Array.from(scores, (score, id) => Math.abs(score - (rounded[at]?.[id] ?? 0)))),
   );
   if (change <= MOST_CHANGE) return quantization;
-  const reason = `in 8 bits, a score of a test text changes by ${change.toFixed(3)}, more than ${MOST_CHANGE}`;
+  const reason = `with 8-bit weights, a score of a test text changes by ${change.toFixed(3)}, more than ${MOST_CHANGE}`;
   throw new ModelFolderError(join(source.directory, WEIGHTS_FILE), `${reason}; leave out weights: 'int8'`);
 }
 

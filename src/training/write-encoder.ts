@@ -112,11 +112,11 @@ async function readPairFolder(directory: string) {
   const [first, other] = modules;
   const unknown = first?.type === 'Transformer' ? other : first;
   if (unknown !== undefined) {
-    throw refusedModule(join(directory, MODULES_FILE), unknown, 'a cross-encoder has the module Transformer alone');
+    throw refusedModule(join(directory, MODULES_FILE), unknown, 'a cross-encoder may have only the module Transformer');
   }
   const settings = await readSettings(directory);
   if (settings.modelType !== undefined && settings.modelType !== 'CrossEncoder') {
-    const reason = `a ${settings.modelType} is no cross-encoder; embed and the option model of search read encoders of sentences`;
+    const reason = `a ${settings.modelType} is not a cross-encoder; use a sentence encoder with embed or with the option model of search`;
     throw new ModelFolderError(join(directory, SETTINGS_FILE), reason);
   }
   const path = first?.path ?? '';

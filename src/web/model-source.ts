@@ -53,7 +53,7 @@ async function openPlace(place: string, options: Options): Promise<OpenedSource>
   }
   const files = nodeFiles();
   if (files === undefined)
-    throw refusal(`${JSON.stringify(place)} is no URL, and there are no folders here; give a URL`);
+    throw refusal(`${JSON.stringify(place)} is not a URL, and paths work only in Node.js; give a URL`);
   return files(place);
 }
 

@@ -206,7 +206,7 @@ class OpenWebModel implements WebModel {
 
   explain(text: string, options: WebExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {
     return this.#call('explaining an answer', options, EXPLAIN_OPTIONS, async (model, end) => {
-      if (this.readsPairs) throw refusal(['model'], "it reads pairs of texts, whose answers can't be explained");
+      if (this.readsPairs) throw refusal(['model'], "the model reads pairs of texts, and answers to pairs can't be explained");
       const { noneOfThese, rules, label } = this.#asked(options);
       const query = requireText(text, ['query']);
       if (label !== undefined && typeof label !== 'string') throw refusal(['label'], 'give a label of the model');
@@ -221,7 +221,7 @@ class OpenWebModel implements WebModel {
 
   embed(texts: readonly string[], options: WebEmbedOptions = {}): ResultAsync<readonly Float32Array[], OrchardError> {
     return this.#call('encoding texts', options, ['signal', 'deadlineMs', 'prompt'], async (model, end) => {
-      if (!Array.isArray(texts)) throw refusal(['texts'], 'give a list of texts');
+      if (!Array.isArray(texts)) throw refusal(['texts'], 'give an array of texts');
       const given = texts.map((text, at) => requireQuery(text, ['texts', at]));
       const vectors = await vectorsOf(model, given, requirePrompt(options.prompt), end);
       requireDifferent(given, vectors, 'the model');
@@ -291,7 +291,7 @@ class OpenWebModel implements WebModel {
       return joinParts(requireText(given.text, [...loc, 'text']), requireText(given.text2, [...loc, 'text2']));
     }
     if (this.readsPairs) throw refusal(loc, 'the model reads pairs of texts; give { text, text2 }');
-    if (isPair) throw refusal(loc, 'the model reads single texts, and this is a pair; give a string');
+    if (isPair) throw refusal(loc, 'the model reads single texts, but this is a pair; give a string');
     return requireText(given, loc);
   }
 
@@ -317,9 +317,9 @@ class OpenWebModel implements WebModel {
     requireFlag('noneOfThese', options.noneOfThese);
     requireFlag('rules', options.rules);
     if (options.noneOfThese && !this.#hasThreshold)
-      throw refusal(['noneOfThese'], 'the model has no threshold below which none of its labels fits; leave it out');
+      throw refusal(['noneOfThese'], 'the model has no threshold for noneOfThese; leave noneOfThese out');
     if (this.#opened().config.orchard.sentence !== undefined)
-      throw refusal(['model'], 'it is an encoder of sentences, which gives no answers; call embed or search');
+      throw refusal(['model'], 'the model is a sentence encoder, which gives no answers; call embed or search');
     return options;
   }
 

@@ -121,7 +121,7 @@ export class WordsAndVectors<Data> implements WebSearchIndex<Data> {
 /** @throws ValidationError */
 function requirePassages<Data>(given: Iterable<string | Passage<Data>>): Passage<Data>[] {
   const isList = typeof given === 'object' && given !== null && Symbol.iterator in given;
-  if (!isList) throw refusal(['passages'], 'give a list of passages');
+  if (!isList) throw refusal(['passages'], 'give an array of passages');
   const passages = Array.from(given, (each, at): Passage<Data> => {
     if (typeof each !== 'object' || each === null) return { text: requireText(each, ['passages', at]) };
     const { id, text } = checked(each, ['id', 'text', 'data']);

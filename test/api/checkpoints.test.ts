@@ -210,7 +210,7 @@ describe('8-bit weights', () => {
   it('are refused where answers would change', async () => {
     const { code, message } = await errorOf(quantized('distilbert-tokens'));
     expect(code).toBe('model_folder');
-    expect(message).toMatch(/in 8 bits, a score of a test text changes by 0\.\d+/);
+    expect(message).toMatch(/with 8-bit weights, a score of a test text changes by 0\.\d+/);
   });
 });
 

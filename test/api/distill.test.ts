@@ -249,7 +249,7 @@ describe('kept answers', () => {
     const error = await errorOf(distill(options({ teacher: failing, attempts: 2, output: folder })));
     expect(error).toMatchObject({ code: 'teacher', answered: 36, left: 44, answers: `${folder}.answers.jsonl` });
     expect(error.message).toMatch(
-      /failed 2 times for ".*" and 3 more: no credit left; 36 answers are kept in .*; the same call goes on with the 44/,
+      /failed 2 times on ".*" and 3 more: no credit left; 36 answers are kept in .*; make the same call again to continue with the remaining 44/,
     );
 
     const second = aTeacher();

@@ -126,7 +126,7 @@ describe('labels', () => {
 
   it.each([
     [{ labels: ['positive'], rows }, /label "negative"; expected one of "positive"/],
-    [{ labels: ['a', 'b'] }, /label "a", whose name says nothing/],
+    [{ labels: ['a', 'b'] }, /label "a", a name without meaning/],
     [{ labels: ['good one', 'good one'] }, /"good one" is there twice/],
     [{ labels, epochs: 2 }, /from labels alone/],
     [{ labels, dev: rows }, /there are no rows; leave dev out/],

@@ -212,7 +212,7 @@ describe('what is done with pairs', () => {
     ['a row without text2', { rows: [...aisles(4, 1), { text: 'a', label: 'same' }] }, 'rows.4.text2: '],
     ['one text2 too many', { rows: [{ text: 'a', label: 'x' }, ...aisles(4, 1)] }, 'give all rows a text2, or none'],
     ['dev rows of single texts', { rows: aisles(8, 1), dev: [{ text: 'a', label: 'same' }] }, 'have no text2'],
-    ['what labels mean', { rows: aisles(8, 1), labels: { same: 'alike', other: 'not' } }, 'give the names alone'],
+    ['what labels mean', { rows: aisles(8, 1), labels: { same: 'alike', other: 'not' } }, 'give only the names'],
     ['effort', { rows: aisles(8, 1), effort: 'quick' as const }, 'effort: applies only to single texts'],
     ['a blank text2', { rows: [...aisles(8, 1), { text: 'a', text2: ' ', label: 'same' }] }, 'text2'],
   ])('has no place for %s', async (_, options, message) => {

@@ -339,7 +339,7 @@ const cases: Readonly<Record<string, Case>> = {
     file: 'a.jsonl',
     content: jsonl(entityRows(points)),
     ...entities,
-    readAs: /places of entities count code points/,
+    readAs: /entity offsets in code points/,
   },
   'entities in bytes': { file: 'a.jsonl', content: jsonl(entityRows(bytes)), ...entities, readAs: /UTF-8 bytes/ },
   'entities in code points, by the option': {
@@ -597,7 +597,7 @@ describe('rows in memory', () => {
     const { dataset } = await checkedRows({ train: table, dev: table }, type, undefined);
     expect(dataset.warnings.filter(({ kind }) => /label/.test(kind)).map(({ message }) => message)).toEqual([
       'labels that differ only in case, spaces or Unicode form: "Good" (4 rows) and "good" (4 rows)',
-      '"NA" (4 rows) is read as a label; leave out the rows that have none',
+      '"NA" (4 rows) is read as a label; remove the rows that have no label',
     ]);
   });
 });

@@ -133,7 +133,7 @@ describe('a model that is loaded with rules', () => {
       /^rules\.1\.pattern: Invalid regular/,
     );
     expect(await refusal([{ label: 'x', terms: ['a'] }])).toMatch(
-      /^rules\.0\.label: rule 0 \(x\): rules with label are for classifiers/,
+      /^rules\.0\.label: rule 0 \(x\): rules with label apply only to classifiers/,
     );
     expect(await refusal([{ label: 'x', terms: ['a'] }], sentiment)).toMatch(
       /has no label "x"; it has negative, positive$/,
@@ -283,7 +283,7 @@ describe('train with rules', () => {
     expect(await refusal([{ label: 'c', terms: ['x'] }])).toMatch(
       /^rules\.0\.label: rule 0 \(c\): the model has no label "c"; it has a, b/,
     );
-    expect(await refusal([{ type: 'X', terms: ['x'] }])).toMatch(/rules with a type are for models that find entities/);
+    expect(await refusal([{ type: 'X', terms: ['x'] }])).toMatch(/rules with a type apply only to models that find entities/);
   });
 });
 
@@ -374,11 +374,11 @@ describe('rules that are refused', () => {
       [{ type: 'X', label: 'a', terms: ['a'] }],
       /^rules\.0: give one of type \(entities\), label and not/,
     ],
-    ['bounds of a pattern', [{ type: 'X', pattern: 'a', wholeWords: true }], /^rules\.0\.wholeWords: it is for terms/],
+    ['bounds of a pattern', [{ type: 'X', pattern: 'a', wholeWords: true }], /^rules\.0\.wholeWords: applies only to terms/],
     [
       'a type with white space',
       [{ type: 'X Y', terms: ['a'] }],
-      /^rules\.0\.type: a type of entities has no white space/,
+      /^rules\.0\.type: an entity type may not contain white space/,
     ],
     ['no rules', [], /give at least one rule/],
   ])('%s', async (_, rules, message) => {

@@ -198,7 +198,7 @@ describe('an index that changes', () => {
     await using index = await indexOf(given.slice(0, 3));
     const extra = { id: 'new', text: 'A new one.', data: 9 };
     const taken = await index.add([extra, { id: 'p1', text: 'Another one.', data: 1 }]);
-    expect(taken._unsafeUnwrapErr().message).toMatch(/passages\.1\.id: another passage has the id "p1"/);
+    expect(taken._unsafeUnwrapErr().message).toMatch(/passages\.1\.id: another passage already has the id "p1"/);
     const unknown = await index.update([{ ...extra, id: 'p9' }]);
     expect(unknown._unsafeUnwrapErr().message).toMatch(/passages\.0\.id: no passage has the id "p9"; add it/);
     expect((await index.update([extra, extra])).isErr()).toBe(true);

@@ -129,7 +129,7 @@ describe('a prompt', () => {
 
   it('that the model has not is refused with those that it has', async () => {
     const { message } = await errorOf(embed(['lamp'], { model, prompt: 'qurey' }));
-    expect(message).toMatch(/"qurey" is no prompt of the model: its prompts are .*query.*\{ text: "qurey" \}/);
+    expect(message).toMatch(/the model has no prompt "qurey": its prompts are .*query.*\{ text: "qurey" \}/);
   });
 });
 
@@ -348,7 +348,7 @@ describe('search', () => {
           ),
         )
       ).message,
-    ).toMatch(/another passage has the id "a"/);
+    ).toMatch(/another passage already has the id "a"/);
   });
 
   it('refuses an index whose encoder is not the one that gave its vectors', async () => {
@@ -366,7 +366,7 @@ describe('search', () => {
     const { code, message } = await errorOf(openSearch(saved));
     expect(code).toBe('model_folder');
     expect(message).toMatch(
-      /encoder: it is not the encoder that gave the vectors of the index; index the passages again/,
+      /encoder: it is not the encoder that computed the vectors of the index; index the passages again/,
     );
   });
 });

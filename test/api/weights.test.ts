@@ -253,12 +253,12 @@ describe('rows of other models, and archives', () => {
     const error = await errorOf(
       createClassificationArchive(JSON.parse(JSON.stringify(options)), join(folder, 'a.zip')),
     );
-    expect(error.message).toContain(`rows have a ${field}, for which an archive has no place`);
+    expect(error.message).toContain(`rows have a ${field}, but an archive has no place for it`);
     const path = await file('rows.jsonl', ...given.map((row) => JSON.stringify(row)));
     const ofFile = createClassificationArchive(
       { ...options, rows: { path }, devRows: { path } },
       join(folder, 'b.zip'),
     );
-    expect((await errorOf(ofFile)).message).toContain('which is all that an archive holds');
+    expect((await errorOf(ofFile)).message).toContain('since an archive has no place for more');
   });
 });

@@ -125,7 +125,7 @@ it('what is no path or no rows is refused with what to give', async () => {
       [{ rows: [null], ...archive }, 'rows.zip'],
       'rows line 1: found null; expected an object',
     ],
-    [search, [], 'passages: missing; give a list'],
+    [search, [], 'passages: missing; give an array'],
     [pullModel, [], 'name: give the name of a model'],
   ];
   for (const [call, given, told] of calls) {

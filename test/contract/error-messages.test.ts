@@ -39,16 +39,16 @@ describe('an error says what happened where', () => {
     [() => new ModelDownloadError('m', 'http://h/', 'it is gone', { file: 'a' }), 'model m, a: it is gone (http://h/)'],
     [
       () => new TransitionError('1', 'READY', 'CANCELLED'),
-      "training job 1 can't be cancelled: it has been trained already",
+      "training job 1 can't be cancelled: it has already been trained",
     ],
     [() => new TransitionError('1', 'QUEUED', 'READY'), "training job 1 can't become READY: it is QUEUED"],
     [
       () => new OverloadedError(3, 10),
-      '3 texts are waiting already; ask again later, or ask for fewer at the same time',
+      '3 texts are already waiting; try again later, or send fewer texts at a time',
     ],
     [
       () => new OverloadedError(3, 10, 'account'),
-      '3 texts of this account are waiting already; ask again later, or ask for fewer at the same time',
+      '3 texts of this account are already waiting; try again later, or send fewer texts at a time',
     ],
     [() => new DeviceError('webgpu', 'start', 'no driver'), "the device webgpu can't be used: no driver"],
     [() => new DeviceError('webgpu', 'run', 'it was lost'), 'the device webgpu failed: it was lost'],

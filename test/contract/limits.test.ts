@@ -86,7 +86,7 @@ describe('what is beyond a limit', () => {
     [
       trainingRequestSchema,
       withModel({ name: 'A' }),
-      'model_config.name: the model name may hold only a–z, 0–9 and "-"',
+      'model_config.name: the model name may contain only a–z, 0–9 and "-"',
     ],
     [
       trainingRequestSchema,

@@ -24,7 +24,7 @@ describe('a message about a wrong value', () => {
     [z.array(z.string()).min(2), ['a'], 'give at least 2 items'],
     [z.int(), true, 'give a number, not true'],
     [z.string(), false, 'give a string, not false'],
-    [z.string(), [], 'give a string, not a list'],
+    [z.string(), [], 'give a string, not an array'],
     [z.string().startsWith('hf_'), 'x', 'give a string that starts with "hf_"'],
     [z.uuid(), 'x', 'give a UUID'],
     [z.ipv4(), 'x', 'give a valid ipv4'],

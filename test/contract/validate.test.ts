@@ -66,7 +66,7 @@ describe('a wrong value', () => {
     [{ ids: [5] }, 'ids.0: give a string, not a number'],
     [{ pair: ['a'] }, 'pair: give exactly 2 items'],
     [{ lower: 'yes' }, 'lower: give true or false, not a string'],
-    [{ rows: 3 }, 'rows: give a string, not a number; or give a list, not a number'],
+    [{ rows: 3 }, 'rows: give a string, not a number; or give an array, not a number'],
     [{ shape: 'b' }, 'shape: give a string that matches /^a+$/'],
     [{ link: 'x' }, 'link: give a URL'],
     [{ signal: {} }, 'signal: give an AbortSignal, not an object'],
@@ -76,7 +76,7 @@ describe('a wrong value', () => {
     [{ epoch: 3 }, 'unknown "epoch"; did you mean epochs?'],
     [{ Lower_case: true }, 'unknown "Lower_case"; did you mean lower?'],
     [{ colour: 'red' }, 'unknown "colour"; leave it out'],
-    [[1], 'give an object, not a list'],
+    [[1], 'give an object, not an array'],
   ])('%j says what to give', async (input, message) => {
     expect((await failureOf('validation', () => validate(schema, input))).message).toBe(message);
   });

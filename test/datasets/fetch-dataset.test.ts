@@ -107,7 +107,7 @@ describe('fetchDataset over http', () => {
       response.write(zip.subarray(0, 100), () => response.destroy());
     });
     const { directory, fetched } = aDataset(base);
-    expect((await failureOf('download', fetched)).message).toContain('broke the connection off');
+    expect((await failureOf('download', fetched)).message).toContain('closed the connection');
     expect(readdirSync(directory)).toEqual([]);
   });
 

@@ -89,7 +89,7 @@ describe('a device that fails', () => {
     };
     const outcome = await trainOnDevice({ ...choice, warn: ({ message }) => void warnings.push(message) }, train);
     expect(outcome).toEqual({ trained: 'a model', device: 'cpu' });
-    expect(warnings).toEqual([expect.stringMatching(/webgpu.*out of memory.*so the CPU computes instead/)]);
+    expect(warnings).toEqual([expect.stringMatching(/webgpu.*out of memory.*so the CPU is used instead/)]);
   });
 
   it('in a step fails the run', async () => {

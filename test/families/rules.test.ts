@@ -152,12 +152,12 @@ describe('rules that are refused', () => {
       requireFittingRules([rule], view, { labels: ['spam', 'ham'] });
     expect(() =>
       requireFittingRules([{ label: 'spam', terms: ['a'] }], 'labels', { labels: ['spam', 'ham'], parts: 'pair' }),
-    ).toThrow('rules: rules look at single texts, and this model reads pairs; leave them out');
+    ).toThrow('rules: rules work only on single texts, but this model reads pairs of texts; leave rules out');
     expect(of({ name: 'ids', type: 'X', terms: ['a'] }, 'labels')).toThrow(
-      'rules.0.type: rule "ids" (X): rules with a type are for models that find entities',
+      'rules.0.type: rule "ids" (X): rules with a type apply only to models that find entities',
     );
     expect(of({ not: 'spam', terms: ['a'] }, 'entities')).toThrow(
-      'rules.0.not: rule 0 (not spam): rules with not are for classifiers',
+      'rules.0.not: rule 0 (not spam): rules with not apply only to classifiers',
     );
     expect(of({ label: 'spam', terms: ['a'] }, 'passages')).toThrow(ValidationError);
     expect(of({ label: 'Spam', terms: ['a'] }, 'labels')).toThrow('the model has no label "Spam"; it has spam, ham');

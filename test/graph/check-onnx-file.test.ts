@@ -75,7 +75,7 @@ describe('an ONNX file', () => {
     const path = await fileWith(external('data'));
     await symlink('/dev/zero', join(path, '..', 'data'));
     const { reason } = await failureOf('model_folder', () => checkOnnxFile(path));
-    expect(reason).toMatch(/a link that leads out of the folder/);
+    expect(reason).toMatch(/a link to a place outside the folder/);
   });
 
   it.each<[string, Buffer, RegExp]>([

@@ -117,7 +117,7 @@ describe('a query string', () => {
 describe('a field that is absent', () => {
   it.each<[string, object, (string | number)[], string]>([
     [PREDICT, {}, ['body', 'query'], 'missing; give a string'],
-    ['/medley/language', { query: 'a' }, ['body', 'models'], 'missing; give a list'],
+    ['/medley/language', { query: 'a' }, ['body', 'models'], 'missing; give an array'],
     [JOBS, aRequest.model_config, ['body', 'model_config'], 'missing; give an object'],
     [
       JOBS,

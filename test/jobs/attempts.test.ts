@@ -103,7 +103,7 @@ describe('a job whose run dies in a process of its own', () => {
     }
     const { status, error } = await resultOf(trainer.waitForTrainingJob(id));
     expect(status).toBe('ERROR');
-    expect(error?.message).toContain('died 3 times without coming further, last in the phase train');
+    expect(error?.message).toContain('died 3 times without progress, last in the phase train');
     expect(error?.message).toContain('SIGKILL');
     expect(host.runs).toHaveLength(3);
   });

@@ -90,7 +90,7 @@ describe('the backbone of a trainer', () => {
     const id = await createJob(trainer);
     const { status, error } = await resultOf(trainer.waitForTrainingJob(id));
     expect(status).toBe('ERROR');
-    const message = `no backbone "owner/absent": ${root} has no sub-folders`;
+    const message = `no backbone "owner/absent": ${root} has no subfolders`;
     expect(error).toMatchObject({ code: 'not_found', message });
     expect(host.runs).toEqual([]);
   });

@@ -118,7 +118,7 @@ describe('a storage that fails', () => {
     const error = await advancingUntil(end, clock);
     expect(error).toBeInstanceOf(StorageError);
     expect(error.message).toBe(
-      `${directory} was deleted or moved while it was in use; restore it, or make a new storage to begin anew`,
+      `${directory} was deleted or moved while it was in use; restore it, or create a new storage`,
     );
     expect(run.options.signal.aborted).toBe(true);
   });

@@ -322,9 +322,9 @@ describe('cancelling and deleting', () => {
   });
 
   it.each<[string, (id: string, trainer: Trainer, run: FakeRun) => Promise<unknown>]>([
-    ['it has been trained already', (_id, _trainer, run) => run.finish()],
-    ['it has failed already', async (_id, _trainer, run) => run.fail(new TrainingError('it diverged'))],
-    ['it has been cancelled already', (id, trainer) => resultOf(trainer.cancelTrainingJob(id))],
+    ['it has already been trained', (_id, _trainer, run) => run.finish()],
+    ['it has already failed', async (_id, _trainer, run) => run.fail(new TrainingError('it diverged'))],
+    ['it has already been cancelled', (id, trainer) => resultOf(trainer.cancelTrainingJob(id))],
     ['its model has been deleted', (id, trainer) => resultOf(trainer.deleteModel(id))],
   ])('cannot cancel a job that has ended: %s', async (reason, end) => {
     const { trainer, host } = aTrainer();

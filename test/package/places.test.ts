@@ -41,7 +41,7 @@ it('trains and embeds with --permission, and names the flags that a child proces
   const flags = [PERMISSION, '--allow-fs-read=*', '--allow-fs-write=*', '--allow-addons', '--allow-worker'];
   const inProcess = `${TRAIN_AND_EMBED} told(await train({ ...quick, isolation: 'process' }));`;
   const told =
-    'installation: --allow-child-process: training a model needs this flag where Node.js runs with --permission';
+    'installation: --allow-child-process: training a model needs this flag when Node.js runs with --permission';
   expect(run(flags, inProcess)).toEqual(['ok', 'ok', told]);
   expect(
     run(
@@ -66,7 +66,7 @@ it('keeps to the folders that --permission lets it write', () => {
   const elsewhere = run(flags, TRAIN_AND_EMBED, { TMPDIR: '/' });
   for (const line of elsewhere)
     expect(line).toBe(
-      "storage: temporary files can't be written to /: set the environment variable TMPDIR to a folder that can be written",
+      "storage: temporary files can't be written to /; set the environment variable TMPDIR to a writable folder",
     );
   const other = temporaryDirectory();
   const elsewhereFolder = join(other, 'models', 'lamps');
@@ -78,7 +78,7 @@ it('keeps to the folders that --permission lets it write', () => {
     told(await createClassificationArchive({ rows, name: 'lamps', type: 'binary-text-classification' }, ${JSON.stringify(`${elsewhereFolder}.zip`)}));`,
     { TMPDIR: join(folder, 'temporary') },
   );
-  const flag = `Node.js runs with --permission; give it --allow-fs-write=${other}, too`;
+  const flag = `Node.js runs with --permission; add --allow-fs-write=${other}`;
   expect(written).toEqual([
     `storage: writing ${elsewhereFolder}: ${flag}`,
     `validation: output: ${elsewhereFolder} can't be written: ${flag}`,

@@ -75,7 +75,7 @@ describe.each(['worker', 'inline', 'auto'])('with isolation %s', (isolation) => 
       console.log(error.code, error.constructor.name, error.message);
       await predictor.close();`);
     expect(stdout).toContain(`installation InstallationError ${MISSING}`);
-    expect(stdout).toContain("WebAssembly answers if the runtime is 'auto' or 'wasm'");
+    expect(stdout).toContain("set the runtime to 'auto' or 'wasm'");
     expect(stdout).not.toContain('warning');
   });
 });
@@ -104,7 +104,7 @@ it('a model of another architecture is refused with both reasons', async () => {
     const { error } = await loadModel('other');
     console.log(error.code, error.message);`);
   expect(stdout).toMatch(
-    /^installation onnxruntime-node: .*WebAssembly can't answer instead: .*config\.json: .*model_type/,
+    /^installation onnxruntime-node: .*WebAssembly can't replace it for this model: .*config\.json: .*model_type/,
   );
 });
 

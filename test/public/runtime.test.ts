@@ -197,7 +197,7 @@ describe('the option runtime', () => {
     expect(await errorOf(loadModel('sentiment-classification', device))).toMatchObject(refusal);
     expect(await errorOf(embed(['a'], device))).toMatchObject(refusal);
     expect(() => new Predictor({ storage: memoryStorage(), ...device })).toThrow(
-      'WebAssembly computes on the CPU only',
+      'WebAssembly runs only on the CPU',
     );
     await using auto = await inWasm('sentiment-classification', { device: 'auto' });
     expect(auto.runtime).toBe('wasm');

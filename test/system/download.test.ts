@@ -120,7 +120,7 @@ describe('a download that breaks off', () => {
   it('fails after the allowed number of retries without progress, and leaves no file', async () => {
     const { url, asked } = await serveInTurn((_, response) => response.destroy());
     const { file, failed } = aDownload(url, { retries: 3 });
-    expect(await failed()).toMatchObject({ message: expect.stringContaining('broke the connection off') });
+    expect(await failed()).toMatchObject({ message: expect.stringContaining('closed the connection') });
     expect(asked).toHaveLength(1 + 3);
     expect(existsSync(file)).toBe(false);
   });

@@ -113,7 +113,7 @@ describe('a file of a folder', () => {
     expect((await readWithin(folder, 'within', 10)).toString()).toBe('content');
     expect((await readWithin(folder, 'blob', 10)).toString()).toBe('blob');
     for (const name of ['blobs-more', 'beside', 'outside', 'directory/secret']) {
-      expect(() => fileWithin(folder, name, 10), name).toThrow('it is a link that leads out of the folder');
+      expect(() => fileWithin(folder, name, 10), name).toThrow('it is a link to a place outside the folder');
     }
   });
 

@@ -39,14 +39,14 @@ describe('a shape', () => {
   });
 
   it.each([
-    [{ name: 5 }, 'name: expected a text'],
-    [{ name: undefined }, 'name: expected a text'],
-    [{ sizes: 'none' }, 'sizes: expected a list'],
+    [{ name: 5 }, 'name: expected a string'],
+    [{ name: undefined }, 'name: expected a string'],
+    [{ sizes: 'none' }, 'sizes: expected an array'],
     [{ sizes: [1, 0] }, 'sizes.1: expected a whole number, 1 or more'],
     [{ sizes: [1.5] }, 'sizes.0: expected a whole number, 1 or more'],
     [{ kind: 'c' }, 'kind: expected "a" or "b"'],
-    [{ note: '' }, 'note: expected a text that is not empty'],
-    [{ ends: ['x'] }, 'ends: expected a list of two'],
+    [{ note: '' }, 'note: expected a string that is not empty'],
+    [{ ends: ['x'] }, 'ends: expected an array of two'],
     [{ ends: ['x', 2] }, 'ends.1: expected a number, 0 or more, 1 or less'],
     [{ flags: { on: 1 } }, 'flags.on: expected true or false'],
     [{ flags: [true] }, 'flags: expected an object'],
@@ -76,7 +76,7 @@ describe('a shape', () => {
   it('names at most 200 characters of a field', async () => {
     const value = { ['x'.repeat(150)]: { ['y'.repeat(150)]: 5 } };
     const error = await failureOf('model_folder', () => requireShape(recordOf(recordOf(text)), value, 'x.json'));
-    expect(error.message).toBe(`x.json: ${'x'.repeat(150)}.${'y'.repeat(49)}: expected a text`);
+    expect(error.message).toBe(`x.json: ${'x'.repeat(150)}.${'y'.repeat(49)}: expected a string`);
   });
 
   it('of two is either', () => {

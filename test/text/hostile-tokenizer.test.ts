@@ -123,7 +123,7 @@ describe('a tokenizer.json', () => {
     [
       'a replacement as long as a book',
       { normalizer: replacing('a', 'b'.repeat(5_000)) },
-      /normalizer\.content: expected a text of at most 64/,
+      /normalizer\.content: expected a string of at most 64/,
     ],
     [
       'doubling again and again',
@@ -138,7 +138,7 @@ describe('a tokenizer.json', () => {
     [
       '5,000 steps',
       { normalizer: sequence(Array(5_000).fill({ type: 'NFC' })) },
-      /normalizer\.normalizers: expected a list of at most 128/,
+      /normalizer\.normalizers: expected an array of at most 128/,
     ],
     [
       'a character that becomes a book',
@@ -160,7 +160,7 @@ describe('a tokenizer.json', () => {
     [
       'a piece as long as a page',
       { model: { type: 'Unigram', unk_id: 0, vocab: [['x'.repeat(2_000), -1]] } },
-      /model\.vocab\.0\.0: expected a text of at most 1024/,
+      /model\.vocab\.0\.0: expected a string of at most 1024/,
     ],
     [
       'a merge of pieces that do not exist',
@@ -176,7 +176,7 @@ describe('a tokenizer.json', () => {
     [
       'a pattern of a megabyte',
       { pre_tokenizer: splitBy('a'.repeat(1e6)) },
-      /pattern\.Regex: expected a text of at most 4096/,
+      /pattern\.Regex: expected a string of at most 4096/,
     ],
     [
       'an id of four billion',
@@ -186,7 +186,7 @@ describe('a tokenizer.json', () => {
     [
       'an added token of a megabyte',
       { added_tokens: [{ id: 1, content: 'x'.repeat(1e6) }] },
-      /added_tokens\.0\.content: expected a text of at most 512/,
+      /added_tokens\.0\.content: expected a string of at most 512/,
     ],
     [
       'pieces of 9 million characters',
@@ -208,7 +208,7 @@ describe('a tokenizer.json', () => {
       { normalizer: sequence(Array(4).fill(replacing('(((){1000}){1000}){1000}', 'x'.repeat(60)))) },
       /at most 256 times/,
     ],
-    ['a text 5,000 times', template(Array(5_000).fill(a)), /post_processor\.single: expected a list of at most 32/],
+    ['a text 5,000 times', template(Array(5_000).fill(a)), /post_processor\.single: expected an array of at most 32/],
     ['a text twice', template([cls, a, a]), /post_processor\.single: expected a template with A, once/],
     ['no second text', template([a], [cls, a]), /post_processor\.pair: expected a template with A and B, each once/],
     [

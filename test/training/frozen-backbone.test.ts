@@ -192,7 +192,7 @@ describe('what can not be frozen', () => {
 
   it.each<[Tuning, string]>([
     [{ freeze: 3 }, 'the backbone has 2 layers'],
-    [{ freeze: 2, adapters: {} }, 'no layer is left for the adapters'],
+    [{ freeze: 2, adapters: {} }, 'leaves no layer for the adapters'],
   ])('is refused where the backbone has too few layers: %j', async (tuning, reason) => {
     const backbone = await aBackbone();
     expect(() => frozenBackbone('17', tuning, task.head, backbone)).toThrow(reason);

@@ -72,7 +72,7 @@ describe('a hostile model folder', () => {
         await symlink(`${directory}.away`, join(directory, file));
       });
       expect(error.file).toContain(file);
-      expect(error.reason).toMatch(/a link that leads out of the folder; put the file itself there$/);
+      expect(error.reason).toMatch(/a link to a place outside the folder; put the file itself there$/);
     },
   );
 
@@ -136,7 +136,7 @@ describe('a hostile model folder', () => {
   it.each<[string, (config: Config) => unknown, RegExp]>([
     ['more tokens than any encoder reads', (c) => set(c.orchard, 'max_tokens', 1e15), /orchard\.max_tokens: expected/],
     ['more tokens than positions', (c) => set(c.orchard, 'max_tokens', 13), /13, but the encoder has positions for 12/],
-    ['no room for a text', (c) => set(c.orchard, 'max_tokens', 2), /max_tokens: 2 leave no room for a text/],
+    ['no room for a text', (c) => set(c.orchard, 'max_tokens', 2), /max_tokens is 2, which leaves no room for a text/],
     ['windows that hardly move', (c) => set(c.orchard, 'window_overlap', 9), /window_overlap: 9 of 10 tokens/],
     [
       'a weight of infinity',
@@ -158,7 +158,7 @@ describe('a hostile model folder', () => {
       (c) => set(c, 'vocab_size', 5),
       /tokenizer\.json: it has ids up to \d+, but config\.json/,
     ],
-    ['a long list of files', (c) => set(c.orchard, 'files', Array(5_000).fill('x')), /orchard\.files: expected a list/],
+    ['a long list of files', (c) => set(c.orchard, 'files', Array(5_000).fill('x')), /orchard\.files: expected an array/],
   ])('asks for nothing impossible: %s', async (_, change, message) => {
     const error = await refusal('classifier', (directory) => edit(directory, 'config.json', change));
     expect(error.message).toMatch(message);

@@ -76,7 +76,7 @@ function onlyLabels(labels: ReadonlySet<string>): string {
 }
 
 function entitiesOf(answer: unknown, text: string, { labels }: AnswerRules): Checked {
-  if (!Array.isArray(answer)) return { problem: `found ${quoted(answer)} instead of a list of entities` };
+  if (!Array.isArray(answer)) return { problem: `found ${quoted(answer)} instead of an array of entities` };
   const entities: EntityRange[] = [];
   let from = 0;
   const given: readonly unknown[] = answer;

@@ -187,6 +187,6 @@ export function labelNoiseWarnings(
   });
   const total = `the labels of about ${count} of ${counted(judged, 'row')} are probably wrong`;
   const advice = 'list them with checkData or orchard check';
-  const message = `${total}, first of all ${shown.join(', ')}; ${advice}`;
+  const message = `${total}, most likely those of ${shown.join(', ')}; ${advice}`;
   return [{ kind: 'doubtful_label', count, message, examples: likeliest.map(({ line = 0 }) => ({ file, line })) }];
 }

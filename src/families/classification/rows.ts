@@ -224,7 +224,7 @@ function checkLabels({ file, line, labels }: WrittenRow, rules: RowRules, proble
     const shown = written === '' ? `no ${noun}` : `${noun} ${/^\d+$/.test(written) ? written : quoted(written)}`;
     if (id === undefined) problems.add({ file, line, column, found: `found ${shown}`, expected });
     else if (ids.has(id)) {
-      problems.add({ file, line, column, found: `found ${shown} twice`, expected: 'every label once' });
+      problems.add({ file, line, column, found: `found ${shown} twice`, expected: 'each label once' });
     } else ids.add(id);
   }
   return ids.size === 1 ? [...ids] : [...ids].sort((a, b) => a - b);
@@ -260,7 +260,7 @@ const comparison: RowComparison<LocatedRow> = {
   textOf: foldedText,
   answerOf: ({ labelIds }) => labelIds.join(),
   aside: ', case and spacing aside',
-  conflict: 'with the text of an earlier row but other labels',
+  conflict: 'with the text of an earlier row but different labels',
 };
 
 /** Of both texts, if there are two. */
@@ -333,7 +333,7 @@ function nameWarnings(labels: readonly string[], rows: readonly LocatedRow[]): r
     ...warning(
       'odd_label',
       odd.length,
-      `${odd.map(shown).join(', ')} ${odd.length === 1 ? 'is read as a label' : 'are read as labels'}; leave out the rows that have none`,
+      `${odd.map(shown).join(', ')} ${odd.length === 1 ? 'is read as a label' : 'are read as labels'}; remove the rows that have no label`,
     ),
   ];
 }
@@ -385,8 +385,8 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
     checkLabelCount(kind, labels, 'labels', problems);
     for (const label of labels) {
       if (descriptions[label] !== undefined || nameAsWords(label) !== undefined) continue;
-      const found = `found the label ${quoted(label)}, whose name says nothing`;
-      problems.add({ file: 'labels', found, expected: 'names in words, or an object that says what each label means' });
+      const found = `found the label ${quoted(label)}, a name without meaning`;
+      problems.add({ file: 'labels', found, expected: 'names in words, or an object that maps each label to what it means' });
     }
     if (problems.total > 0) throw problems.toError();
     return { kind, labels, descriptions, train: [], dev: [], warnings: [] };
@@ -406,7 +406,7 @@ function requireAlike({ train, dev }: RowSets, descriptions: RowSets['descriptio
   if (ofTrain && Object.keys(descriptions ?? {}).length > 0) {
     throw invalid(
       ['labels'],
-      'what a label means is no evidence for a pair of texts; give the names alone, as an array',
+      'meanings of labels can't be used for pairs of texts; give only the names, as an array',
     );
   }
 }
@@ -570,7 +570,7 @@ function archiveFiles({ kind, labels, train, dev }: ClassificationDataset, name:
   if (extra !== undefined) {
     const found = { text2: 'a text2', weight: 'a weight', shares: 'probabilities of labels' }[extra];
     const expected =
-      'rows with one text and labels, which is all that an archive holds; pass them to train as they are';
+      'rows with only a text and labels, since an archive has no place for more; give these rows to train directly';
     throw singleProblem({ file: 'rows', found: `found rows with ${found}`, expected });
   }
   const config = {

@@ -123,7 +123,7 @@ function checkTrainable(
   problems: ProblemList,
 ): void {
   if (train.length === 0 || typesIn(train, tags).size > 0) return;
-  problems.add({ file, found: 'found no entity, every tag is O', expected: 'sentences with entities' });
+  problems.add({ file, found: 'found no entity: every tag is O', expected: 'sentences with entities' });
 }
 
 const comparison: RowComparison<LocatedSentence> = {
@@ -132,7 +132,7 @@ const comparison: RowComparison<LocatedSentence> = {
   dev: DEV_FOLDER,
   textOf: (sentence) => textOf(sentence),
   answerOf: ({ tags }) => tags.join(),
-  conflict: 'with the words of an earlier one but other tags',
+  conflict: 'with the words of an earlier one but different tags',
 };
 
 async function datasetOf(
@@ -142,7 +142,7 @@ async function datasetOf(
 ): Promise<SequenceDataset> {
   const repaired = [...train, ...dev].filter(({ isRepaired }) => isRepaired);
   const count = (list: readonly unknown[]) => counted(list.length, 'sentence');
-  const asBegin = 'with an I- tag that continues no entity; it is read as B-, as conlleval does';
+  const asBegin = 'with an I- tag that continues no entity; the tag is read as B-, as in conlleval';
   return {
     tags,
     train: await mapWithPauses(train, withoutLocation, signal),

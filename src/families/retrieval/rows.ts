@@ -71,7 +71,7 @@ function checkQuestion(
   problems.add({
     ...{ file, line, column: columns.context },
     found: `found ${quoted(context)}, which is not a passage of label_id.json`,
-    expected: 'one of its passages, letter for letter',
+    expected: 'one of its passages, character for character',
   });
   return undefined;
 }

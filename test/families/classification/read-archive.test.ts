@@ -194,8 +194,8 @@ describe('a row', () => {
 
   it('can not have an empty text, or one of spaces only', async () => {
     expect(await problemsOfLines('\t1', ' \u00a0\t0')).toEqual([
-      'train.tsv line 2, column sentence: found an empty text; expected a text',
-      'train.tsv line 3, column sentence: found an empty text; expected a text',
+      'train.tsv line 2, column sentence: found an empty text; expected a text that is not blank',
+      'train.tsv line 3, column sentence: found an empty text; expected a text that is not blank',
     ]);
   });
 

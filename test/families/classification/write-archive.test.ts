@@ -364,7 +364,7 @@ describe('what can not become an archive', () => {
     ['a name of dots', { name: '..' }, 'name: give 1 to 100 letters, digits, ".", "_" and "-"'],
     ['a dev fraction of 1', { devFraction: 1 }, 'devFraction: give a number above 0 and below 1'],
     ['a seed that is not a whole number', { seed: 0.5 }, 'seed: give a whole number'],
-    ['a label given twice', { labels: ['yes', 'yes'] }, 'labels: give every label once, and none that is empty'],
+    ['a label given twice', { labels: ['yes', 'yes'] }, 'labels: give each label once, and no empty label'],
   ])('%s', async (_, options, problem) => {
     expect((await problemsOf(options))[0]).toBe(problem);
   });

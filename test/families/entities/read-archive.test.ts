@@ -214,7 +214,7 @@ describe('a split', () => {
 
   it('to train on must have an entity', async () => {
     expect(await problemsOf(withTrain('no names\n', 'O O\n'))).toEqual([
-      'train/tags.txt: found no entity, every tag is O; expected sentences with entities',
+      'train/tags.txt: found no entity: every tag is O; expected sentences with entities',
     ]);
   });
 });
@@ -231,7 +231,7 @@ describe('warnings', () => {
       {
         kind: 'inside_without_begin',
         count: 2,
-        message: '2 sentences with an I- tag that continues no entity; it is read as B-, as conlleval does',
+        message: '2 sentences with an I- tag that continues no entity; the tag is read as B-, as in conlleval',
         examples: [
           { file: 'train/sentences.txt', line: 1 },
           { file: 'train/sentences.txt', line: 2 },

@@ -210,7 +210,7 @@ describe('CoNLL files as sources', () => {
     ],
     ['a byte that is not UTF-8', Buffer.from('café O\n', 'latin1'), 'in.conll line 1, column 4: found the byte 0xE9'],
     ['no sentences', '\n-DOCSTART- O\n\n', 'in.conll: found CoNLL without rows; expected at least one row'],
-    ['no entities', 'a O\n\nb O\n', 'in.conll: found no entity, every tag is O'],
+    ['no entities', 'a O\n\nb O\n', 'in.conll: found no entity: every tag is O'],
   ])('name the line of %s', async (_, contents, problem) => {
     expect((await problemsOf({ rows: conllFile(contents) }))[0]).toContain(problem);
   });

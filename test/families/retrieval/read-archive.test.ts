@@ -59,17 +59,17 @@ describe('an archive that can not be trained on', () => {
     [
       'a context that is not a passage',
       entries({ ...QUESTION, context: 'Paris' }),
-      'train.json line 2, column 0.context: found "Paris", which is not a passage of label_id.json; expected one of its passages, letter for letter',
+      'train.json line 2, column 0.context: found "Paris", which is not a passage of label_id.json; expected one of its passages, character for character',
     ],
     [
       'an empty question',
       entries(QUESTION, { ...QUESTION, question: ' ' }),
-      'train.json line 3, column 1.question: found an empty text; expected a text',
+      'train.json line 3, column 1.question: found an empty text; expected a text that is not blank',
     ],
     [
       'an empty context',
       entries({ ...QUESTION, context: '' }),
-      'train.json line 2, column 0.context: found an empty text; expected a text',
+      'train.json line 2, column 0.context: found an empty text; expected a text that is not blank',
     ],
     [
       'half a surrogate pair',
@@ -190,7 +190,7 @@ describe('a warning', () => {
       {
         kind: 'train_row_in_dev',
         count: 1,
-        message: '1 question of train also in dev, so the figures measured on dev are too good',
+        message: '1 question of train also in dev, so the metrics on dev are too high',
         examples: [{ file: 'train.json', line: 3 }],
       },
     ]);

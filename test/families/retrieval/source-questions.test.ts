@@ -92,7 +92,7 @@ describe('a question archive of a file', () => {
       'an empty passage below one of two lines',
       'in.csv',
       'question,context\na?,"b\nc"\nd?,\n',
-      'in.csv line 4, column context: found an empty text; expected a text',
+      'in.csv line 4, column context: found an empty text; expected a text that is not blank',
     ],
     ['a header alone', 'in.csv', 'question,context\n', 'in.csv: found CSV without rows; expected at least one row'],
   ])('is not written if there is %s; the line is named', async (_, name, contents, problem) => {

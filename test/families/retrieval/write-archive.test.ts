@@ -117,9 +117,9 @@ describe('createRetrievalArchive', () => {
       passages: ['fine', ''],
     });
     expect(problems).toEqual([
-      'passages line 2: found an empty text; expected a text',
-      'rows line 2, column question: found an empty text; expected a text',
-      'rows line 2, column context: found an empty text; expected a text',
+      'passages line 2: found an empty text; expected a text that is not blank',
+      'rows line 2, column question: found an empty text; expected a text that is not blank',
+      'rows line 2, column context: found an empty text; expected a text that is not blank',
       'devRows line 1, column question: found half a surrogate pair; expected whole characters',
     ]);
   });
