@@ -461,7 +461,9 @@ async function open(model: string, options: LoadModelOptions): Promise<Model> {
 function checkedTogether(rules: readonly Rule[]): void {
   const msg = problemOfAll(rules);
   if (msg !== undefined)
-    throw new ValidationError([{ loc: ['rules'], msg: `together with the rules of the folder, ${msg}`, type: 'too_big' }]);
+    throw new ValidationError([
+      { loc: ['rules'], msg: `together with the rules of the folder, ${msg}`, type: 'too_big' },
+    ]);
 }
 
 /** @throws ValidationError for an option that would be ignored without a word */

@@ -56,7 +56,7 @@ export async function evaluationLines(evaluation: Evaluation): Promise<readonly 
   const has = `${listed.join(', ')}${more}`;
   const note =
     strange.length > 0
-      ? ['', "labels that the model doesn't have, counted as wrong:", ...strange, `the model has ${has}`]
+      ? ['', 'labels unknown to the model, counted as wrong:', ...strange, `the model has ${has}`]
       : [];
   return [...table, '', `${rows} rows`, ...metrics, ...confusions, ...note];
 }

@@ -109,12 +109,12 @@ export const deviceOption = choice(
 );
 export const runtimeOption = choice(
   '--runtime <runtime>',
-  'what computes the encoder: onnx, the native runtime; wasm, WebAssembly; or auto, wasm where onnx is missing (default: auto)',
+  'what runs the encoder: onnx (native code), wasm (WebAssembly), or auto, which uses wasm if onnx is missing (default: auto)',
   RUNTIMES,
 );
 export const positiveOption = option(
   '--positive <label>',
-  'classifiers with two labels: the one whose F1 is printed (default: the second)',
+  'classifiers with two labels: the label whose F1 is printed (default: the second)',
 );
 export const seedOption = option('--seed <number>', 'random seed (default: 0)', integer(0));
 
@@ -122,28 +122,28 @@ export const modelParameters = {
   model: {
     ...argument(
       '<model>',
-      'a model folder, a checkpoint of transformers, a pretrained model, or owner/name on the Hub',
+      'model folder, checkpoint of transformers, name of a pretrained model, or owner/name on the Hub',
     ),
     suggestions: pretrainedModelNames,
   },
   device: deviceOption,
   runtime: runtimeOption,
-  threads: option('--threads <number>', 'number of processor threads', integer(1)),
+  threads: option('--threads <number>', 'number of CPU threads', integer(1)),
 };
 
 /** How a checkpoint of transformers is read. */
 export const checkpointOptions = {
   aggregation: choice(
     '--aggregation <how>',
-    "how a checkpoint's labels of tokens become entities, as in transformers (default: first for WordPiece, simple otherwise)",
+    "how a checkpoint's token labels become entities, as in transformers (default: first for WordPiece, simple otherwise)",
     AGGREGATIONS,
   ),
-  weights: choice('--weights <form>', 'form of the weights of a checkpoint (default: float32)', WEIGHT_FORMS),
+  weights: choice('--weights <form>', 'precision of the weights of a checkpoint (default: float32)', WEIGHT_FORMS),
 };
 
 export const rulesOption = option(
   '--rules <file>',
-  'JSON file with a list of rules that answer before the model (docs/rules.md)',
+  'JSON file with an array of rules that answer before the model (docs/rules.md)',
 );
 
 /** The rules of a file; the library checks them. @throws StorageError if it can't be read, UsageError if it is not JSON */
@@ -155,7 +155,7 @@ export async function rulesOf(file: string | undefined): Promise<LoadModelOption
   try {
     return JSON.parse(json);
   } catch {
-    throw new UsageError(`--rules ${file}: give a JSON list, such as [{"type": "ORDER", "pattern": "A-[0-9]{5}"}]`);
+    throw new UsageError(`--rules ${file}: give a JSON array, such as [{"type": "ORDER", "pattern": "A-[0-9]{5}"}]`);
   }
 }
 
@@ -205,26 +205,32 @@ export const devFractionOption = option(
 );
 
 export const columnOptions = {
-  textColumn: option('--text-column <name>', 'column of the text: classification, entities (default: text)'),
-  labelColumn: option('--label-column <name>', 'column of the label: classification (default: label)'),
-  questionColumn: option('--question-column <name>', 'column of the question (default: question)'),
-  passageColumn: option('--passage-column <name>', 'column of the answering passage (default: passage or context)'),
+  textColumn: option('--text-column <name>', 'column with the text: classification, entities (default: text)'),
+  labelColumn: option('--label-column <name>', 'column with the label: classification (default: label)'),
+  questionColumn: option('--question-column <name>', 'column with the question (default: question)'),
+  passageColumn: option(
+    '--passage-column <name>',
+    'column with the passage that answers it (default: passage or context)',
+  ),
 };
 
 /** How files of rows are read, where what is recognised is wrong. */
 export const readingOptions = {
   ...columnOptions,
-  text2Column: option('--text2-column <name>', 'column of the second text: classification of pairs (default: text2)'),
+  text2Column: option('--text2-column <name>', 'column with the second text: classification of pairs (default: text2)'),
   weightColumn: option(
     '--weight-column <name>',
-    'column of how much each row counts: classification (default: weight)',
+    'column with the weight of each row: classification (default: weight)',
   ),
-  format: choice('--format <format>', 'format of the rows (default: as the text says)', ROW_FORMATS),
-  encoding: choice('--encoding <encoding>', 'encoding of the rows (default: utf-8, or utf-16 by its bytes)', ENCODINGS),
-  delimiter: option('--delimiter <character>', 'what separates the cells (default: comma, semicolon, tab or |)'),
-  offsets: choice('--offsets <unit>', 'what places of entities count (default: what fits the words)', OFFSETS),
-  tagNames: option('--tag-names <names>', 'names of tags that are numbers, in their order, with commas between', names),
-  skipInvalid: flag('--skip-invalid', 'leave out rows with a problem'),
+  format: choice('--format <format>', 'format of the rows (default: detected from the content)', ROW_FORMATS),
+  encoding: choice('--encoding <encoding>', 'encoding of the rows (default: utf-8; utf-16 is detected)', ENCODINGS),
+  delimiter: option(
+    '--delimiter <character>',
+    'separator of the cells (default: comma, semicolon, tab or |, as detected)',
+  ),
+  offsets: choice('--offsets <unit>', 'unit of the entity offsets (default: the one that fits the words)', OFFSETS),
+  tagNames: option('--tag-names <names>', 'names of tags that are numbers, in order, separated by commas', names),
+  skipInvalid: flag('--skip-invalid', 'skip rows with a problem'),
 };
 
 /** Only what the user gives, since archives take none of it. */
@@ -255,14 +261,14 @@ export const trainingParameters = {
   type: choice('-t, --type <type>', 'task of the model (default: inferred from the rows)', modelTypes),
   base: option(
     '-b, --base <model>',
-    'starting point: folder or name of a model or backbone, or owner/name from the Hub (default: the backbone for --language)',
+    'model to start from: folder or name of a model or backbone, or owner/name on the Hub (default: the backbone for --language)',
   ),
   name: option(
     '--name <name>',
     'model name: 1 to 24 of a–z, 0–9 and - (default: from the file name)',
     matching(MODEL_NAME, '1 to 24 characters of a–z, 0–9 and -', MAX_MODEL_NAME_LENGTH),
   ),
-  size: choice('--size <size>', 'size of a model without a backbone (default: mini)', modelSizes),
+  size: choice('--size <size>', 'size of a model that starts without a backbone (default: mini)', modelSizes),
   language: option('--language <language>', 'language of the texts, such as en or ja (default: en)'),
   ...readingOptions,
   positive: positiveOption,

@@ -104,7 +104,7 @@ class Program {
     const waiting = typeof id === 'number' ? this.#waiting.get(id) : undefined;
     if (typeof id !== 'number' || waiting === undefined) {
       const expected =
-        'expected {"id": …, "answer": …} with an id that was asked; write anything else to standard error';
+        'expected {"id": …, "answer": …} with the id of an open question; write everything else to standard error';
       this.#fail(`wrote ${JSON.stringify(line.slice(0, 200))}; ${expected}`);
       this.#kill();
       return;

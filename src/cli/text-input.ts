@@ -153,7 +153,7 @@ export async function openTextSource(
   if (texts.length > 0) {
     if (input !== undefined) throw new UsageError('give texts or --input, not both');
     for (const file of await filesAmong(texts))
-      stderr.write(`${file} is a file, but its name is used as a text; to read it, give --input ${file}\n`);
+      stderr.write(`${file} is a file, but its name was used as a text; to read the file, use --input ${file}\n`);
     return { entries: withinLimits(typed(texts, reading)), reading, name: 'text' };
   }
   if (input === undefined || input === '-') {
@@ -187,7 +187,7 @@ async function* withinLimits(texts: InputTexts): InputTexts {
     const isLong = given.some(({ length }) => length > MAX_QUERY_CHARACTERS);
     const isBlank = given.some((text) => text.trim() === '');
     if (isLong) yield { line: each.line, problem: `longer than ${most} UTF-16 code units` };
-    else if (isBlank) yield { line: each.line, problem: 'a blank text, of which there is nothing to say' };
+    else if (isBlank) yield { line: each.line, problem: 'a blank text' };
     else yield each;
   }
 }

@@ -476,7 +476,9 @@ export function toOrchardError(thrown: unknown, doing: string): OrchardError {
       });
     }
     const place = isError(thrown) && 'resource' in thrown ? ` for ${String(thrown.resource)}` : '';
-    return new StorageError(`${doing}: Node.js runs with --permission but without ${flag}${place}; add this flag`, { cause: thrown });
+    return new StorageError(`${doing}: Node.js runs with --permission but without ${flag}${place}; add this flag`, {
+      cause: thrown,
+    });
   }
   if (isMediumFailure(thrown)) return new StorageError(`${doing}: ${reason}`, { cause: thrown });
   return new InternalError(`${doing}: ${reason}`, { cause: thrown });

@@ -124,7 +124,10 @@ const datasetUrlSchema = z.lazy(() =>
   z
     .string()
     .min(1, 'dataset_url is empty; give the URL of a dataset zip')
-    .max(MAX_URL_LENGTH, `the URL is longer than ${MAX_URL_LENGTH.toLocaleString('en-US')} characters; give a shorter one`)
+    .max(
+      MAX_URL_LENGTH,
+      `the URL is longer than ${MAX_URL_LENGTH.toLocaleString('en-US')} characters; give a shorter one`,
+    )
     .refine(
       (url) => !holdsCredentials(url),
       'the URL contains a user name or password, which the job would store; give a URL without them',

@@ -212,7 +212,9 @@ export function namedTags(
   const found = names === undefined ? 'found tags that are numbers' : `found the tag ${missing}`;
   const example = "tagNames: ['O', 'B-PER', 'I-PER']";
   const expected =
-    names === undefined ? `tag names, or their names in the order of the numbers by the option ${example}` : `a tag of ${someOf(names)}`;
+    names === undefined
+      ? `tag names, or their names in the order of the numbers by the option ${example}`
+      : `a tag of ${someOf(names)}`;
   problems.add({ file, line, found, expected });
   return tags.map(() => 'O');
 }

@@ -150,7 +150,13 @@ function labelStudioRows(records: Records['records'], file: string, problems: Pr
     if (annotations.length > 1) several += 1;
     const text = labelStudioText(value.data);
     if (text === undefined) {
-      problems.add({ file, line, column: 'data', found: `found ${quoted(value.data)}`, expected: 'exactly one text in data' });
+      problems.add({
+        file,
+        line,
+        column: 'data',
+        found: `found ${quoted(value.data)}`,
+        expected: 'exactly one text in data',
+      });
       return [];
     }
     const values = annotation.result

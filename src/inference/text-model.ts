@@ -158,7 +158,9 @@ async function openEncoder(folder: EncoderFolder, { device = 'cpu', runtime = 'a
     return await passOf(folder, { runtime: 'wasm', failure: message }, use);
   } catch (cause) {
     if (!isOrchardError(cause) || cause.code !== 'model_folder') throw cause;
-    throw new InstallationError(missing, `${advice}; WebAssembly can't replace it for this model: ${cause.message}`, { cause });
+    throw new InstallationError(missing, `${advice}; WebAssembly can't replace it for this model: ${cause.message}`, {
+      cause,
+    });
   }
 }
 

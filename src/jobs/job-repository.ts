@@ -248,7 +248,9 @@ export class JobRepository {
       const changed = change(found.job);
       if (changed === found.job || (await this.#replace(found, changed))) return changed;
     }
-    throw new StorageError(`record ${JOBS}/${this.#key(id)} could not be written: its version kept changing; try again`);
+    throw new StorageError(
+      `record ${JOBS}/${this.#key(id)} could not be written: its version kept changing; try again`,
+    );
   }
 
   /**

@@ -116,7 +116,9 @@ export class VersionRecords {
         if (!isVersionConflict(thrown)) throw thrown;
       }
     }
-    throw new StorageError(`record ${VERSIONS}/${this.#key} could not be written: its version kept changing; try again`);
+    throw new StorageError(
+      `record ${VERSIONS}/${this.#key} could not be written: its version kept changing; try again`,
+    );
   }
 
   /** Keeps names from pointing to a model from now on. @throws ModelInUseError if one does */

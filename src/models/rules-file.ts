@@ -87,7 +87,8 @@ export function ruleOf(fields: RuleFields): Rule | RuleProblem {
     return label === undefined ? { not: not ?? '', ...named, ...condition } : { label, ...named, ...condition };
   };
   if (pattern !== undefined && terms === undefined) {
-    if (wholeWords !== undefined) return refuse('applies only to terms; put word boundaries into the pattern', 'wholeWords');
+    if (wholeWords !== undefined)
+      return refuse('applies only to terms; put word boundaries into the pattern', 'wholeWords');
     const problem = problemOf(pattern, ignoreCase);
     return problem === undefined ? of({ pattern }) : refuse(problem, 'pattern');
   }

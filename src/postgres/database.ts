@@ -155,7 +155,9 @@ export class Database {
    */
   constructor(source: PostgresSource, { schema = 'orchard' }: DatabaseOptions = {}, maxConnections = MAX_CONNECTIONS) {
     if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) {
-      throw new RangeError(`${JSON.stringify(schema)} is not a valid schema name; use at most 40 of a–z, 0–9 and _, not starting with a digit`);
+      throw new RangeError(
+        `${JSON.stringify(schema)} is not a valid schema name; use at most 40 of a–z, 0–9 and _, not starting with a digit`,
+      );
     }
     this.schema = schema;
     this.place = typeof source === 'string' ? placeOf(source) : 'of the pool';

@@ -34,7 +34,7 @@ export function loadBertStyleTokenizer(tokenizerJson: unknown, config: unknown =
   if (tokenizer !== undefined) return tokenizer;
   throw new ModelFolderError(
     TOKENIZER_FILE,
-    "it is not a BERT-style tokenizer, the only kind that runs outside Node.js",
+    'it is not a BERT-style tokenizer, the only kind that runs outside Node.js',
   );
 }
 

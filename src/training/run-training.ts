@@ -225,7 +225,9 @@ async function requireRuntime(): Promise<void> {
   const problem = await runtimeProblem();
   if (problem === undefined) return;
   const { missing, advice } = problem;
-  throw new InstallationError(missing, `${advice}; training needs it, because WebAssembly only runs models`, { cause: problem });
+  throw new InstallationError(missing, `${advice}; training needs it, because WebAssembly only runs models`, {
+    cause: problem,
+  });
 }
 
 /**

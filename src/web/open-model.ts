@@ -206,7 +206,8 @@ class OpenWebModel implements WebModel {
 
   explain(text: string, options: WebExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {
     return this.#call('explaining an answer', options, EXPLAIN_OPTIONS, async (model, end) => {
-      if (this.readsPairs) throw refusal(['model'], "the model reads pairs of texts, and answers to pairs can't be explained");
+      if (this.readsPairs)
+        throw refusal(['model'], "the model reads pairs of texts, and answers to pairs can't be explained");
       const { noneOfThese, rules, label } = this.#asked(options);
       const query = requireText(text, ['query']);
       if (label !== undefined && typeof label !== 'string') throw refusal(['label'], 'give a label of the model');

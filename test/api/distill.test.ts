@@ -83,7 +83,7 @@ describe('what a teacher says', () => {
     ['labels', { a: 0.5, b: 0.9 }, 'the probabilities add up to 1.4, not to 1'],
     ['labels', { a: Number.NaN, b: 1 }, 'the probability of "a" is'],
     ['multilabel', { a: 1.2 }, 'the probability of "a" is 1.2, not a number from 0 to 1'],
-    ['entities', 'Ada', 'instead of a list of entities'],
+    ['entities', 'Ada', 'instead of an array of entities'],
     ['entities', [{ type: 'PER', text: 'Eve' }], '"Eve" is not in the text'],
     ['entities', [{ type: 'PER', start: 8, end: 40 }], '8 to 40 is not a range in a text of 28 UTF-16 code units'],
     ['entities', [{ type: 'PER', start: 0, end: 3, text: 'Bob' }], '0 to 3 is "Ada", not "Bob"'],
@@ -404,8 +404,6 @@ describe('a teacher', () => {
   it('that answers nothing of use is an error that shows an answer', async () => {
     const { teacher } = aTeacher(() => 'neither');
     const error = await errorOf(distill({ teacher, texts, labels, ...quick, output: output() }));
-    expect(error.message).toContain(
-      '0 of 80 texts can be used for training; 80 have an unusable answer, such as',
-    );
+    expect(error.message).toContain('0 of 80 texts can be used for training; 80 have an unusable answer, such as');
   });
 });

@@ -283,7 +283,9 @@ describe('train with rules', () => {
     expect(await refusal([{ label: 'c', terms: ['x'] }])).toMatch(
       /^rules\.0\.label: rule 0 \(c\): the model has no label "c"; it has a, b/,
     );
-    expect(await refusal([{ type: 'X', terms: ['x'] }])).toMatch(/rules with a type apply only to models that find entities/);
+    expect(await refusal([{ type: 'X', terms: ['x'] }])).toMatch(
+      /rules with a type apply only to models that find entities/,
+    );
   });
 });
 
@@ -374,7 +376,11 @@ describe('rules that are refused', () => {
       [{ type: 'X', label: 'a', terms: ['a'] }],
       /^rules\.0: give one of type \(entities\), label and not/,
     ],
-    ['bounds of a pattern', [{ type: 'X', pattern: 'a', wholeWords: true }], /^rules\.0\.wholeWords: applies only to terms/],
+    [
+      'bounds of a pattern',
+      [{ type: 'X', pattern: 'a', wholeWords: true }],
+      /^rules\.0\.wholeWords: applies only to terms/,
+    ],
     [
       'a type with white space',
       [{ type: 'X Y', terms: ['a'] }],

@@ -249,7 +249,8 @@ it('a label that is never found is named, though F1 and accuracy are high', asyn
   expect(found.training.warnings).toContainEqual({
     kind: 'label_not_found',
     count: 1,
-    message: 'the model never predicts "danger" (1 time) correctly in the rows that it was evaluated on; add rows with this label',
+    message:
+      'the model never predicts "danger" (1 time) correctly in the rows that it was evaluated on; add rows with this label',
     examples: [],
   });
 });

@@ -56,7 +56,7 @@ describe('rules and redaction', () => {
   it('names what is wrong with a file of rules', async () => {
     const refusal = async (content: string) =>
       (await run(['predict', entityModel, '--rules', file('bad.json', content), 'x'])).stderr;
-    expect(await refusal('{')).toMatch(/--rules .*bad\.json: give a JSON list/);
+    expect(await refusal('{')).toMatch(/--rules .*bad\.json: give a JSON array/);
     expect(await refusal('[{"type":"X","pattern":"("}]')).toMatch(/0\.pattern: Invalid regular expression/);
     expect((await run(['predict', entityModel, '--rules', 'missing.json', 'x'])).stderr).toMatch(
       /--rules missing\.json: no such file/,
@@ -155,7 +155,7 @@ describe('orchard predict', () => {
     const { exitCode, stderr } = await run(['predict', model, reviews, 'good']);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 0,
-      stderr: `${reviews} is a file, but its name is used as a text; to read it, give --input ${reviews}\n`,
+      stderr: `${reviews} is a file, but its name was used as a text; to read the file, use --input ${reviews}\n`,
     });
   });
 

@@ -42,10 +42,7 @@ describe('an error says what happened where', () => {
       "training job 1 can't be cancelled: it has already been trained",
     ],
     [() => new TransitionError('1', 'QUEUED', 'READY'), "training job 1 can't become READY: it is QUEUED"],
-    [
-      () => new OverloadedError(3, 10),
-      '3 texts are already waiting; try again later, or send fewer texts at a time',
-    ],
+    [() => new OverloadedError(3, 10), '3 texts are already waiting; try again later, or send fewer texts at a time'],
     [
       () => new OverloadedError(3, 10, 'account'),
       '3 texts of this account are already waiting; try again later, or send fewer texts at a time',

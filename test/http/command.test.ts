@@ -159,7 +159,7 @@ describe('orchard serve', () => {
     [['--max-waiting', '0'], /max-waiting: /],
     [['--max-connections', 'many'], /max-connections: /],
     [['--role', 'api'], /--role: roles need a shared database; add --database/],
-    [['--schema', 'mine'], /schema: only a database has schemas/],
+    [['--schema', 'mine'], /schema: schemas exist only in a database/],
     [['--jobs', '2'], /jobs: without a database/],
     [['--database', 'mysql://host/name'], /database: give a URL such as postgres:/],
     [['--database', 'postgres://host/name', '--role', 'queen'], /Allowed choices are api, trainer, all/],

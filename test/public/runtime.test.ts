@@ -196,9 +196,7 @@ describe('the option runtime', () => {
     const device = { runtime: 'wasm', device: 'webgpu' } as const;
     expect(await errorOf(loadModel('sentiment-classification', device))).toMatchObject(refusal);
     expect(await errorOf(embed(['a'], device))).toMatchObject(refusal);
-    expect(() => new Predictor({ storage: memoryStorage(), ...device })).toThrow(
-      'WebAssembly runs only on the CPU',
-    );
+    expect(() => new Predictor({ storage: memoryStorage(), ...device })).toThrow('WebAssembly runs only on the CPU');
     await using auto = await inWasm('sentiment-classification', { device: 'auto' });
     expect(auto.runtime).toBe('wasm');
   });

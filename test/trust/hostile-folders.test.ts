@@ -158,7 +158,11 @@ describe('a hostile model folder', () => {
       (c) => set(c, 'vocab_size', 5),
       /tokenizer\.json: it has ids up to \d+, but config\.json/,
     ],
-    ['a long list of files', (c) => set(c.orchard, 'files', Array(5_000).fill('x')), /orchard\.files: expected an array/],
+    [
+      'a long list of files',
+      (c) => set(c.orchard, 'files', Array(5_000).fill('x')),
+      /orchard\.files: expected an array/,
+    ],
   ])('asks for nothing impossible: %s', async (_, change, message) => {
     const error = await refusal('classifier', (directory) => edit(directory, 'config.json', change));
     expect(error.message).toMatch(message);

@@ -87,7 +87,11 @@ export async function withAnswersFile<Value>(
   );
   return claimed.catch((thrown: unknown) => {
     if (isClaimed || !signal.aborted) throw thrown;
-    throw invalidFile(path, 'in_use', 'another distillation is writing to this file; wait until it ends, or give another file');
+    throw invalidFile(
+      path,
+      'in_use',
+      'another distillation is writing to this file; wait until it ends, or give another file',
+    );
   });
 }
 
@@ -198,7 +202,11 @@ function answerIn(line: string): KeptAnswer | undefined {
 }
 
 function foreign(path: string): ValidationError {
-  return invalidFile(path, 'not_empty', `this is not a file of answers, which begins with the line ${HEADER}; give another path`);
+  return invalidFile(
+    path,
+    'not_empty',
+    `this is not a file of answers, which begins with the line ${HEADER}; give another path`,
+  );
 }
 
 function invalidFile(path: string, type: string, msg: string): ValidationError {

@@ -219,7 +219,9 @@ class Asking {
       ]);
       if (Array.isArray(answers) && answers.length === batch.length) return answers;
       const found = Array.isArray(answers) ? counted(answers.length, 'answer') : 'no array';
-      throw new Error(`it returned ${found} for ${counted(batch.length, 'text')}; return an array with one answer per text`);
+      throw new Error(
+        `it returned ${found} for ${counted(batch.length, 'text')}; return an array with one answer per text`,
+      );
     } finally {
       clearTimeout(timer);
       this.#stop.signal.removeEventListener('abort', abort);

@@ -369,9 +369,7 @@ function requireSome(rows: readonly TrainingRow[], { answered: { unusable }, tau
   const why = [
     ...(areRows > 0 ? [`${areRows} also occur in rows or test`] : []),
     ...(first
-      ? [
-          `${unusable.length} have an unusable answer, such as ${quoted(first.text.slice(0, 60))}: ${first.problem}`,
-        ]
+      ? [`${unusable.length} have an unusable answer, such as ${quoted(first.text.slice(0, 60))}: ${first.problem}`]
       : []),
   ];
   const msg = `${taught.length} of ${counted(given, 'text')} can be used for training`;
@@ -388,9 +386,7 @@ function cardSection({ teacher, learned, agreement, accuracy, unusable }: Distil
     `It learned from the answers of ${teacher} to ${counted(learned.texts, 'text')}${learned.rows > 0 ? `, and from ${counted(learned.rows, 'labelled row')}` : ''}.`,
   ];
   if (unusable.count > 0)
-    lines.push(
-      `${counted(unusable.count, 'answer')} made no sense and ${unusable.count === 1 ? 'was' : 'were'} left out.`,
-    );
+    lines.push(`${counted(unusable.count, 'answer')} ${unusable.count === 1 ? 'was' : 'were'} unusable and left out.`);
   if (agreement) {
     const { share, interval, of } = agreement;
     lines.push(

@@ -56,11 +56,15 @@ function isTeacher(value: unknown): boolean {
 export function requireUsed(settings: DistillSettings): void {
   const { rows, test, choose, maxTexts } = settings;
   if (choose !== undefined && maxTexts === undefined) {
-    throw invalid(['choose'], 'without maxTexts, the teacher is asked for all texts; give maxTexts too, or leave choose out');
+    throw invalid(
+      ['choose'],
+      'without maxTexts, the teacher is asked for all texts; give maxTexts too, or leave choose out',
+    );
   }
   if (rows !== undefined || test !== undefined) return;
   for (const [name, value] of Object.entries(readingSettings(settings))) {
-    if (value !== undefined) throw invalid([name], `applies only to rows and test, and neither is given; leave ${name} out`);
+    if (value !== undefined)
+      throw invalid([name], `applies only to rows and test, and neither is given; leave ${name} out`);
   }
 }
 

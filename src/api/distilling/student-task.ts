@@ -168,7 +168,10 @@ export async function rowsFor(
     case 'passages':
       if (kind === 'passages') return checked.rows;
   }
-  throw invalid(['rows'], `the rows of ${origin} don't fit the teacher's answers, which are for ${task.type}; give rows of that kind`);
+  throw invalid(
+    ['rows'],
+    `the rows of ${origin} don't fit the teacher's answers, which are for ${task.type}; give rows of that kind`,
+  );
 }
 
 /** Rows of {@link rowsFor}, by their shape. */

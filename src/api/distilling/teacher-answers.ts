@@ -99,7 +99,8 @@ function entityOf(entity: unknown, text: string, from: number): EntityRange | { 
   if (typeof entity !== 'object' || entity === null) return { problem: `found ${quoted(entity)} instead of an entity` };
   const given: Readonly<Record<string, unknown>> = { ...entity };
   const { type, start, end, text: words } = given;
-  if (!isString(type) || type.trim() === '') return { problem: `the type of an entity is ${quoted(type)}, not a string with text` };
+  if (!isString(type) || type.trim() === '')
+    return { problem: `the type of an entity is ${quoted(type)}, not a string with text` };
   if (start === undefined && end === undefined) {
     if (!isString(words) || words.trim() === '')
       return { problem: `an entity of type ${quoted(type)} has neither text nor start and end` };
@@ -109,7 +110,9 @@ function entityOf(entity: unknown, text: string, from: number): EntityRange | { 
     return { start: at, end: at + words.length, type };
   }
   if (!isWhole(start) || !isWhole(end) || start < 0 || end <= start || end > text.length) {
-    return { problem: `${quoted(start)} to ${quoted(end)} is not a range in a text of ${text.length} UTF-16 code units` };
+    return {
+      problem: `${quoted(start)} to ${quoted(end)} is not a range in a text of ${text.length} UTF-16 code units`,
+    };
   }
   const found = text.slice(start, end);
   if (words !== undefined && words !== found)
@@ -129,7 +132,8 @@ function scoresOf(answer: unknown, candidates: readonly string[]): Checked {
     const given: Readonly<Record<string, unknown>> = typeof each === 'object' ? { ...each } : {};
     const { passage, score } = given;
     if (!isNumber(score)) return { problem: `a score is ${quoted(score ?? each)}, not a finite number` };
-    if (!isString(passage) || !candidates.includes(passage)) return { problem: `${quoted(passage)} is not one of the candidates` };
+    if (!isString(passage) || !candidates.includes(passage))
+      return { problem: `${quoted(passage)} is not one of the candidates` };
     scores.set(passage, score);
   }
   if (scores.size === 0) return { problem: 'no passage has a score' };

@@ -85,7 +85,10 @@ export function typeOfRows(table: RowTable, given: ModelType | undefined): Found
   if (given === undefined) return inferred(table);
   if (!fitting[shape].includes(given)) {
     const types = fitting[shape].join(', ');
-    throw invalid(['type'], `${table.origin} has rows of ${fieldsOf(shape)}, which fit the type ${types}, not ${given}`);
+    throw invalid(
+      ['type'],
+      `${table.origin} has rows of ${fieldsOf(shape)}, which fit the type ${types}, not ${given}`,
+    );
   }
   return found(given, 'given', 'as asked for');
 }
@@ -415,14 +418,16 @@ async function datasetOfLabels({ names, descriptions }: LabelNames, settings: Tr
   const type = typeOfNames(names, settings.type);
   requirePositive(settings.positive, type.type, names);
   const { fromNames } = await families[type.family].rows();
-  if (fromNames === undefined) throw invalid(['labels'], `applies only to classifiers, not to ${type.type}; leave labels out`);
+  if (fromNames === undefined)
+    throw invalid(['labels'], `applies only to classifiers, not to ${type.type}; leave labels out`);
   return { dataset: { rows: fromNames(names, descriptions, type.type) }, type, rows: [] };
 }
 
 /** @throws ValidationError for labels that repeat. */
 function typeOfNames(names: readonly string[], given: ModelType | undefined): FoundType {
   const repeated = names.find((name, at) => names.indexOf(name) < at);
-  if (repeated !== undefined) throw invalid(['labels'], `the label ${quoted(repeated)} occurs twice; give each label once`);
+  if (repeated !== undefined)
+    throw invalid(['labels'], `the label ${quoted(repeated)} occurs twice; give each label once`);
   if (given !== undefined) return found(given, 'given', 'as asked for');
   const type = names.length === 2 ? 'binary-text-classification' : 'multiclass-text-classification';
   return found(type, 'inferred', `${counted(names.length, 'label')} given`);

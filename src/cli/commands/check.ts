@@ -17,29 +17,29 @@ import { interruptible } from '../terminal.js';
 export const checkCommand = command({
   name: 'check',
   summary: 'find mistakes in a file of rows: wrong labels, duplicates, contradictions, leaks',
-  details: `Trains no model. Prints how the file is read, the rows whose labels are probably wrong, repeated and contradictory rows, rows that are also in --dev or
---test, labels that look alike, labels that are confused with each other, and labels with too few rows.
+  details: `Prints how the file is read, the rows whose labels are probably wrong, repeated and contradictory rows, rows that are also in
+--dev or --test, labels that look alike, labels that are confused with each other, and labels with too few rows. Trains no model.
 
   orchard check reviews.csv --test test.csv`,
   parameters: {
     data: argument('<data>', 'file of rows'),
-    dev: option('--dev <file>', 'file of dev rows, to find texts that are in both'),
-    test: option('--test <file>', 'file of test rows, to find texts that are in both'),
+    dev: option('--dev <file>', 'file of dev rows, to find texts that occur in both files'),
+    test: option('--test <file>', 'file of test rows, to find texts that occur in both files'),
     type: choice('-t, --type <type>', 'task of the model (default: inferred from the rows)', modelTypes),
     ...readingOptions,
     model: {
       ...option(
         '-m, --model <model>',
-        'encoder to judge labels by: a name, owner/name or folder (default: english-mini)',
+        'encoder that judges the labels: a name, owner/name or folder (default: english-mini)',
       ),
       suggestions: ['english-mini', 'english-base'],
     },
     maxJudged: option(
       '--max-judged <number>',
-      'most rows to judge the labels of (default: 10000)',
+      'maximum number of rows whose labels are judged (default: 10000)',
       integer(100, 100_000),
     ),
-    show: option('--show <number>', 'most lines to print of each kind (default: 10)', integer(0)),
+    show: option('--show <number>', 'maximum number of lines to print of each kind (default: 10)', integer(0)),
     seed: seedOption,
     threads: modelParameters.threads,
   },
@@ -124,10 +124,10 @@ function doubtfulLines({ labelErrors, doubtful }: DataCheck, section: Section): 
   if (labelErrors === undefined) return [];
   const { judged, expected, isEvident } = labelErrors;
   if (!isEvident) {
-    const title = `no evidence of wrong labels in ${grouped(judged)} rows; the least probable ones`;
+    const title = `no evidence of wrong labels in ${grouped(judged)} rows; the least probable labels`;
     return section(title, doubtful.slice(0, FEW).map(cellsOf));
   }
-  const title = `about ${grouped(expected)} of ${grouped(judged)} rows have a wrong label; the likeliest`;
+  const title = `about ${grouped(expected)} of ${grouped(judged)} rows have a wrong label; the most likely ones`;
   return section(title, doubtful.slice(0, expected).map(cellsOf));
 }
 

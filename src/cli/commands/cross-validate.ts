@@ -11,13 +11,16 @@ export const crossValidateCommand = command({
   name: 'cross-validate',
   summary: 'evaluate on all rows, each with a model that was not trained on it; list rows with doubtful labels',
   details: `Divides the rows into folds with equal shares of every label. For each fold, trains a model on the other folds. Prints the
-metrics over all rows, their mean and deviation over the folds, and the rows whose labels are probably wrong.
+metrics over all rows, their mean and standard deviation over the folds, and the rows whose labels are probably wrong.
 
   orchard cross-validate reviews.csv --folds 5 --answers out-of-fold.jsonl`,
   parameters: {
     folds: option('-k, --folds <number>', 'number of folds (default: 5)', integer(2)),
     repeats: option('--repeats <number>', 'number of repeats, each with different folds (default: 1)', integer(1)),
-    groupColumn: option('--group-column <name>', 'column of a group; rows of the same group stay in one fold'),
+    groupColumn: option(
+      '--group-column <name>',
+      'column with the group of each row; rows of the same group stay in one fold',
+    ),
     answers: option('--answers <file>', 'JSON Lines file to write, with the answer to each row'),
     doubtful: option('--doubtful <number>', 'number of rows with doubtful labels to print (default: 10)', integer(0)),
     ...trainingParameters,

@@ -11,43 +11,51 @@ const { data: _, dev: __, devFraction: ___, labels: ____, output, ...parameters 
 
 export const distillCommand = command({
   name: 'distill',
-  summary: 'train a small model to answer as a large one does',
+  summary: 'train a small model on the answers of a large one',
   details: `The teacher answers the texts, and the model learns from its answers. Answers are kept in <output>.answers.jsonl: after
-a failure or Ctrl+C, the same command asks only for what is left.
+a failure or Ctrl+C, the same command asks only for the missing answers.
 
   orchard distill texts.txt --teacher ./large-model --output small
   orchard distill texts.txt --teacher-command 'node ask.mjs' --labels refund,complaint --output small
 
-A program reads a line {"id": 1, "text": "…"} for each text, and writes {"id": 1, "answer": "refund"}.`,
+The program of --teacher-command reads a line {"id": 1, "text": "…"} for each text and writes
+{"id": 1, "answer": "refund"}.`,
   parameters: {
     texts: {
       ...trainParameters.data,
       usage: '<texts>',
-      description: 'file with one text per line, or with the column text; - is standard input',
+      description: 'file of texts: one per line, or in a column named text; - is standard input',
     },
     teacher: option(
       '--teacher <model>',
-      'folder or name of the model that answers, or owner/name on the Hub; several with commas between are averaged',
+      'model that answers: folder, name, or owner/name on the Hub; several, separated by commas, are averaged',
     ),
-    teacherCommand: option('--teacher-command <command>', 'program that answers: JSON Lines in and out'),
+    teacherCommand: option('--teacher-command <command>', 'program that answers, with JSON Lines as input and output'),
     teacherName: option(
       '--teacher-name <name>',
-      'name that the answers of a program are kept under (default: the command)',
+      'name under which the answers of a program are kept (default: the command)',
     ),
-    rows: option('--rows <file>', 'labelled rows to learn from, too; a tenth is set aside for figures'),
+    rows: option('--rows <file>', 'labelled rows to learn from too; a tenth is set aside for evaluation'),
     labels: option(
       '--labels <labels>',
-      'labels of a classifier, with commas between (default: those of teacher or rows)',
+      'labels of a classifier, separated by commas (default: those of the teacher or rows)',
     ),
     passages: option('--passages <file>', 'passages to answer questions from, one per line'),
-    maxTexts: option('--max-texts <number>', 'most texts that the teacher is asked (default: all)', integer(1)),
-    choose: choice('--choose <how>', 'which texts, if not all (default: random)', ['random', 'central']),
-    temperature: option('--temperature <number>', 'what softens probabilities (default: 1)', decimal),
-    answers: option('--answers <file>', 'file that keeps the answers (default: <output>.answers.jsonl)'),
-    concurrency: option('--concurrency <number>', 'calls of the teacher at the same time', integer(1)),
-    textsPerCall: option('--texts-per-call <number>', 'texts in each call of the teacher', integer(1)),
-    attempts: option('--attempts <number>', 'tries of a call of a program (default: 6)', integer(1, 100)),
-    curve: flag('--curve', 'train on fewer texts, too, to see whether more would help'),
+    maxTexts: option(
+      '--max-texts <number>',
+      'maximum number of texts that the teacher answers (default: all)',
+      integer(1),
+    ),
+    choose: choice('--choose <how>', 'how to choose the texts if --max-texts is given (default: random)', [
+      'random',
+      'central',
+    ]),
+    temperature: option('--temperature <number>', 'temperature that softens the probabilities (default: 1)', decimal),
+    answers: option('--answers <file>', 'file to keep the answers in (default: <output>.answers.jsonl)'),
+    concurrency: option('--concurrency <number>', 'calls to the teacher at a time', integer(1)),
+    textsPerCall: option('--texts-per-call <number>', 'texts per call to the teacher', integer(1)),
+    attempts: option('--attempts <number>', 'attempts per call to a program (default: 6)', integer(1, 100)),
+    curve: flag('--curve', 'also train on fewer texts, to see whether more texts would help'),
     ...parameters,
     output,
   },
@@ -105,7 +113,7 @@ function show(progress: Progress, event: DistillEvent): void {
   }
   const { answered, texts, unusable, remainingMs } = event;
   const left = remainingMs === undefined ? '' : `, ${Math.ceil(remainingMs / 1000)} s left`;
-  const odd = unusable === 0 ? '' : `, ${grouped(unusable)} make no sense`;
+  const odd = unusable === 0 ? '' : `, ${grouped(unusable)} unusable`;
   progress.show(answered / texts, `${grouped(answered)} of ${grouped(texts)} answers${odd}${left}`);
 }
 
@@ -124,12 +132,12 @@ function distillationLines({
   differences,
 }: DistillationSummary): readonly string[] {
   const lines = [
-    `taught by ${teacher}: ${grouped(answered)} answers${kept > 0 ? `, ${grouped(kept)} of them kept from before` : ''}${answers === undefined ? '' : `, in ${answers}`}`,
+    `taught by ${teacher}: ${grouped(answered)} answers${kept > 0 ? `, ${grouped(kept)} of them from an earlier run` : ''}${answers === undefined ? '' : `, in ${answers}`}`,
   ];
   if (unusable.count > 0) {
     const [first] = unusable.examples;
     lines.push(
-      `${grouped(unusable.count)} answers make no sense, such as the one for ${JSON.stringify(first?.text)}: ${first?.problem}`,
+      `${grouped(unusable.count)} answers are unusable, such as the one for ${JSON.stringify(first?.text)}: ${first?.problem}`,
     );
   }
   if (agreement) {

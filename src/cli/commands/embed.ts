@@ -9,14 +9,14 @@ export const embedCommand = command({
   name: 'embed',
   summary: 'print the embedding vector of each text',
   details:
-    'Prints one vector per line, with its numbers separated by tabs. Vectors have length 1, so that their dot products are cosine similarities, unless the model is a folder of sentence-transformers that defines others.',
+    'Prints one vector per line, with its numbers separated by tabs. Vectors have length 1, so their dot products are cosine similarities, unless a sentence-transformers model is not normalized.',
   parameters: {
     texts: list('[texts...]', 'texts to embed'),
     ...textOptions,
     model: option('-m, --model <model>', 'folder or name of a model or backbone (default: english-mini)'),
     prompt: option(
       '--prompt <name>',
-      "the model's prompt to put before each text, such as query (default: the model's own)",
+      "name of the model's prompt to put before each text, such as query (default: the model's default prompt)",
     ),
     device: deviceOption,
     runtime: runtimeOption,

@@ -22,13 +22,13 @@ export const evaluateCommand = command({
   name: 'evaluate',
   summary: 'evaluate a model on labelled rows: metrics per class, confusions, confidence intervals',
   details: `The rows have the same formats as for training.
-The intervals are 95 % bootstrap intervals, and Wilson's where all or no rows are right.
+The intervals are 95 % bootstrap intervals, or Wilson intervals where all or no rows are right.
 
   orchard evaluate ./reviews-model test.csv --report report.html`,
   parameters: {
     model: modelParameters.model,
     rows: argument('<rows>', 'file of labelled rows'),
-    positive: option('--positive <label>', 'classifiers with two labels: the one whose F1 is printed apart'),
+    positive: option('--positive <label>', 'classifiers with two labels: the label whose F1 is also printed'),
     report: option('--report <file>', 'HTML report to write'),
     ...readingOptions,
     withoutRules: flag('--without-rules', 'evaluate the model without its rules'),

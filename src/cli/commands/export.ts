@@ -16,12 +16,12 @@ weights, its fp32 weights are restored from them. int8 writes only the 8-bit gra
   orchard export sentiment-classification ./sentiment-fp32
   orchard export ./reviews-model reviews.zip --precision int8
 
-With --for web, the output is one file that openModel of orchard-nlp/web reads in browsers and at the edge.
+With --for web, the output is one file that openModel of orchard-nlp/web reads in browsers and edge runtimes.
 
   orchard export sentiment-classification sentiment.orchard --for web`,
   parameters: {
     model: modelParameters.model,
-    output: argument('<output>', 'new folder, new file that ends in .zip or, with --for web, new file'),
+    output: argument('<output>', 'new folder, new .zip file or, with --for web, new file of any name'),
     precision: choice('--precision <precision>', 'precision of the weights (default: fp32)', ['fp32', 'int8']),
     for: choice('--for <place>', 'web: one file for orchard-nlp/web', ['web']),
   },

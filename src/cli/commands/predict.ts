@@ -23,8 +23,8 @@ export const predictCommand = command({
   name: 'predict',
   summary: 'run a model on texts: labels, entities or passages',
   details: `Reads texts from the command line, from --input, or from standard input, and prints each answer as soon as it is ready. A
-text that can't be read or answered is reported with its line number; the rest continues, and the exit code is 1. A model of
-pairs takes two texts for each answer: in two columns or, without a table, separated by a tab.
+text that can't be read or answered is reported with its line number; the other texts are still answered, and the exit code is 1.
+A model of pairs reads two texts per answer: from two columns or, without a table, from one line with a tab between them.
 
   orchard predict sentiment-classification 'Works perfectly!'
   orchard predict ./reviews-model --input reviews.csv --text-column review --format csv > answers.csv`,
@@ -42,10 +42,7 @@ pairs takes two texts for each answer: in two columns or, without a table, separ
       answerFormats,
     ),
     top: option('-k, --top <number>', 'number of labels or passages to print per text', integer(1)),
-    noneOfThese: flag(
-      '--none-of-these',
-      'classification: print - if no label fits, by the threshold found in training',
-    ),
+    noneOfThese: flag('--none-of-these', 'classification: print - if no label reaches the threshold found in training'),
     ...checkpointOptions,
     rules: rulesOption,
     device: modelParameters.device,

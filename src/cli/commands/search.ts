@@ -27,10 +27,10 @@ const parameters = {
   textColumn: option('--text-column <name>', 'column or field with the passage (default: text)'),
   top: option('-k, --top <number>', 'number of passages to print per question (default: 3)', integer(1)),
   model: option('-m, --model <model>', 'folder or name of a model or backbone (default: chosen by --language)'),
-  rerank: option('--rerank <model>', 'cross-encoder that orders the best passages anew: a folder, or owner/name'),
+  rerank: option('--rerank <model>', 'cross-encoder that reorders the best passages: a folder or owner/name'),
   rerankDepth: option(
     '--rerank-depth <number>',
-    'passages per question that the cross-encoder reads (default: 30)',
+    'number of passages per question that the cross-encoder reads (default: 30)',
     integer(1, 1000),
   ),
   language: option('--language <language>', 'language of the passages, such as en or ja (default: en)'),
@@ -79,7 +79,7 @@ async function indexOf(
   }
   const { inputFormat, textColumn, rerankDepth } = settings;
   if (rerankDepth !== undefined && rerank === undefined)
-    throw new UsageError('--rerank-depth: there is no cross-encoder; give one with --rerank');
+    throw new UsageError('--rerank-depth: no cross-encoder is given; add --rerank');
   const { openTextSource } = await import('../text-input.js');
   const { entries, name } = await openTextSource({ input: path, inputFormat, textColumn }, terminal);
   const passages: string[] = [];

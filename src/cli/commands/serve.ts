@@ -14,7 +14,7 @@ const parameters = {
   database: {
     ...databaseOption,
     description:
-      'PostgreSQL database for jobs and models instead of a folder, postgres://…; or set ORCHARD_DATABASE, which other users of the machine cannot see',
+      'PostgreSQL database for jobs and models instead of a folder, postgres://…; or set ORCHARD_DATABASE, which hides the password from other users of the machine',
     variable: 'ORCHARD_DATABASE',
   },
   schema: schemaOption,
@@ -25,18 +25,18 @@ const parameters = {
   ]),
   jobs: option(
     '--jobs <number>',
-    'with a database: maximum jobs that train in this process at a time (default: 1)',
+    'with a database: maximum number of jobs that train in this process at a time (default: 1)',
     integer(1),
   ),
   // Storage and queue each hold a connection to listen; with fewer than 5, work that needs two would wait for itself.
   connections: option(
     '--connections <number>',
-    'with a database: maximum connections of this process to it (default: 11)',
+    'with a database: maximum number of connections to it from this process (default: 11)',
     integer(5),
   ),
   keys: option(
     '--keys <file>',
-    'key file, as orchard new-key writes it; or set ORCHARD_KEYS to its JSON (default: one new key, printed)',
+    'key file written by orchard new-key; or set ORCHARD_KEYS to its content (default: one new key, printed)',
   ),
   operatorKeys: option(
     '--operator-keys <file>',
@@ -85,7 +85,7 @@ const parameters = {
   runtime: {
     ...choice(
       '--runtime <runtime>',
-      'what computes answers: onnx, wasm or auto, which takes wasm where onnx is missing; or set ORCHARD_RUNTIME (default: auto)',
+      'what runs models: onnx, wasm, or auto, which uses wasm if onnx is missing; or set ORCHARD_RUNTIME (default: auto)',
       RUNTIMES,
     ),
     variable: 'ORCHARD_RUNTIME',
@@ -103,7 +103,7 @@ const parameters = {
   ),
   watchDrift: flag(
     '--watch-drift',
-    'compare what custom models are asked with the texts they were trained on, for /metrics; no text is kept',
+    'compare the queries of custom models with the texts they were trained on, for /metrics; no text is kept',
   ),
   maxConnections: option('--max-connections <number>', 'maximum open connections (default: 1000)', integer(1)),
 };
@@ -125,9 +125,9 @@ function accountLimitsFrom(typed: string): Partial<Record<(typeof LIMITS)[number
 
 const needDatabase = {
   role: 'roles need a shared database; add --database, or omit --role',
-  schema: 'only a database has schemas; add --database',
-  jobs: 'without a database, every account has one job at a time; add --database, or omit --jobs',
-  connections: 'only a database has connections; add --database',
+  schema: 'schemas exist only in a database; add --database',
+  jobs: 'without a database, one job per account runs at a time; add --database, or omit --jobs',
+  connections: 'the limit of connections applies only to a database; add --database',
 } as const;
 
 export const serveCommand = command({

@@ -22,7 +22,7 @@ export const trainParameters = {
   output: option('-o, --output <folder>', 'model folder to write (default: <name>-model)'),
   labels: option(
     '--labels <labels>',
-    'labels of a classifier, with commas between, or a JSON file of what each means (default: those of the rows)',
+    'labels of a classifier, separated by commas, or a JSON file that maps each label to what it means (default: those of the rows)',
   ),
   dev: option('--dev <file>', 'rows to evaluate on during training, in the same format'),
   test: option('--test <file>', 'rows to evaluate the finished model on'),
@@ -32,10 +32,11 @@ export const trainParameters = {
 export const trainCommand = command({
   name: 'train',
   summary: 'train a model on your own rows',
-  details: `The rows are a file: CSV, JSON, JSON Lines or CoNLL, or an export of Label Studio, Prodigy, doccano or spaCy, as its
-text says; the options from --text-column to --skip-invalid say it where that is wrong. A dataset archive works too, as a zip,
-a folder or a URL. With up to 1,000 rows, a classifier learns from all of them and is cross-validated; else a tenth
-of the rows is set aside for evaluation. Without rows, --labels makes a first classifier of what the labels are called, or mean.
+  details: `The data is a file of rows: CSV, JSON, JSON Lines or CoNLL, or an export of Label Studio, Prodigy, doccano or spaCy.
+Its format is detected from its content; the options from --text-column to --skip-invalid override what is detected.
+The data can also be a dataset archive: a zip, a folder or a URL. With up to 1,000 rows, a classifier is trained on all of
+them and cross-validated; otherwise, a tenth of the rows is set aside for evaluation. Without data, --labels makes a first
+classifier from the names of the labels or from what they mean.
 
   orchard train reviews.csv
   orchard train --labels refund,complaint,question
@@ -45,7 +46,7 @@ of the rows is set aside for evaluation. Without rows, --labels makes a first cl
     data: option('[data]', trainParameters.data.description),
     effort: choice(
       '--effort <effort>',
-      'time to spend on a better model: a classifier of few rows (default: balanced)',
+      'classifiers of few rows: how much time to spend on a better model (default: balanced)',
       EFFORTS,
     ),
   },
@@ -118,7 +119,7 @@ export async function linesOf(
   output.note(`orchard predict ${folder} 'a text'   orchard evaluate ${folder} test.csv`);
   const { train } = training;
   if (train === 0) {
-    const made = `made of the names of the labels, without a row; ${training.seconds.toFixed(1)} s`;
+    const made = `made from the names of the labels, without rows; ${training.seconds.toFixed(1)} s`;
     return [
       `${folder}: ${type} (${training.reason})`,
       made,

@@ -11,9 +11,9 @@ import { linesOf, outputOptions, summaryOf, trainParameters } from './train.js';
 export const tuneCommand = command({
   name: 'tune',
   summary: 'train with many settings and keep the best model',
-  details: `Trains with the default settings first, then with random ones. Most of those train for a few epochs only; the best third
-continues (successive halving). All are compared on the same rows, which are set aside. Options such as --learning-rate apply
-to every trial.
+  details: `Trains with the default settings first, then with random ones. Most of them train for only a few epochs; the best third
+continues (successive halving). All trials are compared on the same rows, which are set aside. Options such as
+--learning-rate apply to every trial.
 
   orchard tune reviews.csv --minutes 10
   orchard tune reviews.csv --trials 30 --space space.json

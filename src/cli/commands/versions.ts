@@ -6,7 +6,7 @@ import { alignedLines, grouped } from '../format.js';
 import { appId, argument, dataPlaceOf, flag, option, serviceDataOptions } from '../parameters.js';
 import type { Output, Terminal } from '../terminal.js';
 
-const name = argument('<name>', 'such as support@production: two parts of 1 to 24 of a–z, 0–9 and -');
+const name = argument('<name>', 'a name such as support@production: two parts of 1 to 24 of a–z, 0–9 and -');
 const place = {
   appId: option('--app-id <name>', 'account of the models (default: local)', appId),
   ...serviceDataOptions,
@@ -34,7 +34,7 @@ const showCommand = command({
 
 const promoteCommand = command({
   name: 'promote',
-  summary: 'point a name to a model; makes the name if there is none',
+  summary: 'point a name to a model; creates the name if it is new',
   parameters: { name, model: argument('<model>', 'id of a READY model'), ...place },
   run: ({ settings, terminal, output }) =>
     show(settings, { terminal, output }, (versions) => versions.promote(settings.name, settings.model)),
@@ -54,7 +54,7 @@ const rollbackCommand = command({
 
 const shadowCommand = command({
   name: 'shadow',
-  summary: 'compare the answers of a second model, or end the comparison',
+  summary: 'compare the answers of a second model with those of a name, or end the comparison',
   parameters: {
     name,
     model: { ...argument('[model]', 'id of a READY model'), parse: (given: unknown) => optionalText(given) },

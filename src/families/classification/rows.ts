@@ -386,7 +386,11 @@ export const classificationRows: FamilyRows<ClassificationDataset> = {
     for (const label of labels) {
       if (descriptions[label] !== undefined || nameAsWords(label) !== undefined) continue;
       const found = `found the label ${quoted(label)}, a name without meaning`;
-      problems.add({ file: 'labels', found, expected: 'names in words, or an object that maps each label to what it means' });
+      problems.add({
+        file: 'labels',
+        found,
+        expected: 'names in words, or an object that maps each label to what it means',
+      });
     }
     if (problems.total > 0) throw problems.toError();
     return { kind, labels, descriptions, train: [], dev: [], warnings: [] };
@@ -404,10 +408,7 @@ function requireAlike({ train, dev }: RowSets, descriptions: RowSets['descriptio
     throw invalid(['dev'], `${found}; give pairs of texts in both, or in neither`);
   }
   if (ofTrain && Object.keys(descriptions ?? {}).length > 0) {
-    throw invalid(
-      ['labels'],
-      'meanings of labels can't be used for pairs of texts; give only the names, as an array',
-    );
+    throw invalid(['labels'], "meanings of labels can't be used for pairs of texts; give only the names, as an array");
   }
 }
 
