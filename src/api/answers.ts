@@ -18,13 +18,16 @@ import type { ModelFolderConfig, RuleName } from '../models/index.js';
 export interface ScoredLabel<Label extends string = string> {
   readonly label: Label;
   readonly score: number;
-  /** The rule that decided it: its name or, without one, its position in `rules` of the model. Absent: the model did. */
+  /**
+   * The rule that decided it: its name or, if it has none, its index in the model's `rules`. Absent if the model
+   * decided.
+   */
   readonly rule?: RuleName;
 }
 
-/** What each answer says of its text. */
+/** What every answer says about its text. */
 export interface ReadText {
-  /** Whether only the beginning of the text was read, since the model reads no more. Absent if all of it was. */
+  /** True if the text is longer than the model reads, so that only its beginning was read. Absent otherwise. */
   readonly truncated?: true;
 }
 
@@ -35,13 +38,15 @@ export interface LabelAnswer<Label extends string = string> extends ReadText {
   readonly label: Label;
   /** Its probability, 0 to 1. */
   readonly score: number;
-  /** The rule that gave it: its name or, without one, its position in `rules` of the model. Absent: the model did. */
+  /**
+   * The rule that gave it: its name or, if it has none, its index in the model's `rules`. Absent if the model gave it.
+   */
   readonly rule?: RuleName;
   /** The labels that apply: the most probable one or, for a multilabel model, all above one half, highest first. */
   readonly labels: readonly Label[];
   /** All labels, highest first. */
   readonly scores: readonly ScoredLabel<Label>[];
-  /** Whether perhaps none of the model's labels fits. Only with the option `noneOfThese`. */
+  /** True if the scores are so low that perhaps none of the model's labels fits. Only with the option `noneOfThese`. */
   readonly noneOfThese?: boolean;
 }
 
@@ -56,7 +61,10 @@ export interface FoundEntity {
   readonly end: number;
   /** Its probability, 0 to 1; 1 if a rule found it. */
   readonly score: number;
-  /** The rule that found it: its name or, without one, its position in `rules` of the model. Absent: the model did. */
+  /**
+   * The rule that found it: its name or, if it has none, its index in the model's `rules`. Absent if the model found
+   * it.
+   */
   readonly rule?: RuleName;
 }
 
@@ -66,7 +74,9 @@ export interface EntityAnswer extends ReadText {
   readonly entities: readonly FoundEntity[];
 }
 
-/** A passage, and the probability that it answers the question, given that one of the model's passages does; 0 to 1. */
+/**
+ * A passage, and the probability that it answers the question, assuming that one of the model's passages does; 0 to 1.
+ */
 export interface ScoredPassage {
   readonly text: string;
   readonly score: number;
@@ -78,16 +88,16 @@ export interface PassageAnswer extends ReadText {
   readonly passages: readonly ScoredPassage[];
 }
 
-/** The answer of a model; `kind` tells which. */
+/** The answer of a model; `kind` says which of the three it is. */
 export type Answer = LabelAnswer | EntityAnswer | PassageAnswer;
 
-/** An answer, and the words that led to it. */
+/** An answer, and the words that influenced it. */
 export interface AnswerExplanation<Given extends Answer = Answer> {
-  /** As `predict` gives it. */
+  /** The answer, as `predict` returns it. */
   readonly answer: Given;
   /**
-   * Classification: the most probable label, or the one that was asked for. Entities: each entity. Passages: each of the
-   * best ones. Words with a weight above 0 speak for it.
+   * Classification: the most probable label, or the one that was asked for. Entities: each entity. Passages: each of
+   * the best ones. Words with a weight above 0 count towards the answer, words below 0 against it.
    */
   readonly explained: readonly ExplainedAnswer[];
 }
@@ -107,14 +117,14 @@ export type AnswerTo<Row extends TrainingRow, Label extends string = LabelIn<Row
   | (Row extends TaggedRow | EntityRow ? EntityAnswer : never)
   | (Row extends QuestionPassageRow | QuestionPassagesRow ? PassageAnswer : never);
 
-/** The type of answer of a model of this type. */
+/** The type of the answers of a model of this type. */
 export type AnswerToType<Type extends ModelType> = Type extends 'named-entity-recognition' | 'sequence-labeling'
   ? EntityAnswer
   : Type extends 'question-answering'
     ? PassageAnswer
     : LabelAnswer;
 
-/** The type of answer of a model with this name. For models of the catalogue it is known before loading. */
+/** The type of the answers of a model with this name. For models of the catalogue, it is known before loading. */
 export type AnswerOf<Name extends string> = Name extends 'named-entity-recognition'
   ? EntityAnswer
   : Name extends 'research-papers-search'

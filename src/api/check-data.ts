@@ -5,30 +5,33 @@ import type { ModelLoader } from '../models/index.js';
 import type { DoubtfulRow } from './label-errors.js';
 import { withAbsolutePaths } from './paths.js';
 
-/** What to check. One of `rows` and `path` says where the examples are. */
+/** Options of {@link checkData}. Give either `rows` or `path`. */
 export interface CheckDataOptions<Row extends TrainingRow = TrainingRow> extends ReadingOptions {
-  /** Examples, all with the same fields. */
+  /** The rows to check, all with the same fields. */
   readonly rows?: Rows<Row> | undefined;
-  /** A CSV, TSV, JSON Lines or CoNLL file of examples. */
+  /** The path of a file of rows (docs/files.md). */
   readonly path?: string | undefined;
   /** Default: the type that fits the data. */
   readonly type?: ModelType | undefined;
-  /** Examples for choosing the best epoch: checked for texts that are also in the rows. */
+  /** Rows for choosing the best epoch. Texts that also occur in the rows to check are reported as `leaks`. */
   readonly dev?: RowsOrPath<Row> | undefined;
-  /** Examples for evaluation: checked for texts that are also in the rows. */
+  /** Rows for evaluation. Texts that also occur in the rows to check are reported as `leaks`. */
   readonly test?: RowsOrPath<Row> | undefined;
   /**
-   * The encoder that labels are judged by: the name of a backbone or pretrained model, `owner/name` on the Hugging Face
+   * The encoder that judges the labels: the name of a backbone or pretrained model, `owner/name` on the Hugging Face
    * Hub, or a folder. Default `english-mini`.
    */
   readonly model?: string | undefined;
   /** Loads models that are not folders. Default: the catalogue, the backbones and, for `owner/name`, the Hub. */
   readonly modelLoader?: ModelLoader | undefined;
-  /** Most rows whose labels are judged, 100 to 100,000; of more, a random sample. Default 10,000. */
+  /**
+   * Maximum number of rows whose labels are judged, 100 to 100,000. If there are more, a random sample is judged.
+   * Default 10,000.
+   */
   readonly maxJudged?: number | undefined;
-  /** Threads to compute with. Default: the processors available. */
+  /** Number of CPU threads. Default: one for each available processor. */
   readonly threads?: number | undefined;
-  /** Decides every random choice. Default 0. */
+  /** Seed of all random choices. Default 0. */
   readonly seed?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -41,26 +44,26 @@ export interface RowPlace {
   readonly line?: number | undefined;
 }
 
-/** Rows with the same text, case and spacing aside, and the same labels, entities or passages. */
+/** Rows with the same text, ignoring case and spacing, and the same labels, entities or passages. */
 export interface DuplicateRows {
   readonly text: string;
-  /** Of a pair. */
+  /** The second text, in rows of pairs. */
   readonly text2?: string | undefined;
   readonly rows: readonly RowPlace[];
 }
 
-/** Rows with the same text, case and spacing aside, but other labels or entities. */
+/** Rows with the same text, ignoring case and spacing, but different labels or entities. */
 export interface ConflictingRows {
   readonly text: string;
-  /** Of a pair. */
+  /** The second text, in rows of pairs. */
   readonly text2?: string | undefined;
   readonly rows: readonly (RowPlace & { readonly given: readonly string[] })[];
 }
 
-/** A text of the rows that is in dev or test too, case and spacing aside. */
+/** A text of the rows that also occurs in dev or test, ignoring case and spacing. */
 export interface LeakedText {
   readonly text: string;
-  /** Of a pair. */
+  /** The second text, in rows of pairs. */
   readonly text2?: string | undefined;
   readonly set: 'dev' | 'test';
   /** Where it is in the rows. */
@@ -76,20 +79,20 @@ export interface LabelCount {
   readonly rows: number;
 }
 
-/** Two labels of which models take one for the other. */
+/** Two labels that models confuse with each other. */
 export interface ConfusedLabels {
   readonly labels: readonly [string, string];
   /** Number of rows with one of them for which the other is the most probable. */
   readonly rows: number;
 }
 
-/** How many labels are wrong. */
+/** An estimate of how many labels are wrong. */
 export interface LabelErrors {
   /** Number of different rows whose labels were judged. */
   readonly judged: number;
-  /** Expected number of them with a wrong label; the first rows of `doubtful` are the likeliest. */
+  /** Expected number of these rows with a wrong label. The most likely ones come first in `doubtful`. */
   readonly expected: number;
-  /** Whether any label is wrong, by a likelihood-ratio test at the level of 1 %. */
+  /** Whether there is evidence of wrong labels, by a likelihood-ratio test at the 1 % level. */
   readonly isEvident: boolean;
 }
 
@@ -104,7 +107,10 @@ export interface DataCheck {
   readonly rows: number;
   /** What a file was read as, in words: `CSV: 240 texts, 3 labels`. Absent for rows in memory. */
   readonly readAs?: string;
-  /** What was noticed while reading: columns that nothing reads, rows that were left out, places that fit few words. */
+  /**
+   * Warnings about the file: columns that are not used, rows that were left out, entity offsets that don't fit the
+   * words.
+   */
   readonly warnings: readonly DatasetWarning[];
   /** The most frequent first. */
   readonly labels: readonly LabelCount[];
@@ -115,9 +121,12 @@ export interface DataCheck {
   readonly duplicates: readonly DuplicateRows[];
   readonly conflicts: readonly ConflictingRows[];
   readonly leaks: readonly LeakedText[];
-  /** Classifiers only, and not of rows with probabilities, which say themselves how sure they are. */
+  /** Classifiers only. Absent for rows with probabilities, which already say how certain each label is. */
   readonly labelErrors?: LabelErrors;
-  /** Rows for which other labels are more probable, those whose labels are the least probable first. Classifiers only. */
+  /**
+   * Rows for which other labels are more probable than their own, those with the least probable labels first.
+   * Classifiers only.
+   */
   readonly doubtful: readonly DoubtfulRow[];
   /** The most frequent first. Classifiers only. */
   readonly confusions: readonly ConfusedLabels[];
@@ -125,15 +134,16 @@ export interface DataCheck {
 }
 
 /**
- * Looks for mistakes in training data without training a model: labels that are probably wrong, repeated and contradictory
- * rows, rows that are in dev or test too, labels that look alike, labels that are confused with each other, and labels
- * with too few rows.
+ * Looks for mistakes in training data without training a model: labels that are probably wrong, repeated and
+ * contradictory rows, rows that are also in dev or test, labels that look alike, labels that are confused with each
+ * other, and labels with too few rows.
  *
  * A label is judged by logistic regression on the vectors of an encoder and by the lexical expert, both trained without
- * its row. All rows are compared and counted; of more than `maxJudged` different ones, a sample is judged.
+ * its row. All rows are compared and counted; if more than `maxJudged` of them are different, a random sample of these
+ * is judged.
  *
- * Fails as `train` does for data that can't be trained on; with a NotFoundError or ModelFolderError for `model`; with an
- * AbortedError when the signal fires.
+ * Fails as `train` does for data that can't be trained on; with a NotFoundError or ModelFolderError for `model`; with
+ * an AbortedError when the signal fires.
  */
 export function checkData<Row extends TrainingRow>(
   options: CheckDataOptions<Row>,

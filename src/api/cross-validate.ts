@@ -10,17 +10,20 @@ import type { TrainOptions } from './train.js';
 type TrainingOptions<Row extends TrainingRow> = Omit<TrainOptions<Row>, 'url' | 'dev' | 'test' | 'output' | 'labels'>;
 
 /**
- * What to train on, and how to divide it. The training options apply to each fold; within the rows that a fold trains on,
- * `devFraction` of them choose the best epoch.
+ * What to train on, and how to divide it. The training options apply to each fold; of the rows that a fold trains on,
+ * the share `devFraction` chooses the best epoch.
  */
 export interface CrossValidateOptions<Row extends TrainingRow = TrainingRow> extends TrainingOptions<Row> {
-  /** Number of parts, each of which is held out once, 2 to 100. Default 5. */
+  /** Number of folds, 2 to 100. Each fold is held out once. Default 5. */
   readonly folds?: number | undefined;
-  /** How many times the rows are divided anew, 1 to 20. Default 1. */
+  /** Number of repeats, each with different folds, 1 to 20. Default 1. */
   readonly repeats?: number | undefined;
-  /** The group of each of `rows`; a group is never split across folds. Default: only equal texts stay together. */
+  /**
+   * The group of each row of `rows`, as an array in their order or as a function. All rows of a group are in the same
+   * fold. Default: only rows with equal texts stay together.
+   */
   readonly groups?: readonly string[] | ((row: Row, at: number) => string) | undefined;
-  /** The column of a file with the group of each row. */
+  /** The same for a file: the name of the column with the group of each row. */
   readonly groupColumn?: string | undefined;
   /** Number of bootstrap samples for the 95 % intervals, 100 to 100,000. Default 1,000. */
   readonly resamples?: number | undefined;
@@ -28,13 +31,13 @@ export interface CrossValidateOptions<Row extends TrainingRow = TrainingRow> ext
   readonly onFold?: ((fold: FoldSummary) => void) | undefined;
 }
 
-/** One training, and how its model did on the rows that were held out. */
+/** One training, and the figures of its model on the rows that were held out. */
 export interface FoldSummary {
   /** From 0. */
   readonly repeat: number;
   /** From 0. */
   readonly fold: number;
-  /** Number of rows to train on, dev rows included. */
+  /** Number of rows to train on, including dev rows. */
   readonly train: number;
   /** Number of rows held out. */
   readonly test: number;
@@ -63,7 +66,7 @@ export interface OutOfFoldAnswer<Given extends Answer = Answer> {
   readonly answer: Given;
 }
 
-/** How well models with these rows and settings do on rows that they were not trained on. */
+/** How well models trained on these rows with these settings answer rows that they were not trained on. */
 export interface CrossValidation<Given extends Answer = Answer> {
   readonly type: ModelType;
   /** Whether the type was given, or inferred from the data. */
@@ -86,11 +89,12 @@ export interface CrossValidation<Given extends Answer = Answer> {
 }
 
 /**
- * Estimates how good a model of these rows would be, using all of them: the rows are divided into folds, and for each fold
- * a model is trained on the others and evaluated on it. Folds are stratified by label or entity type. Rows with equal
- * texts, or of one of `groups`, stay in the same fold.
+ * Estimates how good a model that is trained on these rows is. The rows are divided into folds; for each fold, a model
+ * is trained on the other folds and evaluated on this one, so that every row is used for evaluation. Folds are
+ * stratified by label or entity type. Rows with equal texts or of the same group stay in the same fold.
  *
- * Fails as `train` does, and with a ValidationError if the rows can't be divided. The first failing training ends it.
+ * Fails as `train` does, and with a ValidationError if the rows can't be divided. If one training fails, the call
+ * fails.
  */
 export function crossValidate<Row extends TrainingRow>(
   options: CrossValidateOptions<Row>,

@@ -8,12 +8,15 @@ import type { Model, TrainedModel } from './model.js';
 import { asOfNow, withAbsolutePaths } from './paths.js';
 import type { TrainOptions } from './train.js';
 
-/** `distill`: a small model learns to answer as a large one does. */
+/** `distill`: trains a small model on the answers of a large one. */
 
-/** An entity of a teacher's answer: its place, or its words in the order in which the text has them, or both. */
+/**
+ * An entity of a teacher's answer: its offsets, or its words, or both. Entities without offsets are given in the order
+ * of the text.
+ */
 export interface TaughtEntity extends Partial<Pick<EntityRange, 'start' | 'end'>> {
   readonly type: string;
-  /** Its words, as in the text. Needed without `start` and `end`. */
+  /** Its words, as in the text. Required without `start` and `end`. */
   readonly text?: string | undefined;
 }
 
@@ -37,15 +40,18 @@ export type TeacherAnswer =
   | readonly TaughtPassage[]
   | null;
 
-/** What a teacher's function gets besides texts. */
+/** What a teacher function gets in addition to the texts. */
 export interface TeacherCall {
   /** Fires when `distill` is aborted, or the call takes longer than `callTimeoutMs`. */
   readonly signal: AbortSignal;
-  /** Retrieval: for each text, which is a question, the passages to score. Else empty. */
+  /** Retrieval: for each text, which is a question, the passages to score. Empty for other models. */
   readonly candidates: readonly (readonly string[])[];
 }
 
-/** Answers texts, in their order, one answer each. What it rejects with is tried again, after a pause. */
+/**
+ * Answers texts: one answer per text, in the order of the texts. If it throws or rejects, the call is repeated after a
+ * pause.
+ */
 export type TeacherFunction = (
   texts: readonly string[],
   call: TeacherCall,
@@ -54,23 +60,23 @@ export type TeacherFunction = (
 /** An open model, or what `loadModel` takes: a folder, a name, or `owner/name`. */
 export type ModelTeacher = Model | string;
 
-/** Who answers: a model; several, whose answers are averaged; or a function. */
+/** What answers the texts: a model, several models whose answers are averaged, or a function. */
 export type Teacher = ModelTeacher | readonly ModelTeacher[] | TeacherFunction;
 
-/** How far the teacher is. */
+/** The progress of the teacher. */
 export interface TeachingProgress {
   readonly type: 'teaching';
-  /** Texts with an answer, among them those that were kept from an earlier call. */
+  /** Number of texts with an answer, including answers that were kept from an earlier call. */
   readonly answered: number;
-  /** Texts to answer in all. */
+  /** Total number of texts to answer. */
   readonly texts: number;
-  /** Answers that make no sense. */
+  /** Number of answers that can't be used. */
   readonly unusable: number;
-  /** Calls that failed and were made again. */
+  /** Number of calls that failed and were repeated. */
   readonly retries: number;
-  /** Since the first text was asked. */
+  /** Milliseconds since the first call. */
   readonly elapsedMs: number;
-  /** Estimate of what the rest takes; absent before the first answer. */
+  /** Estimate of the milliseconds still needed. Absent before the first answer. */
   readonly remainingMs?: number;
 }
 
@@ -84,58 +90,68 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
       TrainOptions<Row>,
       keyof ReadingOptions | 'rows' | 'path' | 'url' | 'dev' | 'devFraction' | 'labels' | 'onProgress'
     > {
-  /** Who answers the texts. */
+  /** What answers the texts. */
   readonly teacher: Teacher;
   /**
-   * The texts to learn from, of retrieval the questions: in memory, as they come, or the path of a file with one per line, or
-   * with the column `text` of a table or JSON Lines. Blank ones are left out, and so are those that differ from an earlier one
-   * only in case or spacing. At most 1,000,000 of 100,000 UTF-16 code units.
+   * The texts to learn from; for retrieval, the questions. An iterable, or the path of a file with one text per line or
+   * with the column `text` of a table or of JSON Lines. Blank texts are left out, and so are texts that differ from an
+   * earlier one only in case or spacing. At most 1,000,000 texts of at most 100,000 UTF-16 code units each.
    */
   readonly texts: string | Iterable<string> | AsyncIterable<string>;
-  /** Labelled rows, or their file: they are learned from as they are. A tenth of them, at most 500, is for figures. */
+  /**
+   * Labelled rows to learn from as well, or the path of their file. A tenth of them, at most 500, is set aside for
+   * evaluation.
+   */
   readonly rows?: RowsOrPath<Row> | undefined;
   /**
-   * Classifiers: the labels. Answers with others make no sense. Default: those of the teacher, or of `rows`; without either,
-   * those of the answers.
+   * Classifiers: the labels. Answers with other labels are not used. Default: the labels of the teacher or of `rows`;
+   * without either, those of the answers.
    */
   readonly labels?: readonly string[] | undefined;
-  /** Retrieval, where it is required: the passages that questions are answered from. */
+  /** Required for retrieval: the passages that questions are answered from. */
   readonly passages?: Iterable<string> | undefined;
-  /** Most texts that the teacher is asked, with those of rows that are for figures. Default: all. */
+  /** Maximum number of texts that the teacher answers, including those of the rows that are set aside. Default: all. */
   readonly maxTexts?: number | undefined;
   /**
-   * Which texts, if there are more than `maxTexts`: a random sample, of which a larger one has all texts of a smaller one; or
-   * `central`, those nearest to the centres of groups of similar texts. Default `random`.
+   * How to choose texts if there are more than `maxTexts`. `random`: a random sample; with a larger `maxTexts`, it
+   * contains the smaller sample. `central`: the texts nearest to the centres of groups of similar texts. Default
+   * `random`.
    */
   readonly choose?: 'random' | 'central' | undefined;
   /**
-   * Classifiers: what the teacher's probabilities are softened by before the model learns them: p^(1/T), brought to a sum of 1 (Hinton et
-   * al. 2015). Above 0. Default 1.
+   * Classifiers: the temperature T that softens the teacher's probabilities p before the model learns them: p^(1/T),
+   * normalized to a sum of 1 (Hinton et al. 2015). Above 0. Default 1.
    */
   readonly temperature?: number | undefined;
   /**
-   * The JSON Lines file that keeps the answers. Default: `<output>.answers.jsonl`. A function needs this or `output`. Without
-   * both, the answers of a model aren't kept.
+   * The path of the JSON Lines file that keeps the answers. Default: `<output>.answers.jsonl`. A function requires this
+   * or `output`. Without both, the answers of a model are not kept.
    */
   readonly answers?: string | undefined;
   /**
-   * Functions: what the answers are kept under. Another name asks again; change it with a prompt, for instance. Default
-   * `function`.
+   * Functions: the name under which the answers are kept. With another name, all texts are asked again: change the name
+   * when you change the prompt, for example. Default `function`.
    */
   readonly teacherName?: string | undefined;
-  /** Calls of the teacher at the same time. Default 4 for a function, 1 for models. */
+  /** Maximum number of calls to the teacher at a time. Default 4 for a function, 1 for models. */
   readonly concurrency?: number | undefined;
-  /** Texts in each call of the teacher. Default 8 for a function, 64 for models. */
+  /** Number of texts per call to the teacher. Default 8 for a function, 64 for models. */
   readonly textsPerCall?: number | undefined;
-  /** How many times a call of a function is tried before the distillation fails. Default 6. */
+  /** Functions: how many times a call is tried before the distillation fails. Default 6. */
   readonly attempts?: number | undefined;
-  /** The pause before a function is called again; each further one is twice as long, at most a minute. Default 1,000. */
+  /**
+   * Functions: milliseconds before a failed call is repeated; doubled for each further repetition, up to one minute.
+   * Default 1,000.
+   */
   readonly retryDelayMs?: number | undefined;
-  /** The longest time that a call of a function may take. Default 600,000. */
+  /** Functions: maximum duration of a call, in milliseconds. Default 600,000. */
   readonly callTimeoutMs?: number | undefined;
-  /** Whether to train on an eighth, a quarter and half of the texts, too, which shows whether more would help. Default false. */
+  /**
+   * Whether to train also on an eighth, a quarter and half of the texts, to show whether more texts would help. Default
+   * false.
+   */
   readonly curve?: boolean | undefined;
-  /** Called with each event. What it throws stops the distillation, and is its error. */
+  /** Called with each event. If it throws, the distillation stops and fails with what was thrown. */
   readonly onProgress?: ((event: DistillEvent) => void) | undefined;
 }
 
@@ -143,11 +159,11 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
 export interface MeasuredShare {
   readonly share: number;
   readonly interval: { readonly low: number; readonly high: number };
-  /** What it is a share of: texts, rows, entities. */
+  /** The number of texts, rows or entities that it is a share of. */
   readonly of: number;
 }
 
-/** How often student and teacher agree where the teacher gives a label, or finds an entity of a type. */
+/** How often student and teacher agree where the teacher gives this label, or finds an entity of this type. */
 export interface LabelAgreement extends MeasuredShare {
   readonly label: string;
 }
@@ -156,14 +172,14 @@ export interface LabelAgreement extends MeasuredShare {
 export interface Difference {
   /** At most 300 characters. */
   readonly text: string;
-  /** Labels; entities as `type: words`; the best passage. */
+  /** Its answer: labels, entities as `type: words`, or the best passage. */
   readonly teacher: readonly string[];
   readonly student: readonly string[];
   /** How much they differ, 0 to 1: 1 minus the student's probability of the teacher's answer, or the share of entities. */
   readonly difference: number;
 }
 
-/** An answer that makes no sense. It was not learned from. */
+/** An answer that can't be used. It was not learned from. */
 export interface UnusableAnswer {
   /** At most 300 characters. */
   readonly text: string;
@@ -171,65 +187,69 @@ export interface UnusableAnswer {
   readonly problem: string;
 }
 
-/** What a teacher or student takes. */
+/** The size and speed of a teacher or student. */
 export interface ModelCost {
-  /** Of the files that answers need. Absent for a function. */
+  /** Size of the files that are needed to answer, in bytes. Absent for a function. */
   readonly bytes?: number;
-  /** Of one text: of a model, the median of texts that are asked one by one; of a function, the mean of all calls. */
+  /** For a model, the median over texts that are asked one at a time; for a function, the mean over all calls. */
   readonly millisecondsPerText?: number;
 }
 
-/** How good a copy is. */
+/** How well the student reproduces its teacher. */
 export interface DistillationSummary {
   /** The teacher's name, or names. */
   readonly teacher: string;
-  /** Different texts that were given. */
+  /** Number of different texts that were given. */
   readonly texts: number;
-  /** Texts that the teacher answered, among them those of rows that are for figures. */
+  /** Number of texts that the teacher answered, including those of the rows that were set aside. */
   readonly answered: number;
-  /** How many of these answers were kept from earlier calls. */
+  /** How many of these answers are from earlier calls. */
   readonly kept: number;
-  /** Calls that failed and were made again. */
+  /** Number of calls that failed and were repeated. */
   readonly retries: number;
-  /** Answers that make no sense: how many, and the first ten. The file of the answers has all, each with its reason. */
+  /**
+   * Answers that can't be used: their number, and the first ten. The file of answers has all of them, each with its
+   * reason.
+   */
   readonly unusable: { readonly count: number; readonly examples: readonly UnusableAnswer[] };
-  /** Where the answers are kept. Absent if they aren't. */
+  /** The path of the file of answers. Absent if they are not kept. */
   readonly answers?: string;
-  /** Texts, and rows, that the student learned from, those included that chose its best epoch. */
+  /** Numbers of texts and rows that the student learned from, including those that chose its best epoch. */
   readonly learned: { readonly texts: number; readonly rows: number };
-  /** On texts that the student did not learn from. Absent if too few have an answer. */
+  /** The agreement on texts that the student did not learn from. Absent if too few of them have an answer. */
   readonly agreement?: MeasuredShare & { readonly labels: readonly LabelAgreement[] };
-  /** The 20 texts among these on which they differ most, the most different first. */
+  /** The 20 of these texts on which student and teacher differ most, the largest difference first. */
   readonly differences: readonly Difference[];
-  /** On the rows of `test`, or those of `rows` that were set aside. Absent without rows. */
+  /** Measured on the rows of `test` or, without `test`, on those of `rows` that were set aside. Absent without rows. */
   readonly accuracy?: {
     readonly rows: number;
-    /** Share of right rows; F1 of entities; share of questions with a right passage first. */
+    /** The share of correct rows, the F1 of entities, or the share of questions with a correct passage first. */
     readonly metric: 'accuracy' | 'f1' | 'top1';
     readonly teacher: { readonly value: number; readonly interval: { readonly low: number; readonly high: number } };
     readonly student: { readonly value: number; readonly interval: { readonly low: number; readonly high: number } };
   };
   readonly cost: { readonly teacher: ModelCost; readonly student: ModelCost };
-  /** With `curve`: the agreement after training on so many texts. */
+  /** With `curve`: the agreement after training on that many texts. */
   readonly curve?: readonly { readonly texts: number; readonly agreement: MeasuredShare }[];
 }
 
 /** The result of `distill`. */
 export interface DistilledModel<Given extends Answer = Answer> extends TrainedModel<Given> {
-  /** How well it answers as its teacher does. Its folder has it as `distillation.json`. */
+  /** How well the model reproduces its teacher. The model's folder has the same as `distillation.json`. */
   readonly distillation: DistillationSummary;
 }
 
 /**
- * Trains a model on a teacher's answers to unlabelled texts, so that it answers as the teacher does, and gives it open, as
- * `train` does. The model learns probabilities where the teacher gives them (Hinton et al. 2015), and labels, entities or best
- * passages where it doesn't. A tenth of the answered texts, at most 1,000, measures how well it agrees.
+ * Trains a model on a teacher's answers to unlabelled texts and returns it open, as `train` does. The model learns
+ * probabilities where the teacher gives them (Hinton et al. 2015), and labels, entities or best passages where it
+ * doesn't. A tenth of the answered texts, at most 1,000, is set aside to measure how well the model agrees with the
+ * teacher.
  *
- * Answers are written to a file as they come, and read from it by the next call: after a failure, an abort or a kill, the same
- * call asks only for what is left, and makes the same model as without it.
+ * Answers are written to a file as they arrive. After a failure, an abort or a crash, the same call asks only for the
+ * missing answers, and makes the same model as an uninterrupted call.
  *
- * Fails as `train` does, with a TeacherError if a function fails too often, with any error of a model's `predict`, and with a
- * ValidationError if the teacher and the rows don't fit.
+ * Fails as `train` does, with a TeacherError if a function fails too often, with any error of a model's `predict`, and
+ * with a ValidationError if the teacher and the rows don't fit together.
  */
 export function distill<Row extends TrainingRow>(
   options: DistillOptions<Row>,

@@ -25,19 +25,19 @@ import type { Model } from './model.js';
 /** Options of `baseline`. */
 export interface BaselineOptions {
   /**
-   * Usual texts, such as those of a month in production. Default: the texts that the model was trained and judged on, whose
-   * baseline is in its folder.
+   * Texts that are usual for the model, such as those of one month in production. Default: none; the result is then the
+   * baseline in the model's folder, which is made of its training and dev texts.
    */
   readonly texts?: readonly string[] | undefined;
-  /** With `texts`: seed of the random samples. Default 0. */
+  /** Only with `texts`: seed of the random samples. Default 0. */
   readonly seed?: number | undefined;
-  /** With `texts`: stops the work. */
+  /** Only with `texts`: aborts the call. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `drift`. */
 export interface DriftOptions {
-  /** What to compare with. Default: the baseline in the model's folder. */
+  /** The baseline to compare with. Default: the one in the model's folder. */
   readonly baseline?: Baseline | undefined;
   /** Seed of the random samples and permutations. Default 0. */
   readonly seed?: number | undefined;

@@ -32,9 +32,9 @@ import { readTable } from './training/read-apart.js';
 
 /** Options of `evaluate`. */
 export interface EvaluateOptions extends ReadingOptions {
-  /** Classifiers that choose between two labels: the one whose figures are reported apart, as `positive`. Default: none. */
+  /** Classifiers with two labels: the label whose figures are also reported as `positive`. Default: none. */
   readonly positive?: string | undefined;
-  /** Whether the rules of the model apply, if it has some. Default true. */
+  /** Whether the rules of the model apply, if it has any. Default true. */
   readonly rules?: boolean | undefined;
   /** Number of bootstrap samples for the 95 % intervals, 100 to 100,000. Default 1,000. */
   readonly resamples?: number | undefined;
@@ -48,11 +48,14 @@ export interface AverageFigures {
   readonly precision: number;
   readonly recall: number;
   readonly f1: number;
-  /** Number of labels, or entities, in the examples. */
+  /** Number of labels, or entities, in the rows. */
   readonly support: number;
 }
 
-/** Lower and upper bound of a 95 % interval: bootstrap, or Wilson's where every sample gives 0 or 1. */
+/**
+ * Lower and upper bound of a 95 % interval: a bootstrap interval, or Wilson's if all bootstrap samples give 0 or all
+ * give 1.
+ */
 export type Interval = readonly [low: number, high: number];
 
 /** Averages over classes, named as in scikit-learn's and seqeval's reports. */
@@ -68,17 +71,17 @@ interface Averages {
 /** The evaluation of a classifier, as in scikit-learn's `classification_report`. */
 export interface LabelEvaluation extends Averages, UnknownNames {
   readonly kind: 'labels';
-  /** Number of examples. */
+  /** Number of rows. */
   readonly rows: number;
-  /** Share of correct examples, 0 to 1. A multilabel example is correct if all its labels are. */
+  /** Share of correct rows, 0 to 1. A multilabel row is correct if all its labels are. */
   readonly accuracy: number;
-  /** Multilabel models only: the mean over examples. */
+  /** Multilabel models only: the mean over the rows. */
   readonly samples?: AverageFigures;
-  /** Each label in the examples or the answers. For a multilabel model: every label. */
+  /** Each label in the rows or the answers. For a multilabel model: every label. */
   readonly classes: readonly ClassFigures[];
-  /** The figures of the label that was asked for as `positive`; absent without it. */
+  /** The figures of the label that was given as the option `positive`. Absent without it. */
   readonly positive?: ClassFigures;
-  /** Absent for multilabel models. */
+  /** How often each label was predicted for each actual label. Absent for multilabel models. */
   readonly confusion?: Confusion;
   /** Expected calibration error of the scores: their distance from the share that is correct. 0 is perfect. */
   readonly calibrationError: number;
@@ -88,7 +91,7 @@ export interface LabelEvaluation extends Averages, UnknownNames {
     readonly microF1: Interval;
     readonly macroF1: Interval;
     readonly weightedF1: Interval;
-    /** Of the label that was asked for as `positive`. */
+    /** Of the label that was given as the option `positive`. */
     readonly positiveF1?: Interval;
   };
   /** The 50 most confident mistakes. */
@@ -103,21 +106,21 @@ interface UnknownNames {
   readonly modelLabels?: readonly string[];
 }
 
-/** A label of examples that a model doesn't have. */
+/** A label of the rows that the model doesn't have. */
 export interface UnknownLabel {
   readonly label: string;
-  /** Number of examples that have it. */
+  /** Number of rows that have it. */
   readonly rows: number;
   /** The model's label that differs only in case, spaces or Unicode form, if there is one. */
   readonly similarTo?: string;
 }
 
-/** The evaluation of an entity model, as in seqeval's report: an entity is correct if its place and type are. */
+/** The evaluation of an entity model, as in seqeval's report: an entity is correct if its offsets and type are. */
 export interface EntityEvaluation extends Averages, UnknownNames {
   readonly kind: 'entities';
-  /** Number of examples. */
+  /** Number of rows. */
   readonly rows: number;
-  /** Each entity type in the examples or the answers. */
+  /** Each entity type in the rows or the answers. */
   readonly classes: readonly ClassFigures[];
   /** 95 % intervals. */
   readonly intervals: {
@@ -156,7 +159,7 @@ export interface PassageEvaluation {
 /** How well a model does; `kind` tells which figures there are. */
 export type Evaluation = LabelEvaluation | EntityEvaluation | PassageEvaluation;
 
-/** What `evaluate` of a model with such answers gives. */
+/** The result of `evaluate` of a model with answers of this type. */
 export type EvaluationOf<Given extends Answer> = Given extends LabelAnswer
   ? LabelEvaluation
   : Given extends EntityAnswer

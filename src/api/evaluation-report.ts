@@ -62,8 +62,8 @@ const optionsSchema = z.strictObject({ title: z.string().min(1).default('Evaluat
 const TILES = 4;
 
 /**
- * An HTML page about an evaluation: figures with their intervals, each class, confusions and mistakes. The page is
- * self-contained and loads nothing. Fails with a ValidationError for an unknown option.
+ * Writes an HTML page about an evaluation: figures with their intervals, the figures of each class, confusions and
+ * mistakes. The page is self-contained and loads nothing. Fails with a ValidationError for an unknown option.
  */
 export function evaluationReport(
   evaluation: Evaluation,

@@ -3,12 +3,12 @@ import { type Example, entityNames, holds } from './evaluate.js';
 
 /** Rows whose labels are probably wrong, found from the answers of models that were not trained on them. */
 
-/** A row that deserves a second look. */
+/** A row whose labels may be wrong. */
 export interface DoubtfulRow {
   /** Its position, from 0. */
   readonly row: number;
   readonly text: string;
-  /** Of a pair. */
+  /** The second text, in rows of pairs. */
   readonly text2?: string | undefined;
   /** Its labels; its entities as `text (type)`; or the passages that answer its question. */
   readonly given: readonly string[];
@@ -17,13 +17,14 @@ export interface DoubtfulRow {
   /** Its line in the file, from 1; absent for rows in memory. */
   readonly line?: number | undefined;
   /**
-   * Of what is given, 0 to 1, by models that were not trained on the row. With several labels: of the least probable
-   * decision for or against one. For entities: 1 minus the probability of the most probable one that the row lacks.
+   * The probability of what is given, 0 to 1, by models that were not trained on the row. With several labels: the
+   * probability of the least probable decision for or against a label. For entities: 1 minus the probability of the
+   * most probable entity that is missing from the row.
    */
   readonly probability: number;
   /**
    * How much more probable the suggestion is than what is given, −1 to 1. For entities: the probability of the most
-   * probable one that is missing from the row.
+   * probable entity that is missing from the row.
    */
   readonly score: number;
 }

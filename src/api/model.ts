@@ -11,45 +11,55 @@ import type { RedactedText, Replacements } from './redact.js';
 import type { TrainOptions } from './train.js';
 import type { TuningSummary } from './tune.js';
 
-/** What encoder and lexical expert reach on dev, each alone and both together. */
+/** The figures of the encoder and the lexical expert, each alone and both together. */
 export interface SummaryParts {
   readonly encoder: RecordedPart;
   readonly expert: RecordedPart;
   readonly blend: RecordedPart;
 }
 
-/** How a model was trained, and how good it is. */
+/** How a model was trained, and its figures. */
 export interface TrainingSummary {
   readonly type: ModelType;
-  /** Whether the type was given, or found in the data. */
+  /** Whether the type was given, or inferred from the data. */
   readonly typeIs: 'given' | 'inferred';
-  /** Why this type, in words. */
+  /** Why the type was chosen, in words. */
   readonly reason: string;
   /** What a file of rows was read as, in words: `CSV: 240 texts, 3 labels`. Absent for rows in memory and archives. */
   readonly readAs?: string;
-  /** Rows that it learned from. */
+  /** Number of rows that the model learned from. */
   readonly train: number;
-  /** Rows that were set aside or given as `dev`, which chose the best epoch. 0 if the model learned from all rows. */
+  /**
+   * Number of rows that were set aside, or given as `dev`, to choose the best epoch. 0 if the model learned from all
+   * rows.
+   */
   readonly dev: number;
   /**
-   * `frozen-encoder`: a linear layer and the lexical expert learned from few rows, over an encoder that stayed as it is.
-   * `fine-tuning`: the encoder learned, too. `label-names`: there were no rows, only what the labels are called or mean.
+   * `frozen-encoder`: a linear layer and the lexical expert were trained on few rows; the encoder was not.
+   * `fine-tuning`: the encoder was trained, too. `label-names`: there were no rows, only the names of the labels or
+   * what they mean.
    */
   readonly method: 'label-names' | 'frozen-encoder' | 'fine-tuning';
-  /** Rows that the figures below are measured on: dev rows or, in folds, training rows. */
+  /** Number of rows that the figures below are measured on: dev rows or, if there are `folds`, training rows. */
   readonly judgedRows: number;
   /**
-   * Folds of the training rows, each answered by a model trained on the others; 1 if a single one was. Absent if dev rows
-   * were judged.
+   * Number of folds of the training rows, each answered by a model that was trained on the others; 1 if only one fold
+   * was answered. Absent if the figures are measured on dev rows.
    */
   readonly folds?: number;
-  /** Classification: the share of the judged rows that are right, 0 to 1. */
+  /** Classification: the share of the judged rows that are answered correctly, 0 to 1. */
   readonly accuracy?: number;
   /** The 95 % interval of `accuracy`, by the number of judged rows (Wilson 1927). */
   readonly interval?: { readonly low: number; readonly high: number };
-  /** Classification and entities, on the judged rows, 0 to 1: of `positive`, or the mean over labels; of entities, over all. */
+  /**
+   * The F1 on the judged rows, 0 to 1. Classification: of the label `positive` or, without it, the mean over labels.
+   * Entities: over all entities.
+   */
   readonly f1?: number;
-  /** The label that `f1` and those of `parts` are of, in classifiers with two labels: see `positive` of {@link TrainOptions}. */
+  /**
+   * Classifiers with two labels: the label that each F1 in `f1` and `parts` is of; see `positive` of {@link
+   * TrainOptions}.
+   */
   readonly positive?: string;
   /** Classification and entities: the mean of the F1 of each label, or entity type, in the judged rows or the answers. */
   readonly macroF1?: number;
@@ -57,13 +67,13 @@ export interface TrainingSummary {
   readonly classes?: readonly ClassFigures[];
   /** Questions: the share of dev questions whose passage is among the first 1, 3, 5, 10, 20 and 100. */
   readonly topk?: Topk;
-  /** What its two experts reach. */
+  /** The figures of the encoder and the lexical expert, each alone and both together. */
   readonly parts?: SummaryParts;
-  /** What was noticed in the data, or while training. */
+  /** Warnings about the data or the training. */
   readonly warnings: readonly DatasetWarning[];
-  /** How long it took, in seconds. */
+  /** Duration of the training, in seconds. */
   readonly seconds: number;
-  /** How it does on the examples that were given as `test`. */
+  /** The evaluation on the rows that were given as `test`. */
   readonly test?: Evaluation;
 }
 
@@ -73,17 +83,17 @@ export interface TextPair {
   readonly text2: string;
 }
 
-/** What a model is asked: a text or, of a model that was trained on rows with `text2`, a pair of texts. */
+/** What a model answers: a text or, if the model was trained on rows with `text2`, a pair of texts. */
 export type ModelText = string | TextPair;
 
-/** Models are asked about an array, a generator, lines of a file and so on. */
+/** Any number of texts or pairs: an array, a generator, the lines of a file and so on. */
 export type ModelTexts = Iterable<ModelText> | AsyncIterable<ModelText>;
 
 /**
- * An open model. It runs in worker threads, but for short texts that are asked alone (option `isolation`), and stays in memory
- * until `close`. Concurrent calls are allowed. All calls fail with an OverloadedError while too many texts wait, a
- * MemoryLimitError if the model exceeds the memory limit, an AbortedError when the signal fires, a DeadlineError after the
- * deadline and a ClosedError after `close`.
+ * An open model. It runs in worker threads, except for single short texts (see the option `isolation`), and stays in
+ * memory until `close`. Concurrent calls are allowed. All calls fail with an OverloadedError while too many texts are
+ * waiting, a MemoryLimitError if the model exceeds the memory limit, an AbortedError when the signal fires, a
+ * DeadlineError after the deadline and a ClosedError after `close`.
  */
 export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
   /** The name that it was loaded or trained with. */
@@ -94,9 +104,9 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
   readonly kind: AnswerView;
   /** The labels, or the entity types with those of its rules; empty for a model that ranks passages. */
   readonly labels: readonly string[];
-  /** Whether it reads pairs of texts, `{ text, text2 }`, and no single ones. */
+  /** Whether the model reads pairs of texts, `{ text, text2 }`, instead of single texts. */
   readonly readsPairs: boolean;
-  /** Its rules: those that it was loaded with, then those of its folder. An earlier one wins. */
+  /** Its rules: those that it was loaded with, then those of its folder. An earlier rule takes precedence. */
   readonly rules: readonly Rule[];
   /** What computes its encoder: ONNX Runtime or WebAssembly, as the option `runtime` of `loadModel` says. */
   readonly runtime: 'onnx' | 'wasm';
@@ -116,13 +126,13 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
    */
   predict(texts: ModelTexts, options?: StreamOptions): AsyncGenerator<Result<Given, OrchardError>, void, undefined>;
   /**
-   * Answers a text and tells which of its words led to the answer. The lexical expert's part is exact; the encoder's part is
-   * measured by leaving words out, which takes as long as a few dozen answers. Fails with a ValidationError for an unknown
-   * `label`, and for a model that reads pairs.
+   * Answers a text and shows how much each of its words influenced the answer. The lexical expert's part is exact; the
+   * encoder's part is measured by leaving words out, which takes as long as a few dozen answers. Fails with a
+   * ValidationError for an unknown `label`, and for a model that reads pairs.
    */
   explain(text: string, options?: ExplainOptions): ResultAsync<AnswerExplanation<Given>, OrchardError>;
   /**
-   * Entity models: replaces the entities of a text, to remove names for instance. Fails as `predict` does, and with a
+   * Entity models: replaces the entities of a text, for example to remove names. Fails as `predict` does, and with a
    * ValidationError for a type that the model doesn't have, and for models of another kind.
    * @param replacements what to replace, and by what. Default: every entity, by its type in brackets.
    */
@@ -140,19 +150,21 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
     options?: StreamOptions,
   ): AsyncGenerator<Result<RedactedText, OrchardError>, void, undefined>;
   /**
-   * Evaluates the model on examples in memory, or in a CSV, TSV, JSON Lines or CoNLL file. Fails with a ValidationError or
+   * Evaluates the model on labelled rows: in memory, or in a file (docs/files.md). Fails with a ValidationError or
    * DatasetError that names the invalid rows or lines.
    */
   evaluate(rows: RowsOrPath, options?: EvaluateOptions): ResultAsync<EvaluationOf<Given>, OrchardError>;
   /**
-   * What texts are usual for the model: the baseline that `train` keeps in its folder, or, with `texts`, one of these texts.
-   * It is plain JSON without any text in it. Fails with a ModelFolderError if the folder has none.
+   * Returns a baseline, which describes the texts that are usual for the model: the one that `train` stored in the
+   * model's folder or, with `texts`, a new one of these texts. It is plain JSON and contains no text. Fails with a
+   * ModelFolderError if the folder has none.
    */
   baseline(options?: BaselineOptions): ResultAsync<Baseline, OrchardError>;
   /**
-   * Tells whether texts are like those of the baseline: by the share of known n-grams, text length, the shares of answers and
-   * the vectors of the texts. It compares at most 5,000 texts; of more, so many are drawn. Fails with a ValidationError for a
-   * blank text or a baseline of another model, and a ModelFolderError if the folder has no baseline and none is given.
+   * Tests whether texts are like those of the baseline: by the share of known n-grams, text length, the shares of
+   * answers and the vectors of the texts. Compares at most 5,000 texts, drawn at random if there are more. Fails with a
+   * ValidationError for a blank text or a baseline of another model, and a ModelFolderError if the folder has no
+   * baseline and none is given.
    * @param texts at most 100,000 UTF-16 code units each
    */
   drift(texts: readonly string[], options?: DriftOptions): ResultAsync<Drift, OrchardError>;
@@ -162,26 +174,26 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
    * were overwritten in place.
    */
   save(folder: string): ResultAsync<void, OrchardError>;
-  /** The model card in Markdown. Fails with a ModelFolderError if the folder has none. */
+  /** Returns the model card in Markdown. Fails with a ModelFolderError if the folder has none. */
   card(): ResultAsync<string, OrchardError>;
-  /** An HTML page about its training. Fails with a ModelFolderError if the folder has no record of it. */
+  /** Returns an HTML page about the training. Fails with a ModelFolderError if the folder has no record of it. */
   report(): ResultAsync<string, OrchardError>;
   /**
-   * Finishes the waiting calls within 10 s, and frees all resources. Another model that was loaded from the same folder is not
-   * closed. Idempotent.
+   * Waits up to 10 s for open calls, then frees all resources. Other models that were loaded from the same folder stay
+   * open. Idempotent.
    */
   close(): Promise<void>;
 }
 
 /** The result of `train`. */
 export interface TrainedModel<Given extends Answer = Answer> extends Model<Given> {
-  /** How it was trained, and how well it does. */
+  /** How the model was trained, and its figures. */
   readonly training: TrainingSummary;
   /**
-   * A new model that is trained on this one's rows and on further ones, with the same options: the same as `train` makes of
-   * all rows. It takes a second where a few rows train a frozen encoder. This model stays open. The rows are kept in this
-   * object, never in the model's folder, so a model that was loaded has no `learn`. Fails as `train` does, and with a
-   * ValidationError if the model was trained on an archive.
+   * Trains a new model on the rows of this one and on further rows, with the same options. The result is the same as
+   * that of `train` with all rows. It takes about a second if few rows train a frozen encoder. This model stays open.
+   * The rows are kept in this object, never in the model's folder, so a loaded model has no `learn`. Fails as `train`
+   * does, and with a ValidationError if the model was trained on an archive.
    */
   learn<Row extends TrainingRow>(
     rows: Rows<Row>,
@@ -189,11 +201,11 @@ export interface TrainedModel<Given extends Answer = Answer> extends Model<Given
   ): ResultAsync<TrainedModel<Given | AnswerTo<Row>>, OrchardError>;
 }
 
-/** What may differ from the training before. */
+/** Options that may differ from those of the earlier training. */
 export type LearnOptions = Pick<TrainOptions, 'output' | 'onProgress' | 'signal' | 'effort' | 'test'>;
 
-/** The result of `tune`: the best model that it found. */
+/** The result of `tune`: the best model of the search. */
 export interface TunedModel<Given extends Answer = Answer> extends Omit<TrainedModel<Given>, 'learn'> {
-  /** All trials, and the one that made this model. */
+  /** All trials, and which of them made this model. */
   readonly tuning: TuningSummary;
 }

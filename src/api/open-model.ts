@@ -398,19 +398,20 @@ function unexplained(name: string): ValidationError {
 /** Options of {@link loadModel}. */
 export interface LoadModelOptions extends ServiceOptions {
   /**
-   * Of a checkpoint that labels tokens: how the labels become entities, as `aggregation_strategy` of transformers' pipeline.
-   * `simple` joins tokens; `first` joins whole words, each with the label of its first token. Default: `first` if the
-   * tokenizer marks the tokens that continue a word, as WordPiece does with `##`, and `simple` otherwise.
+   * For a checkpoint that labels tokens: how the labels become entities, as `aggregation_strategy` of transformers'
+   * pipeline. `simple` joins tokens; `first` joins whole words, each with the label of its first token. Default:
+   * `first` if the tokenizer marks the tokens that continue a word, as WordPiece does with `##`, and `simple`
+   * otherwise.
    */
   readonly aggregation?: Aggregation;
   /**
-   * Of a checkpoint: `int8` stores the encoder's weights in 8 bits, a quarter of the space. Fails with a ModelFolderError if
-   * a score of a sample text then changes by more than 0.05. Default `float32`.
+   * For a checkpoint: `int8` stores the encoder's weights in 8 bits, a quarter of the space. Fails with a
+   * ModelFolderError if a score of a sample text then changes by more than 0.05. Default `float32`.
    */
   readonly weights?: CopiedWeights;
   /**
-   * What the model answers wherever a pattern or a term matches, before the rules of its folder (docs/rules.md). `save` keeps
-   * them. Default: none.
+   * Rules that answer wherever a pattern or a term matches (docs/rules.md). They take precedence over the rules of the
+   * model's folder, and `save` keeps them. Default: none.
    */
   readonly rules?: readonly Rule[] | undefined;
   /** Loads models that are not folders. Default: the catalogue and, for `owner/name`, the Hugging Face Hub. */
@@ -427,11 +428,11 @@ const readingSchema = z.strictObject({
 const loaderSchema = implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()');
 
 /**
- * Opens a model: a folder that `train`, `save` or the Trainer wrote, a pretrained model by its name, or a fine-tuned checkpoint
- * of transformers (`…ForSequenceClassification`, `…ForTokenClassification`), which is converted on first use. A folder that
- * the process has loaded already, and that is as it was, is not loaded again: both models share its memory. Fails with a
- * ValidationError, a NotFoundError that lists what exists, a ModelFolderError, a ModelDownloadError, a MemoryLimitError or
- * an AbortedError.
+ * Opens a model: a folder that `train`, `save` or the Trainer wrote, a pretrained model by its name, or a fine-tuned
+ * checkpoint of transformers (`…ForSequenceClassification`, `…ForTokenClassification`), which is converted on first
+ * use. A folder that this process has already loaded is not loaded again if it has not changed: both models share the
+ * memory. Fails with a ValidationError, a NotFoundError that lists what exists, a ModelFolderError, a
+ * ModelDownloadError, a MemoryLimitError or an AbortedError.
  * @param model the path of a folder, or a name.
  */
 export function loadModel<const Name extends PretrainedModelName | (string & {})>(
@@ -499,13 +500,13 @@ const exportSchema = z.lazy(() =>
 );
 
 /**
- * Copies a model folder for use elsewhere, or writes it as one file for use outside Node.
+ * Copies a model folder for use elsewhere, or writes it as one file for use outside Node.js.
  * @param folder the folder of a model that this library trained, of a model of the catalogue, or of a checkpoint of
  *   transformers, which becomes a model folder of the same class.
- * @param output a folder that is missing or empty, or holds a model, which is replaced; for the web, a new file, or one that
- *   was written so.
- * @returns the path of the copy. Fails with a ValidationError if `output` holds other files, a ModelFolderError if `folder` is
- *   not a model or lacks what the copy needs, or a StorageError.
+ * @param output a folder that is missing or empty, or holds a model, which is replaced; for the web, a new file or an
+ *   earlier file of this kind.
+ * @returns the path of the copy. Fails with a ValidationError if `output` holds other files, a ModelFolderError if
+ *   `folder` is not a model or lacks what the copy needs, or a StorageError.
  */
 export function exportModel(
   folder: string,

@@ -3,8 +3,8 @@ import { ValidationError, validate } from '../contract/index.js';
 import type { EntityAnswer, FoundEntity } from './answers.js';
 
 /**
- * What replaces entities, by their type: a text, a function that gives one, or `true` for the type in brackets, such as
- * `[PER]`. Entities of other types stay.
+ * The replacement of entities, by their type: a text, a function that returns one, or `true` for the type in brackets,
+ * such as `[PER]`. Entities of other types stay.
  */
 export type Replacements = Readonly<Record<string, string | true | ((entity: FoundEntity) => string)>>;
 

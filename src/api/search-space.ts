@@ -13,7 +13,10 @@ export interface NumberRange {
   readonly scale?: 'linear' | 'log' | undefined;
 }
 
-/** The values to try for each setting: a list, or a range of numbers. Settings that are left out keep their defaults. */
+/**
+ * The values to try for each setting: an array of values, or a range of numbers. Settings that are left out keep their
+ * defaults.
+ */
 export interface SearchSpace {
   readonly learningRate?: NumberRange | readonly number[] | undefined;
   readonly batchSize?: NumberRange | readonly number[] | undefined;

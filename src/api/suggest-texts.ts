@@ -52,13 +52,13 @@ const MAX_GROUPS = 200;
 const LEAST_WEIGHT = 1e-6;
 
 /**
- * Suggests which of many unlabelled texts to label next, so that a model trained on them improves fastest. It puts the texts
- * into `count` groups of similar ones, by k-means with each text weighted by the model's uncertainty, and takes the text
- * nearest to the centre of each group (CLUE: Prabhu et al. 2021, "Active Domain Adaptation via Clustering
- * Uncertainty-weighted Embeddings", with the margin as uncertainty). So the texts are typical of what the model is unsure of,
- * and differ from each other. Duplicates are suggested once. Above 200, each group gives several texts. Of more than 20 texts
- * per suggestion, and more than 2,000 in all, it draws that many at random, at most 20,000. The same texts and seed give the
- * same suggestions.
+ * Suggests which of many unlabelled texts to label next, so that a model trained on them improves fastest. It puts the
+ * texts into `count` groups of similar ones, by k-means with each text weighted by the model's uncertainty, and takes
+ * the text nearest to the centre of each group (CLUE: Prabhu et al. 2021, "Active Domain Adaptation via Clustering
+ * Uncertainty-weighted Embeddings", with the margin as uncertainty). So the texts are typical of what the model is
+ * unsure of, and differ from each other. Duplicates are suggested once. If `count` is above 200, each group gives
+ * several texts. At most 20 texts per suggestion are compared, but at least 2,000 and at most 20,000; if more are
+ * given, they are drawn at random. The same texts and seed give the same suggestions.
  *
  * With two labels, suggested texts help no more than random ones (docs/labels.md).
  *

@@ -8,97 +8,117 @@ import type { AnswerTo, AnswerToType } from './answers.js';
 import type { TrainedModel } from './model.js';
 import { withAbsolutePaths } from './paths.js';
 
-/** What to train on, and how. One of `rows`, `path` and `url` says on what, or `labels` alone. */
+/** Options of {@link train}. Give one of `rows`, `path` and `url`, or only `labels`. */
 export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends ReadingOptions {
-  /** Examples, all with the same fields. */
+  /** The rows to train on, all with the same fields. */
   readonly rows?: Rows<Row> | undefined;
-  /** A file of examples (docs/files.md), or a dataset archive: a zip or its unpacked folder. */
+  /** The path of a file of rows (docs/files.md), or of a dataset archive: a zip or its unpacked folder. */
   readonly path?: string | undefined;
-  /** The http or https URL of a dataset archive's zip. */
+  /** The http or https URL of the zip of a dataset archive. */
   readonly url?: string | undefined;
   /**
-   * Classifiers: the labels, in the order of their ids, or what each of them means in words, which is evidence too. Without
-   * rows, a first classifier is made of it alone, for the time until there are some. Default: those that the rows have.
+   * Classifiers: the labels in the order of their ids, or an object that maps each label to what it means in words,
+   * which the model learns from, too. Without rows, a first classifier is made from this option alone. Default: the
+   * labels of the rows.
    */
   readonly labels?: readonly string[] | Readonly<Record<string, string>> | undefined;
   /**
-   * Classifiers that choose between two labels: the one that every `f1` of the training is of, such as the rare one that
-   * matters. Default: the second one.
+   * Classifiers with two labels: the label that every `f1` of the training is of, such as the rare one that matters.
+   * Default: the second label.
    */
   readonly positive?: string | undefined;
-  /** Question answering: passages to search besides those of the rows. Default: none. */
+  /** Question answering: passages to search in addition to those of the rows. Default: none. */
   readonly passages?: Iterable<string> | undefined;
-  /** Default: the type that fits the data, which `training.reason` of the model explains. */
+  /** The type of the model. Default: inferred from the data; `training.reason` of the model says why. */
   readonly type?: ModelType | undefined;
-  /** 1 to 24 characters of a–z, 0–9 and `-`. Default: by the file's name, else `model`. */
+  /**
+   * The name of the model: 1 to 24 characters of a–z, 0–9 and `-`. Default: from the name of the file, otherwise
+   * `model`.
+   */
   readonly name?: string | undefined;
   /**
-   * Where training starts: the folder of a model or backbone, a pretrained model or backbone by its name, or `owner/name`
-   * of the Hugging Face Hub. Its encoder learns on; labels may be other ones. Default: the backbone of language and size.
+   * The model to start from: the folder of a model or backbone, the name of a pretrained model or backbone, or
+   * `owner/name` on the Hugging Face Hub. Its encoder is trained further; the labels may differ. Default: the backbone
+   * for `language` and `size`.
    */
   readonly base?: string | undefined;
-  /** Where `base` comes from, if it is not a folder. Default: catalogue, backbones and, for `owner/name`, the Hub. */
+  /** Loads `base` if it is not a folder. Default: the catalogue, the backbones and, for `owner/name`, the Hub. */
   readonly modelLoader?: ModelLoader | undefined;
-  /** Default `mini`. */
+  /** The size of the model if `base` is not given. Default `mini`. */
   readonly size?: ModelSize | undefined;
-  /** A folder to write the model to. It must not exist, be empty, or hold a model, which is replaced. Default: none. */
+  /**
+   * The folder to write the model to. It must be missing or empty, or hold a model, which is replaced. Default: a
+   * temporary folder, which `close` of the model removes.
+   */
   readonly output?: string | undefined;
-  /** Examples to choose the best epoch by. Default: `devFraction` of the rows. Archives bring their own. */
+  /**
+   * Rows for choosing the best epoch, or the path of their file. Default: the share `devFraction` of the rows. An
+   * archive has its own.
+   */
   readonly dev?: RowsOrPath<Row> | undefined;
   /** Share of the rows to set aside for dev, above 0 and below 1. Default 0.1. */
   readonly devFraction?: number | undefined;
-  /** Examples that the model is judged by once it is trained: `training.test` has the figures. Default: none. */
+  /**
+   * Rows to evaluate the trained model on, or the path of their file; `training.test` has the result. Default: none.
+   */
   readonly test?: RowsOrPath<Row> | undefined;
-  /** Default: by family and number of rows. */
+  /** Maximum number of epochs. The default depends on the family and the number of rows. */
   readonly epochs?: number | undefined;
-  /** Default: by size or backbone. */
+  /** The peak learning rate. The default depends on the size or backbone. */
   readonly learningRate?: number | undefined;
-  /** Rows in each step. Default 32, or 16 below 2,000 rows. */
+  /** Number of rows per training step. Default 32, or 16 for fewer than 2,000 rows. */
   readonly batchSize?: number | undefined;
-  /** An English name or a code such as `en-GB`. Default `english`. */
+  /** The language of the texts: an English name, or a code such as `en-GB`. Default `english`. */
   readonly language?: string | undefined;
-  /** Fold texts to lower case. Default true, or as the backbone reads. */
+  /** Whether to convert texts to lower case. Default true, or what the backbone expects. */
   readonly lowercase?: boolean | undefined;
-  /** Add edited copies of rows. Default false. */
+  /** Whether to add edited copies of rows. Default false. */
   readonly augment?: boolean | undefined;
-  /** False starts from random weights. Default true. */
+  /** Whether to start from a backbone; false starts from random weights. Default true. */
   readonly pretrained?: boolean | undefined;
   /**
-   * Classifiers: how much time training may take to make the model better. `quick` leaves the encoder as it is; `balanced`
-   * trains it where that makes up for its time; `thorough` trains it from fewer rows on. Default `balanced`.
+   * Classifiers: how much time to spend on a better model. `quick` doesn't train the encoder; `balanced` trains it
+   * where the improvement is worth the time; `thorough` trains it even on fewer rows. Default `balanced`.
    */
   readonly effort?: Effort | undefined;
   /**
-   * What the model answers wherever a pattern or a term matches (docs/rules.md). They are kept in its folder and count in its
-   * figures; what it learns is the same. Default: none.
+   * Rules that answer wherever a pattern or a term matches (docs/rules.md). They are stored in the model's folder and
+   * count in its figures, but don't change what the model learns. Default: none.
    */
   readonly rules?: readonly Rule[] | undefined;
-  /** Choices beyond these (docs/training.md). */
+  /** Further settings (docs/training.md). */
   readonly tuning?: Tuning | undefined;
-  /** Decides every random choice. Default 0. */
+  /** Seed of all random choices. Default 0. */
   readonly seed?: number | undefined;
-  /** Where training and the model compute: `cpu`, a device by its name, or `auto`. Default `cpu`. */
+  /** Where to train and to run the model: `cpu`, the name of a device, or `auto`. Default `cpu`. */
   readonly device?: Device | undefined;
-  /** Threads to train with. Default: the processors available. */
+  /** Number of CPU threads for training. Default: one for each available processor. */
   readonly threads?: number | undefined;
-  /** Most bytes of memory that training may need. Default: three quarters of what this process may use. */
+  /**
+   * Maximum memory that training may need, in bytes. Default: three quarters of the memory that this process may use.
+   */
   readonly memoryLimit?: number | undefined;
-  /** A worker thread, a child process or (blocking it) this thread. Default `worker`. */
+  /**
+   * Where to train: in a worker thread, in a child process, or inline in this thread, which is then blocked. Default
+   * `worker`.
+   */
   readonly isolation?: TrainingIsolation | undefined;
-  /** Called with each event of the training. What it throws stops the training, and is its error. */
+  /** Called with each event of the training. If it throws, the training stops and fails with what was thrown. */
   readonly onProgress?: ((event: TrainingEvent) => void) | undefined;
-  /** Stops the training. */
+  /** Aborts the training. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Trains a model on examples in memory, in a file, or in a dataset archive, and gives it open. The same jobs train it as
- * the documented Trainer's, in a worker thread, from the backbone of its language and size unless `base` names a model.
+ * Trains a model on rows in memory, in a file or in a dataset archive, and returns it open. Training runs in a worker
+ * thread, as the jobs of a `Trainer` do, and starts from the backbone for the language and size unless `base` names
+ * another model.
  *
- * Fails with a ValidationError or DatasetError that names each option, row or line that is wrong, or a type that the data
- * doesn't settle; a DownloadError; a NotFoundError or ModelFolderError for `base`; a TrainingError, MemoryLimitError or
- * StorageError; an AbortedError when the signal fires. Of rows that are `as const`, the compiler knows the labels of the
- * answers, unless `labels` or `base` may add others. `output` is written once the training has succeeded, and whole.
+ * Fails with a ValidationError or DatasetError that names each wrong option, row or line, or says that the type is
+ * ambiguous; a DownloadError; a NotFoundError or ModelFolderError for `base`; a TrainingError, MemoryLimitError or
+ * StorageError; an AbortedError when the signal fires. Of rows that are `as const`, the compiler knows the labels of
+ * the answers, unless `labels` or `base` may add others. `output` is written in one step, after the training has
+ * succeeded.
  */
 export function train<const Type extends ModelType>(
   options: TrainOptions & { readonly type: Type },

@@ -8,18 +8,19 @@ import type { SearchSpace, TrialSettings } from './search-space.js';
 import type { TrainOptions } from './train.js';
 
 /**
- * What to train on, and what to search. The training options apply to every trial; `onProgress` is called for each of
- * them, and `seed` also decides the trials.
+ * Options of {@link tune}. The training options apply to every trial; `onProgress` is called for each of them, and
+ * `seed` also decides which settings are tried.
  */
 export interface TuneOptions<Row extends TrainingRow = TrainingRow> extends Omit<TrainOptions<Row>, 'effort'> {
   /**
-   * Seconds for reading the data and searching. No trial starts that is expected to take longer; one that does is stopped.
-   * Opening the best model and evaluating it on `test` take extra time. Default: no limit.
+   * Time limit for reading the data and searching, in seconds. A trial that is expected to take longer is not started;
+   * a trial that does take longer is stopped. Opening the best model and evaluating it on `test` take extra time.
+   * Default: no limit.
    */
   readonly budgetSeconds?: number | undefined;
   /** Maximum number of trials, including the one with the defaults, 1 to 1,000. Default 20, or 1,000 with `budgetSeconds`. */
   readonly trials?: number | undefined;
-  /** What to try. Default: learning rate, batch size and others, around their defaults (docs/tuning.md). */
+  /** The settings to try. Default: learning rate, batch size and others, around their defaults (docs/tuning.md). */
   readonly space?: SearchSpace | undefined;
   /** Called when a run of a trial starts and when it ends. If it throws, the search ends. */
   readonly onTrial?: ((trial: Trial) => void) | undefined;
@@ -35,9 +36,9 @@ export interface TrialRun {
 }
 
 /**
- * The state of a trial. `running` and `waiting` (for others to compare with) appear only in `onTrial`. In a result, each
- * trial has ended: `finished`, after a full training; `weak`, since others were better after as many epochs; `time`, when
- * the budget ran out; `failed`, with the reason in `error`.
+ * The state of a trial. `running` and `waiting` (for others to compare with) appear only in `onTrial`. In a result,
+ * each trial has ended: `finished`, after a full training; `weak`, because others were better after as many epochs;
+ * `time`, when the budget ran out; `failed`, with the reason in `error`.
  */
 export type TrialStatus = 'running' | 'waiting' | 'finished' | 'weak' | 'time' | 'failed';
 
@@ -66,19 +67,22 @@ export interface TuningSummary {
   readonly best: { readonly trial: number; readonly epochs: number; readonly figure: number };
   /** All trials in their order; the first has the defaults. */
   readonly trials: readonly Trial[];
-  /** Why the search ended: the time was up, all trials were made, or the space has no other settings. */
+  /**
+   * Why the search ended: the time limit was reached, the number of trials was reached, or all settings of the space
+   * were tried.
+   */
   readonly endedBy: 'time' | 'trials' | 'space';
-  /** From the call to the best model. */
+  /** Seconds from the call to the best model. */
   readonly seconds: number;
 }
 
 /**
- * Searches for settings that train a better model than the defaults, by successive halving (Li et al. 2020) on one split
- * of the rows. A full training with the defaults comes first, so the resulting model is never worse than theirs on dev.
- * The model's `tuning` describes every trial.
+ * Searches for settings that train a better model than the defaults, by successive halving (Li et al. 2020) on one
+ * split of the rows. A full training with the defaults comes first, so on dev the resulting model is never worse than
+ * one with the defaults. The model's `tuning` describes every trial.
  *
- * Fails as `train` does, and with a TrainingError if `budgetSeconds` is too short for the defaults alone. If another trial
- * fails, its record has the reason and the search goes on.
+ * Fails as `train` does, and with a TrainingError if `budgetSeconds` is too short for the defaults alone. If another
+ * trial fails, its record has the reason and the search continues.
  */
 export function tune<Row extends TrainingRow>(
   options: TuneOptions<Row>,

@@ -45,7 +45,7 @@ export type ModelSize = (typeof modelSizes)[number];
 
 /** The states that a training job may be in. */
 export const trainingJobStatuses = ['CREATED', 'QUEUED', 'RUNNING', 'READY', 'CANCELLED', 'DELETED', 'ERROR'] as const;
-/** Where a training job stands; docs/service-jobs.md, "States of a job", has the transitions. */
+/** The status of a training job. For the transitions, see docs/service-jobs.md, "States of a job". */
 export type TrainingJobStatus = (typeof trainingJobStatuses)[number];
 
 /**
@@ -61,13 +61,13 @@ export const EXECUTION_PROVIDERS = [
   'dml',
 ] as const satisfies readonly ExecutionProvider[];
 
-/** The option `device`: a place by name, or `auto`, which measures. */
+/** The option `device`: the name of a device, or `auto`, which measures and chooses one. */
 export type Device = 'auto' | ExecutionProvider;
 export const DEVICES = ['auto', ...EXECUTION_PROVIDERS] as const satisfies readonly Device[];
 
 /**
- * The option `runtime`, which says what computes the encoders of models: `onnx`, the native ONNX Runtime; `wasm`, WebAssembly;
- * or `auto`, which takes WebAssembly only where ONNX Runtime can't be loaded.
+ * The option `runtime`, which says what runs the encoders of models: `onnx`, the native ONNX Runtime; `wasm`,
+ * WebAssembly; or `auto`, which uses WebAssembly only if ONNX Runtime can't be loaded.
  */
 export type Runtime = 'auto' | 'onnx' | 'wasm';
 /** A runtime that computes. */
@@ -156,5 +156,5 @@ export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 /** The default batch size. A training on few rows may choose a smaller one, and reports it. */
 export const DEFAULT_BATCH_SIZE = 32;
 
-/** Share of the rows that dev gets if no dev rows are given. */
+/** Share of the rows that is set aside for dev if no dev rows are given. */
 export const DEFAULT_DEV_FRACTION = 0.1;

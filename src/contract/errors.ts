@@ -10,7 +10,7 @@ const MARKER = Symbol.for('orchard-nlp.error');
 
 /** The fields that every error of Orchard has. */
 abstract class OrchardErrorBase extends Error {
-  /** Of the class: narrows an {@link OrchardError}, in a switch for instance. */
+  /** The code of the class, which narrows an {@link OrchardError}, for example in a switch. */
   abstract readonly code: string;
   readonly [MARKER] = true;
 
@@ -30,7 +30,7 @@ export interface ValidationProblem {
   readonly type: string;
 }
 
-/** The call's own arguments break a rule of docs/service.md. Nothing was done. */
+/** An argument or option of the call is not valid. Nothing was done. */
 export class ValidationError extends OrchardErrorBase {
   readonly code = 'validation';
   constructor(
@@ -43,7 +43,7 @@ export class ValidationError extends OrchardErrorBase {
 
 /** One thing wrong in a dataset archive, or worth knowing about it. */
 export interface DatasetProblem {
-  /** Path inside the archive; the archive's own name if the whole of it is meant. */
+  /** Path inside the archive; the archive's own name for a problem of the whole archive. */
   readonly file: string;
   /** 1-based line, if the problem has one. */
   readonly line?: number;
@@ -51,7 +51,7 @@ export interface DatasetProblem {
   readonly column?: number | string;
   /** What was found. */
   readonly found: string;
-  /** What the format asks for. */
+  /** What the format requires. */
   readonly expected: string;
 }
 
@@ -65,12 +65,12 @@ export function describeDatasetProblem(problem: DatasetProblem): string {
   return `${problem.file}${line}${column}: ${problem.found}; expected ${problem.expected}`;
 }
 
-/** The dataset was reached but can't be trained on. Lists up to {@link MAX_LISTED_PROBLEMS} problems. */
+/** The dataset was found, but can't be used for training. Lists up to {@link MAX_LISTED_PROBLEMS} problems. */
 export class DatasetError extends OrchardErrorBase {
   readonly code = 'dataset';
   /** In the order in which they were found. */
   readonly problems: readonly DatasetProblem[];
-  /** How many problems there are, the unlisted ones included. */
+  /** The number of problems, including those that are not listed. */
   readonly total: number;
 
   constructor(problems: readonly DatasetProblem[], total = problems.length, options?: ErrorOptions) {
@@ -105,16 +105,19 @@ export function shownUrl(text: string): string {
   return hasQuery ? `${url.href}?…` : url.href;
 }
 
-/** A file of a model can't be downloaded: it is unreachable or refused, or never what the server announces. */
+/**
+ * A file of a model can't be downloaded: the server is unreachable or refuses, or what it sends is never the announced
+ * file.
+ */
 export class ModelDownloadError extends OrchardErrorBase {
   readonly code = 'model_download';
-  /** Absent if the list of the model's files is meant. */
+  /** Absent if the list of the model's files could not be downloaded. */
   readonly file?: string;
   /** HTTP status of the server's answer, if there was one. */
   readonly status?: number;
 
   constructor(
-    /** As it was asked for. */
+    /** The name that was asked for. */
     readonly model: string,
     readonly url: string,
     reason: string,
@@ -132,9 +135,9 @@ export class NotFoundError extends OrchardErrorBase {
   constructor(
     /** What was looked for. */
     readonly resource: 'model' | 'training job' | 'pretrained model' | 'backbone' | 'version',
-    /** Or the name, of what is named. */
+    /** Its id or name. */
     readonly id: string,
-    /** What there is instead, or where it was looked for; may be empty. */
+    /** What exists instead, or where it was looked for. May be empty. */
     readonly hint = '',
   ) {
     super(`no ${resource} ${JSON.stringify(id)}${hint === '' ? '' : `: ${hint}`}`);
@@ -154,7 +157,7 @@ export class ModelNotReadyError extends OrchardErrorBase {
   }
 }
 
-/** A model can't be deleted, since names point to it or have it as their shadow. */
+/** A model can't be deleted, because names point to it or use it as their shadow. */
 export class ModelInUseError extends OrchardErrorBase {
   readonly code = 'model_in_use';
   constructor(
@@ -208,7 +211,7 @@ export class TransitionError extends OrchardErrorBase {
 export class TierError extends OrchardErrorBase {
   readonly code = 'tier';
   constructor(
-    /** In words that "needs the pro tier" follows. */
+    /** The subject of the message "… needs the pro tier". */
     readonly operation: string,
   ) {
     super(`${operation} needs the pro tier`);
@@ -219,22 +222,22 @@ export class TierError extends OrchardErrorBase {
 export class QueueFullError extends OrchardErrorBase {
   readonly code = 'queue_full';
   constructor(
-    /** How many wait. */
+    /** How many jobs are waiting. */
     readonly waiting: number,
   ) {
     super(`this account already has ${waiting} training jobs waiting; try again when one has ended`);
   }
 }
 
-/** Too many texts wait for the models already; nothing was done. */
+/** Too many texts are already waiting for models. Nothing was done. */
 export class OverloadedError extends OrchardErrorBase {
   readonly code = 'overloaded';
   constructor(
-    /** How many texts wait. */
+    /** How many texts are waiting. */
     readonly waiting: number,
-    /** What answering them is thought to take, in milliseconds: there may be room again after half of it. */
+    /** Estimate of the milliseconds needed to answer them. There may be room again after half of that time. */
     readonly waitingMs: number,
-    /** What is full: the queue of all accounts, or the share of the one that asked. */
+    /** What is full: the queue of all accounts, or the share of the account that asked. */
     readonly limit: 'queue' | 'account' = 'queue',
   ) {
     const whose = limit === 'account' ? ' of this account' : '';
@@ -246,9 +249,9 @@ export class OverloadedError extends OrchardErrorBase {
 export class MemoryLimitError extends OrchardErrorBase {
   readonly code = 'memory_limit';
   constructor(
-    /** What needs it, in words. */
+    /** What needs the memory, in words. */
     readonly what: string,
-    /** What it is thought to take, in bytes. */
+    /** Estimate of the memory needed, in bytes. */
     readonly bytes: number,
     /** The limit, in bytes. */
     readonly limit: number,
@@ -262,7 +265,7 @@ export class MemoryLimitError extends OrchardErrorBase {
   }
 }
 
-/** The deadline that the call came with passed before its answer was there. */
+/** The deadline of the call passed before there was an answer. */
 export class DeadlineError extends OrchardErrorBase {
   readonly code = 'deadline';
   constructor(
@@ -294,13 +297,13 @@ export class ModelFolderError extends OrchardErrorBase {
   }
 }
 
-/** A GPU, or another device than the CPU, can't be used or failed while it computed. */
+/** A GPU or another device can't be used, or failed during a computation. */
 export class DeviceError extends OrchardErrorBase {
   readonly code = 'device';
   constructor(
     /** Such as `webgpu`. */
     readonly device: string,
-    /** Before it computed anything, or in a run. */
+    /** `start`: before any computation. `run`: during one. */
     readonly when: 'start' | 'run',
     /** What is wrong with it; the message has its first 1,000 characters. */
     readonly reason: string,
@@ -311,26 +314,26 @@ export class DeviceError extends OrchardErrorBase {
   }
 }
 
-/** Training started and could not be finished. */
+/** Training started but could not be finished. */
 export class TrainingError extends OrchardErrorBase {
   readonly code = 'training';
 }
 
-/** What a {@link TeacherError} is made with. */
+/** Options of the constructor of {@link TeacherError}. */
 export interface TeacherErrorOptions extends ErrorOptions {
   readonly answered: number;
   readonly left: number;
   readonly answers: string | undefined;
 }
 
-/** A teacher that `distill` asks failed again and again. What it had answered is kept. */
+/** The teacher of `distill` failed in every attempt of a call. Its earlier answers are kept. */
 export class TeacherError extends OrchardErrorBase {
   readonly code = 'teacher';
-  /** Texts that have an answer. */
+  /** Number of texts that have an answer. */
   readonly answered: number;
-  /** Texts that have none yet. */
+  /** Number of texts that have no answer yet. */
   readonly left: number;
-  /** The path of the file that has the answers. Undefined if they weren't kept: a model was asked, which can be asked again. */
+  /** The path of the file of answers. Undefined if they are not kept, as for a model without `output` and `answers`. */
   readonly answers: string | undefined;
 
   constructor(reason: string, { answered, left, answers, ...options }: TeacherErrorOptions) {
@@ -346,16 +349,18 @@ export class TeacherError extends OrchardErrorBase {
   }
 }
 
-/** What a {@link StorageError} is made with. */
+/** Options of the constructor of {@link StorageError}. */
 export interface StorageErrorOptions extends ErrorOptions {
   /** Default false. */
   readonly isUnavailable?: boolean;
 }
 
-/** The storage failed; what was being written is either whole or absent. */
+/** The storage failed. What was being written is either complete or absent. */
 export class StorageError extends OrchardErrorBase {
   readonly code = 'storage';
-  /** Whether its medium could not be reached, such as a database that restarts: the same call may succeed soon. */
+  /**
+   * Whether the storage could not be reached, for example because a database restarts. The same call may succeed soon.
+   */
   readonly isUnavailable: boolean;
 
   constructor(message: string, { isUnavailable = false, ...options }: StorageErrorOptions = {}) {
@@ -364,13 +369,13 @@ export class StorageError extends OrchardErrorBase {
   }
 }
 
-/** Something that an installation should have isn't there: a package, a native library, or a file of ours in a bundle. */
+/** A part of the installation is missing: a package, a native library, or a file of this library in a bundle. */
 export class InstallationError extends OrchardErrorBase {
   readonly code = 'installation';
   constructor(
-    /** What isn't there: the name of the package or of the file. */
+    /** What is missing: the name of the package or of the file. */
     readonly missing: string,
-    /** Why that is, as far as is known, and what to run or to set. */
+    /** Why it is missing, if known, and what to run or set. */
     readonly advice: string,
     options?: ErrorOptions,
   ) {
@@ -387,15 +392,15 @@ export class AbortedError extends OrchardErrorBase {
 }
 
 /**
- * Some models of a medley did not answer. What the others answered is kept: each model that was asked is
- * either in `answers` or in `failures`, by its name.
+ * Some models of a medley failed. The answers of the others are kept: each model is either in `answers` or in
+ * `failures`, by its name.
  */
 export class MedleyError<Answer = unknown> extends OrchardErrorBase {
   readonly code = 'medley';
   constructor(
-    /** What the others answered, by the model's name. */
+    /** The answers of the other models, by the model's name. */
     readonly answers: Readonly<Record<string, Answer>>,
-    /** Why each of them did not, by the model's name. */
+    /** The error of each model that failed, by the model's name. */
     readonly failures: Readonly<Record<string, OrchardError>>,
   ) {
     const failed = Object.entries(failures).map(([name, { message }]) => `${name}: ${message}`);
@@ -405,7 +410,7 @@ export class MedleyError<Answer = unknown> extends OrchardErrorBase {
   }
 }
 
-/** The trainer, predictor or medley was closed before the call. */
+/** The model, trainer, predictor, medley, search index or service was closed before the call. */
 export class ClosedError extends OrchardErrorBase {
   readonly code = 'closed';
   constructor(what: string) {
@@ -413,7 +418,7 @@ export class ClosedError extends OrchardErrorBase {
   }
 }
 
-/** A bug in Orchard or in a runtime beneath it; please report it with its cause. */
+/** A bug in Orchard or in a runtime that it uses. Please report it with its cause. */
 export class InternalError extends OrchardErrorBase {
   readonly code = 'internal';
 }
@@ -499,8 +504,9 @@ export function missingPermission(thrown: unknown): string | undefined {
 }
 
 /**
- * The value of a call of this library, for code that prefers exceptions: `await using model = await orThrow(loadModel('…'))`.
- * @throws the error that the call fails with, whose `code` tells its kind
+ * The value of a call of this library, for code that prefers exceptions: `await using model = await
+ * orThrow(loadModel('…'))`.
+ * @throws the error that the call fails with; its `code` says which kind it is
  */
 export async function orThrow<Value, Failure extends Error>(call: PromiseLike<Result<Value, Failure>>): Promise<Value> {
   const result = await call;

@@ -29,8 +29,8 @@ export const batchQueriesSchema = z
   .max(MAX_BATCH_QUERIES, `at most ${MAX_BATCH_QUERIES} queries per batch`);
 
 /**
- * The answer of one model to one query (docs/service.md, "Result"). Its lists have the same length and order: by falling
- * score, or for entities from left to right.
+ * The answer of one model to one query (docs/service.md, "Result"). Its lists have the same length and order: by
+ * descending score or, for entities, from left to right.
  */
 export interface InferenceResult {
   /** Classification: every label. Entities: the type of each entity found. Questions: the 10 best passages. */

@@ -24,7 +24,7 @@ export const trainingJobStatusSchema = z.enum(trainingJobStatuses);
 
 /** The training request, with every rule on its fields (docs/service-jobs.md, "The training request"). */
 
-/** How texts are changed before they are read. */
+/** How texts are changed before the model reads them. */
 export interface Preprocessing {
   /** Whether to convert to lower case; false for case-sensitive tasks. Default true, or what the backbone expects. */
   readonly lowercase?: boolean | undefined;

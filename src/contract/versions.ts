@@ -29,7 +29,7 @@ export const versionChangeSchema = z.strictObject({
   at: z.string(),
 } satisfies FieldsOf<VersionChange>);
 
-/** How often two labels were the first ones of the two answers to a query. */
+/** How often two labels were the first labels of the two answers to a query. */
 export interface LabelPair {
   /** First label of the answer that was returned. */
   readonly answered: string;
@@ -38,24 +38,28 @@ export interface LabelPair {
   readonly queries: number;
 }
 
-/** How the answers of a shadow compare. Counts are of queries; each query of a batch is one. */
+/**
+ * How the answers of a shadow compare with those that were returned. Queries are counted; each query of a batch is one.
+ */
 export interface ShadowComparison {
   readonly model_id: string;
-  /** The start of the counts: when the shadow was set or, if later, when the name pointed to another model. */
+  /** When the counts began: when the shadow was set or, if later, when the name pointed to another model. */
   readonly since: string;
   /** `agreed`, `disagreed` and `errors` together. */
   readonly asked: number;
   /**
-   * The same first label; in multilabel the same labels above 0.5, in sequence labelling the same entities, in question
-   * answering the same first passage.
+   * Queries with the same answer: the same first label; for multilabel models, the same labels above 0.5; for entities,
+   * the same entities; for questions, the same first passage.
    */
   readonly agreed: number;
   readonly disagreed: number;
   /** Queries that the shadow did not answer, because it failed or took more than 10 s. */
   readonly errors: number;
-  /** Queries that the shadow was not asked, because it or the service was busy. */
+  /** Queries that were not sent to the shadow, because it or the service was busy. */
   readonly dropped: number;
-  /** Mean of the shadow's highest score minus the returned one; null until both had one. */
+  /**
+   * Mean of the shadow's highest score minus the highest score that was returned. Null until both models have answered.
+   */
   readonly mean_score_difference: number | null;
   /** Classification only: the most frequent first, at most 200. */
   readonly label_pairs: readonly LabelPair[];

@@ -10,7 +10,7 @@ export type SourceFormat = 'csv' | 'tsv' | 'jsonl';
 /** A file of records. */
 export interface RecordFile {
   readonly path: string;
-  /** Default: as its text says. */
+  /** Default: detected from the content. */
   readonly format?: SourceFormat | undefined;
 }
 

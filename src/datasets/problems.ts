@@ -97,14 +97,14 @@ export interface DatasetLocation {
   readonly line: number;
 }
 
-/** Something worth knowing about a dataset, which can be trained on all the same. */
+/** A warning about a dataset. It does not stop the training. */
 export interface DatasetWarning {
   readonly kind: DatasetWarningKind;
   /** How many rows (or classes) it concerns. */
   readonly count: number;
-  /** What was noticed, in a sentence. */
+  /** The warning, in a sentence. */
   readonly message: string;
-  /** The first places concerned, at most {@link MAX_WARNING_EXAMPLES}. */
+  /** The first places that it concerns, at most {@link MAX_WARNING_EXAMPLES}. */
   readonly examples: readonly DatasetLocation[];
 }
 

@@ -37,19 +37,22 @@ import { bratRows, faqRows, fastTextRows, isBratFolder, looksLikeFastText } from
 
 /** Reads rows: from a file, whatever wrote it (docs/files.md), or from memory. */
 
-/** What the columns of a file are called, where it isn't what the rows' fields are called. */
+/** The names of a file's columns, if they differ from the defaults. */
 export interface Columns {
-  /** Default: `text`, else `sentence`, `content`, `review` or `utterance`. */
+  /** The column with the text. Default: `text`, otherwise `sentence`, `content`, `review` or `utterance`. */
   readonly text?: string | undefined;
   /** Classifiers of pairs: the second text. Default: `text2`; without such a column, texts are single. */
   readonly text2?: string | undefined;
-  /** Classifiers: how many times each row counts in training. Default: `weight`; without such a column, once. */
+  /**
+   * Classifiers: the weight of each row in training. Default: `weight`; without such a column, every row has the weight
+   * 1.
+   */
   readonly weight?: string | undefined;
-  /** Default: `label`, else `category`, `class`, `intent` or `sentiment`. */
+  /** The column with the label. Default: `label`, otherwise `category`, `class`, `intent` or `sentiment`. */
   readonly label?: string | undefined;
-  /** Default: `question`, else `query`. */
+  /** The column with the question. Default: `question`, otherwise `query`. */
   readonly question?: string | undefined;
-  /** Default: `passage`, else `context` or `answer`. */
+  /** The column with the passage. Default: `passage`, otherwise `context` or `answer`. */
   readonly passage?: string | undefined;
 }
 
@@ -64,20 +67,25 @@ export const columnsSchema: z.ZodType<Columns> = z.strictObject({
   passage: column,
 });
 
-/** How rows are read, where what is recognised is wrong. All but `offsets`, `tagNames` and `skipInvalid` are for files. */
+/**
+ * How to read rows, if what is detected is wrong. All options but `offsets`, `tagNames` and `skipInvalid` apply only to
+ * files.
+ */
 export interface ReadingOptions {
   readonly columns?: Columns | undefined;
-  /** Default: as the text says. */
+  /** The format of the file. Default: detected from the content. */
   readonly format?: 'csv' | 'tsv' | 'json' | 'jsonl' | 'conll' | 'fasttext' | 'markdown' | undefined;
-  /** Default: UTF-8, or UTF-16 if its bytes say so. */
+  /** The encoding of the file. Default: UTF-8; UTF-16 is detected. */
   readonly encoding?: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252' | undefined;
-  /** What separates the cells of a table, one character. Default: comma, semicolon, tab or |, whichever makes columns. */
+  /** The character that separates the cells of a table. Default: comma, semicolon, tab or |, as detected. */
   readonly delimiter?: string | undefined;
-  /** What the places of entities count. Default: UTF-16 code units, unless only code points or bytes fit the words. */
+  /**
+   * The unit of the offsets of entities. Default: UTF-16 code units, unless only code points or bytes fit the words.
+   */
   readonly offsets?: 'utf-16' | 'code-points' | 'bytes' | undefined;
-  /** The tags of words that are tagged by numbers, in the order of the numbers. */
+  /** The names of tags that are numbers, in the order of the numbers. */
   readonly tagNames?: readonly string[] | undefined;
-  /** Whether rows with a problem are left out, with a warning, instead of refusing all. Default false. */
+  /** Whether to leave out rows with a problem, with a warning, instead of failing. Default false. */
   readonly skipInvalid?: boolean | undefined;
 }
 

@@ -13,40 +13,43 @@ interface ClassifiedRow {
   readonly weight?: number | undefined;
 }
 
-/** A text, or a pair of texts, with its one label. Two different labels in all make a binary classifier, more a multiclass one. */
+/**
+ * A text, or a pair of texts, with one label. Rows with two different labels train a binary classifier, rows with more
+ * labels a multiclass classifier.
+ */
 export interface LabelledRow extends ClassifiedRow {
   readonly label: string;
 }
 
-/** A text, or a pair of texts, with any number of labels: a multilabel classifier. */
+/** A text, or a pair of texts, with any number of labels. Such rows train a multilabel classifier. */
 export interface MultilabelRow extends ClassifiedRow {
   readonly labels: readonly string[];
 }
 
 /**
- * A text, or a pair of texts, with the probability of each label, 0 to 1; labels that it doesn't name have 0. They add up to 1
- * within 0.001, unless `type` says that the model is multilabel.
+ * A text, or a pair of texts, with the probability of each label, 0 to 1. Labels that are not named have the
+ * probability 0. The probabilities add up to 1 within 0.001, unless the option `type` names a multilabel model.
  */
 export interface SoftLabelRow extends ClassifiedRow {
   readonly labels: Readonly<Record<string, number>>;
 }
 
-/** A sentence in words, with a BIO tag for each: `O`, `B-…` or `I-…`. */
+/** A sentence as words, with a BIO tag for each word: `O`, `B-…` or `I-…`. */
 export interface TaggedRow {
   readonly tokens: readonly string[];
   readonly tags: readonly string[];
 }
 
-/** An entity of a text. `text.slice(start, end)` is what it says. */
+/** An entity of a text: its words are `text.slice(start, end)`. */
 export interface EntityRange {
-  /** UTF-16 code units into the text. */
+  /** Offset of its first UTF-16 code unit, from 0. */
   readonly start: number;
-  /** After its last UTF-16 code unit. */
+  /** Offset after its last UTF-16 code unit. */
   readonly end: number;
   readonly type: string;
 }
 
-/** A text with the places of its entities. */
+/** A text with its entities. */
 export interface EntityRow {
   readonly text: string;
   readonly entities: readonly EntityRange[];
@@ -58,13 +61,13 @@ export interface QuestionPassageRow {
   readonly passage: string;
 }
 
-/** A question and the passages, each of which answers it. */
+/** A question and several passages, each of which answers it. */
 export interface QuestionPassagesRow {
   readonly question: string;
   readonly passages: readonly string[];
 }
 
-/** One example; all rows of a dataset have the same fields. */
+/** One row. All rows of a dataset have the same fields. */
 export type TrainingRow =
   | LabelledRow
   | MultilabelRow
@@ -74,10 +77,10 @@ export type TrainingRow =
   | QuestionPassageRow
   | QuestionPassagesRow;
 
-/** Examples in memory, or as they come. */
+/** Rows: an array, or any other iterable or async iterable. */
 export type Rows<Row extends TrainingRow = TrainingRow> = Iterable<Row> | AsyncIterable<Row>;
 
-/** Examples, or the path of a file that has them (docs/files.md). */
+/** Rows, or the path of a file of rows (docs/files.md). */
 export type RowsOrPath<Row extends TrainingRow = TrainingRow> = Rows<Row> | string;
 
 const text = z.string('give a string');

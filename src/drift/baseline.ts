@@ -11,24 +11,28 @@ import { type Moments, momentsOf, type Vectors } from './statistics.js';
 export const BASELINE_FILE = 'baseline.json';
 
 /**
- * What texts are usual for a model: plain JSON, so that it can be stored anywhere. It holds no text: its n-grams are bits
- * of a Bloom filter and its vectors are 8-bit numbers. It can confirm a guess at a word, as the model's weights can.
+ * Describes the texts that are usual for a model. It is plain JSON, so it can be stored anywhere. It contains no text:
+ * its n-grams are bits of a Bloom filter, and its vectors are 8-bit numbers. As with the model's weights, someone who
+ * guesses a word can test whether the texts have it.
  */
 export interface Baseline {
   readonly format: 1;
-  /** `training`: of the texts that the model was trained and judged on. `texts`: of texts that were given. */
+  /** `training`: made of the model's training and dev texts. `texts`: made of texts that were given. */
   readonly origin: 'training' | 'texts';
-  /** Texts that the figures are of. */
+  /** Number of texts that it describes. */
   readonly texts: number;
   /** Which n-grams the texts have. */
   readonly known: KnownNGrams;
-  /** The share of a text's n-grams that other texts have, 0 to 1, over the texts. */
+  /** The share of a text's n-grams that occur in other texts, 0 to 1, over all texts. */
   readonly knownShare: Moments;
-  /** The natural logarithm of a text's length in UTF-16 code units, over the texts. */
+  /** The natural logarithm of a text's length in UTF-16 code units, over all texts. */
   readonly logLength: Moments;
-  /** How many of the texts the model gives each label, or finds an entity of each type in. Absent for other models. */
+  /**
+   * The number of texts to which the model gives each label, or in which it finds an entity of each type. Absent for
+   * other models.
+   */
   readonly labels?: Readonly<Record<string, number>>;
-  /** Vectors of a random sample of the texts. Absent where the encoder learned from all of them. */
+  /** Vectors of a random sample of the texts. Absent if the encoder was trained on all of them. */
   readonly vectors?: BaselineVectors;
 }
 
@@ -46,7 +50,7 @@ export interface BaselineVectors {
   readonly width: number;
   /** Base64 of signed bytes, [texts, width]: vectors of any length. */
   readonly codes: string;
-  /** The same of a fixed text, by which the encoder is recognised. [width] */
+  /** The same for a fixed text, which identifies the encoder: [width]. */
   readonly probe: string;
 }
 

@@ -34,9 +34,9 @@ export type DriftTestName = 'knownShare' | 'length' | 'labels' | 'vectors';
 /** The result of one test. */
 export interface DriftTest {
   readonly name: DriftTestName;
-  /** The probability of such a difference, or a larger one, between texts of the same source. */
+  /** The probability of a difference this large or larger between texts of the same source. */
   readonly pValue: number;
-  /** The same, adjusted for the number of tests (Holm 1979): an alarm at 0.05 or less. */
+  /** The same, adjusted for the number of tests (Holm 1979). At 0.05 or less, there is an alarm. */
   readonly adjusted: number;
 }
 
@@ -61,15 +61,17 @@ export interface LabelShift {
   readonly interval: DriftInterval;
 }
 
-/** A text that is least like those of the baseline. */
+/** A text that is unlike those of the baseline. */
 export interface OddText {
   /** Its position among the given texts, from 0. */
   readonly index: number;
-  /** How odd it is: by how many standard deviations of the baseline's texts, distance and unknown n-grams together. */
+  /**
+   * How odd the text is: its distance and its unknown n-grams together, in standard deviations of the baseline's texts.
+   */
   readonly score: number;
-  /** Share of its n-grams that the baseline's texts have, 0 to 1. */
+  /** Share of its n-grams that occur in the baseline's texts, 0 to 1. */
   readonly knownShare: number;
-  /** Mean distance of its vector to the five nearest of the baseline, 0 to 2. Absent without vectors. */
+  /** Mean distance of its vector to the five nearest vectors of the baseline, 0 to 2. Absent without vectors. */
   readonly distance?: number;
   /** What is odd, in words. */
   readonly reason: string;
@@ -84,14 +86,14 @@ export interface Drift {
   /** Whether there are at least 20 texts on both sides. Otherwise nothing is tested. */
   readonly isEnough: boolean;
   /**
-   * Whether the texts drifted, by any of the tests. For texts that are like the baseline's it is true in at most 5 % of the
-   * comparisons.
+   * Whether the texts drifted, by any of the tests. If the texts are like those of the baseline, it is true in at most
+   * 5 % of the comparisons.
    */
   readonly alarm: boolean;
-  /** Why there is an alarm, or why nothing was tested, in words. Empty if there is nothing to say. */
+  /** Why there is an alarm, or why nothing was tested, in words. Empty if there is no alarm. */
   readonly reasons: readonly string[];
   readonly tests: readonly DriftTest[];
-  /** Share of a text's n-grams that the baseline's texts have, 0 to 1. */
+  /** Share of a text's n-grams that occur in the baseline's texts, 0 to 1. */
   readonly knownShare: ComparedMean;
   /** Length of a text in UTF-16 code units: geometric means. */
   readonly length: ComparedMean;

@@ -6,7 +6,7 @@ import type { Random, Steps } from '../system/index.js';
 export interface Moments {
   readonly count: number;
   readonly mean: number;
-  /** 0 of fewer than two values. */
+  /** 0 for fewer than two values. */
   readonly variance: number;
 }
 

@@ -10,8 +10,8 @@ import type { Weights } from './parameters.js';
  */
 
 /**
- * A linear layer by what it gives. Where an encoder computes query, key and value in one layer, each of them means that
- * layer.
+ * A linear layer, named by its output. If an encoder computes query, key and value in one layer, each of these names
+ * means that layer.
  */
 export type AdapterTarget = 'query' | 'key' | 'value' | 'attention-output' | 'inner' | 'outer';
 const FUSED = 'query-key-value' satisfies LinearRole;

@@ -17,15 +17,15 @@ import type { CheckedRowSets, Dataset, RowSets } from './row-sets.js';
 import { fewRowsOf, inRowsThread, type RowsThreadLimits } from './rows-thread.js';
 
 /**
- * Makes dataset archives (docs/archives.md) out of rows: few in the caller's thread, more in a thread of their own. Loads what
- * reads and writes files when it is called.
+ * Creates dataset archives (docs/archives.md) from rows: few rows in the caller's thread, more in a thread of their
+ * own. What reads and writes files is loaded when it is first used.
  */
 
-/** The options that the makers of all archives share. */
+/** Options of all functions that create archives. */
 export interface ArchiveOptions<Source> {
   /** The rows to train on. */
   readonly rows: Source;
-  /** Default: some of `rows` are set aside. */
+  /** The rows to evaluate on. Default: the share `devFraction` of `rows`. */
   readonly devRows?: Source | undefined;
   /** DATASET_NAME and the folder inside the zip: 1 to 100 letters, digits, ".", "_" and "-". */
   readonly name: string;
@@ -33,23 +33,23 @@ export interface ArchiveOptions<Source> {
   readonly description?: string | undefined;
   /** Share of the rows to set aside for dev, above 0 and below 1. Default {@link DEFAULT_DEV_FRACTION}. */
   readonly devFraction?: number | undefined;
-  /** Decides which rows are set aside. Default 0. */
+  /** Seed of the choice of the rows that are set aside. Default 0. */
   readonly seed?: number | undefined;
   /** Stops the work. Nothing is then written. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What is reported of every archive that was written. */
+/** The summary of every archive that was written. */
 export interface ArchiveSummary {
   /** Where the zip was written. */
   readonly path: string;
-  /** Rows to train on. */
+  /** Number of rows to train on. */
   readonly train: number;
-  /** Rows to evaluate on. */
+  /** Number of rows to evaluate on. */
   readonly dev: number;
-  /** Rows left out because an earlier row of their split is the same. */
+  /** Number of rows that were left out because an earlier row of the same set is equal. */
   readonly removedDuplicates: number;
-  /** What training would warn of. */
+  /** The warnings that training would give. */
   readonly warnings: readonly DatasetWarning[];
 }
 
@@ -72,25 +72,25 @@ export interface SourceFile extends RecordFile {
 /** Where labelled texts come from. */
 export type RowSource = SourceFile | Iterable<SourceRow>;
 
-/** What `createClassificationArchive` is to write. */
+/** Options of {@link createClassificationArchive}. */
 export interface ClassificationArchiveOptions extends ArchiveOptions<RowSource> {
   /** The type of model to train on it. */
   readonly type: ClassificationType;
-  /** The names in the order of their ids. Default: those that occur, sorted. */
+  /** The labels in the order of their ids. Default: those that occur, sorted. */
   readonly labels?: readonly string[] | undefined;
 }
 
-/** What `createClassificationArchive` wrote. */
+/** The summary of an archive by {@link createClassificationArchive}. */
 export interface ClassificationArchiveSummary extends ArchiveSummary {
   /** In the order of their ids. */
   readonly labels: readonly string[];
-  /** How many texts had tabs or line breaks, which became spaces because the format can't hold them. */
+  /** Number of texts with tabs or line breaks, which were replaced by spaces because the format can't hold them. */
   readonly respacedTexts: number;
 }
 
 /**
- * Makes a zip archive (docs/archives.md) out of labelled texts. Rows are checked as training checks them, and
- * each problem names its line in the source. If there are any, nothing is written.
+ * Creates a zip archive (docs/archives.md) from labelled texts. Rows are checked as in training. Fails with a
+ * DatasetError that names the line of each problem in the source; nothing is written then.
  */
 export function createClassificationArchive(
   options: ClassificationArchiveOptions,
@@ -159,23 +159,23 @@ export interface ConllFile {
 /** Where tagged sentences come from. */
 export type SequenceSource = ConllFile | Iterable<SequenceRow>;
 
-/** What `createSequenceArchive` is to write. */
+/** Options of {@link createSequenceArchive}. */
 export interface SequenceArchiveOptions extends ArchiveOptions<SequenceSource> {
   /** Types of entities, in the order of their tags' ids. Default: those that occur, sorted. */
   readonly entityTypes?: readonly string[] | undefined;
 }
 
-/** What `createSequenceArchive` wrote. */
+/** The summary of an archive by {@link createSequenceArchive}. */
 export interface SequenceArchiveSummary extends ArchiveSummary {
   /** In the order of their tags' ids. */
   readonly entityTypes: readonly string[];
-  /** How many words contained white space and became several words, or were nothing else and were left out. */
+  /** Number of words with white space, which were split, or left out if they had nothing else. */
   readonly respacedWords: number;
 }
 
 /**
- * Makes a zip archive (docs/archives.md) out of tagged sentences. They are checked as training checks them,
- * and each problem names its line in the source. If there are any, nothing is written.
+ * Creates a zip archive (docs/archives.md) from tagged sentences. They are checked as in training. Fails with a
+ * DatasetError that names the line of each problem in the source; nothing is written then.
  */
 export function createSequenceArchive(
   options: SequenceArchiveOptions,
@@ -230,21 +230,21 @@ export interface QuestionFile extends RecordFile {
 /** Where questions come from. */
 export type QuestionSource = QuestionFile | Iterable<QuestionRow>;
 
-/** What `createRetrievalArchive` is to write. */
+/** Options of {@link createRetrievalArchive}. */
 export interface RetrievalArchiveOptions extends ArchiveOptions<QuestionSource> {
-  /** Passages to search besides those of the rows. Default: none. */
+  /** Passages to search in addition to those of the rows. Default: none. */
   readonly passages?: Iterable<string> | undefined;
 }
 
-/** What `createRetrievalArchive` wrote. */
+/** The summary of an archive by {@link createRetrievalArchive}. */
 export interface RetrievalArchiveSummary extends ArchiveSummary {
   /** The number of distinct passages, including those without a question. */
   readonly passages: number;
 }
 
 /**
- * Makes a zip archive (docs/archives.md) out of questions and passages. Rows are checked as training checks them, and
- * each problem names the line of the file or the number of the row. If there are any, nothing is written.
+ * Creates a zip archive (docs/archives.md) from questions and passages. Rows are checked as in training. Fails with a
+ * DatasetError that names the line or row of each problem; nothing is written then.
  */
 export function createRetrievalArchive(
   options: RetrievalArchiveOptions,

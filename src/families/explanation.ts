@@ -3,14 +3,15 @@ import type { RuleName } from '../models/index.js';
 import type { Encoding, TextOutputs, TextReader, TextWindow } from '../text/index.js';
 import type { Word } from './words.js';
 
-/** A word of the text that was asked about, and what it adds to an answer. */
+/** A word of the query, and how much it influenced an answer. */
 export interface ExplainedWord {
-  /** As it stands in the text. */
+  /** The word, as in the text. */
   readonly word: string;
   /** Where it starts, in UTF-16 code units from 0. */
   readonly start: number;
   /**
-   * The log-odds that it adds to the answer, of a passage its score before the softmax; below 0, it speaks against it.
+   * What the word adds to the log-odds of the answer or, for a passage, to its score before the softmax. Below 0, the
+   * word counts against the answer.
    */
   readonly weight: number;
 }
@@ -23,19 +24,19 @@ export interface MatchedWord {
   readonly start: number;
 }
 
-/** One answer of a result, and what moved it. */
+/** One answer of a result, and the words that influenced it. */
 export interface ExplainedAnswer {
   /** A label, the type of an entity, or a passage. */
   readonly answer: string;
   /** As in `scores`. */
   readonly score: number;
-  /** Its place in `labels`. */
+  /** Its index in `labels`. */
   readonly position: number;
   /** Every word of the text, left to right; none if a rule gave the answer. */
   readonly words: readonly ExplainedWord[];
-  /** Questions only: the words of the passage that the question has too, left to right. */
+  /** Questions only: the words of the passage that also occur in the question, left to right. */
   readonly matches?: readonly MatchedWord[] | undefined;
-  /** The rule that gave the answer, and what it matched. Then `words` is empty: no word moved the answer. */
+  /** The rule that gave the answer, and what it matched. `words` is empty then. */
   readonly rule?: MatchedRule | undefined;
 }
 
@@ -43,13 +44,13 @@ export interface ExplainedAnswer {
 export interface MatchedRule {
   /** Its name or, without one, its position in the list, from 0. */
   readonly name: RuleName;
-  /** As it stands in the text. */
+  /** The word, as in the text. */
   readonly text: string;
   /** Where it starts in the text, in UTF-16 code units from 0. */
   readonly start: number;
 }
 
-/** What a model answers, and what moved it. */
+/** A result, and the words that influenced its answers. */
 export interface Explanation extends InferenceResult {
   /**
    * Classification: the most probable label, or the one asked for. Entity labelling: each entity found. Questions: each of
@@ -58,18 +59,18 @@ export interface Explanation extends InferenceResult {
   readonly explained: readonly ExplainedAnswer[];
 }
 
-/** What a model answers, with whether it is an answer at all. */
+/** A result, and whether the model has an answer at all. */
 export interface JudgedResult extends InferenceResult {
   /**
-   * Whether the score of the best label is below what the model's right answers have: then none of its labels may fit. Of
-   * a multilabel model: whether no label's score says yes. Only where it was asked for.
+   * True if the best score is lower than those of the model's correct answers, so that perhaps none of its labels fits.
+   * For a multilabel model: true if no label's score says yes. Present only if it was asked for.
    */
   readonly none_of_these?: boolean | undefined;
-  /** The rule behind each label, or entity; null for what the model answers. Absent if no rule matches the text. */
+  /** The rule behind each label or entity; null for those that the model gave. Absent if no rule matches the text. */
   readonly rules?: readonly (RuleName | null)[] | undefined;
 }
 
-/** What a model thread answers: a result, with its explanation where that was asked for. */
+/** A result from a model thread, with its explanation if that was asked for. */
 export interface ModelResult extends JudgedResult {
   /** As of an {@link Explanation}; only where that was asked for. */
   readonly explained?: readonly ExplainedAnswer[];

@@ -353,9 +353,9 @@ export interface Blend {
   readonly blend: PartFigures;
 }
 
-/** What one way to answer reaches on dev. */
+/** The dev figures of one way to answer. */
 export interface PartFigures extends Scores {
-  /** How the outputs of encoder and expert are mixed; the part that is left out has the weight 0. */
+  /** How the outputs of encoder and expert are blended. A part that is not used has the weight 0. */
   readonly weights: BlendWeights;
   /** Classifiers only: expected calibration error of the raw and of the calibrated outputs (0 is perfect). */
   readonly calibration_error?: { readonly before: number; readonly after: number };

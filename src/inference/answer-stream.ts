@@ -20,9 +20,9 @@ export function isQueries<Query = string>(given: unknown): given is Iterable<Que
 }
 
 /**
- * The lines of a text that comes in pieces, such as a file's `createReadStream(path)`. A line ends at a line feed, with or without
- * a carriage return before it, and nowhere else: node:readline also ends lines at U+2028 from Node.js 24 on. What follows the
- * last line feed is a line if it isn't empty.
+ * The lines of a text that arrives in chunks, such as `createReadStream(path)`. A line ends at a line feed, with or
+ * without a carriage return before it, and nowhere else: node:readline also ends lines at U+2028 from Node.js 24 on.
+ * What follows the last line feed is a line if it isn't empty.
  * @throws DatasetError for a line that isn't UTF-8, or is longer than 16 MiB; what the source throws
  */
 export async function* lines(source: AsyncIterable<Uint8Array | string>): AsyncGenerator<string, void, undefined> {
@@ -38,7 +38,7 @@ export async function* lines(source: AsyncIterable<Uint8Array | string>): AsyncG
   }
 }
 
-/** The answer to one query of a stream, or why there is none. */
+/** The answer to one query of a stream, or its error. */
 export type StreamedAnswer = Result<InferenceResponse<JudgedResult>, OrchardError>;
 
 /** Longest pause before a retry on an overloaded service. */

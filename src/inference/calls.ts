@@ -30,11 +30,11 @@ export interface CallOptions {
    */
   readonly deadlineMs?: number | undefined;
   /**
-   * Whether results say, as `none_of_these`, that the model's labels may not fit the query. Fails with a ValidationError if
-   * the model has no threshold for it; only classifiers have one. Default false.
+   * Whether results include `none_of_these`, which says that perhaps none of the model's labels fits the query. Fails
+   * with a ValidationError if the model has no threshold for it; only classifiers have one. Default false.
    */
   readonly noneOfThese?: boolean | undefined;
-  /** Whether the rules of the model apply, if it has some (docs/rules.md). Default true. */
+  /** Whether the rules of the model apply, if it has any (docs/rules.md). Default true. */
   readonly rules?: boolean | undefined;
 }
 
@@ -47,8 +47,8 @@ export interface ExplainOptions extends CallOptions {
 /** Options of a stream of queries. */
 export interface StreamOptions extends CallOptions {
   /**
-   * Most queries that are read but not answered yet. It bounds the memory of a stream and should be enough to keep the
-   * threads busy. Default 128.
+   * Maximum number of queries that are read but not answered yet. It bounds the memory of a stream and should be enough
+   * to keep the threads busy. Default 128.
    */
   readonly inFlight?: number | undefined;
 }

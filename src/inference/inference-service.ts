@@ -26,7 +26,7 @@ export interface InferenceStats {
   readonly memory: MemoryStats;
   /** The loaded models. */
   readonly models: readonly ModelStats[];
-  /** The worker threads, then the calling thread where it answers, too. */
+  /** The worker threads, then the calling thread if it also answers. */
   readonly workers: readonly WorkerStats[];
 }
 
@@ -44,9 +44,9 @@ export interface ModelStats {
   readonly textMs: number;
   /** Where it computes, in the first thread that loaded it. */
   readonly device: ExecutionProvider;
-  /** Why it is not the device of the option `device`. */
+  /** Why it is not the device that the option `device` names. */
   readonly deviceFailure?: string;
-  /** What computes it; absent while no thread has loaded it. */
+  /** What runs it. Absent while no thread has loaded it. */
   readonly runtime?: 'onnx' | 'wasm';
   /** Why that is not ONNX Runtime, if the option `runtime` is `auto`. */
   readonly runtimeFailure?: string;
@@ -63,7 +63,7 @@ export interface WorkerStats {
 export interface Predictions {
   /** One per text, in their order. */
   readonly results: readonly ModelResult[];
-  /** Milliseconds from the start of its tokenisation to its last result, loading and waiting not included. */
+  /** Milliseconds from the start of tokenization to the last result, without loading and waiting. */
   readonly elapsedMs: number;
   /** Positions of the texts that are longer than the model reads; only their beginning was read. */
   readonly truncated: readonly number[];
@@ -104,8 +104,8 @@ export interface InferenceService {
   /** The current state, and counts of the work so far. */
   stats(): InferenceStats;
   /**
-   * Refuses further requests, answers those that wait, and frees everything. Requests that are not answered after 10 s fail
-   * with a ClosedError. Idempotent.
+   * Refuses further requests, answers those that are waiting, and frees all resources. Requests that are not answered
+   * after 10 s fail with a ClosedError. Idempotent.
    */
   close(): Promise<void>;
 }

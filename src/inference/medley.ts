@@ -25,7 +25,7 @@ import type { InferenceService, InferenceStats, Predictions } from './inference-
 import { createService, type RunOptions, runSchema } from './service.js';
 import { closeWhenDropped } from './shared-models.js';
 
-/** Which models a medley asks, and how it runs them. */
+/** Options of {@link Medley}. */
 export interface MedleyOptions extends RunOptions {
   /** Where the models come from. Default: `catalogueModels()`. */
   readonly modelLoader?: ModelLoader;

@@ -36,7 +36,7 @@ import { createService, type RunOptions, runSchema } from './service.js';
 import { Shadows } from './shadow.js';
 import { closeWhenDropped } from './shared-models.js';
 
-/** Whose models a predictor asks, and how it runs them. */
+/** Options of {@link Predictor}. */
 export interface PredictorOptions extends RunOptions {
   /** Where the custom models are: the storage of the Trainer that made them. Stays open on close. */
   readonly storage: Storage;
@@ -55,7 +55,7 @@ const predictorSchema = runSchema.extend({
 
 /** The answer to one query, or how the call fails. */
 export type PredictionResult = ResultAsync<InferenceResponse<JudgedResult>, OrchardError>;
-/** The answer to one query and what moved it, or how the call fails. */
+/** The answer to one query and the words that influenced it, or how the call fails. */
 export type ExplanationResult = ResultAsync<InferenceResponse<Explanation>, OrchardError>;
 /** The answers to a batch, in the order of its queries, or how the call fails. */
 export type BatchPredictionResult = ResultAsync<InferenceResponse<readonly JudgedResult[]>, OrchardError>;
@@ -66,9 +66,9 @@ const OF_THE_CALL: readonly OrchardError['code'][] = ['aborted', 'deadline', 'ov
 /**
  * Answers queries with trained models. Models are loaded on first use and kept while memory allows.
  *
- * Every call can fail with a ValidationError, an OverloadedError while too many texts wait, a MemoryLimitError for a model
- * that takes more than the memory limit, an AbortedError when its signal fires, a DeadlineError and, after `close`, a
- * ClosedError. Batches and streams need the pro tier, and fail with a TierError without it.
+ * Every call can fail with a ValidationError, an OverloadedError while too many texts are waiting, a MemoryLimitError
+ * for a model that takes more than the memory limit, an AbortedError when its signal fires, a DeadlineError and, after
+ * `close`, a ClosedError. Batches and streams need the pro tier, and fail with a TierError without it.
  */
 export class Predictor implements AsyncDisposable {
   readonly #account: Account;
@@ -108,10 +108,12 @@ export class Predictor implements AsyncDisposable {
   }
 
   /**
-   * Asks a custom model one query. Fails with a NotFoundError for an unknown or deleted id, and with a ModelNotReadyError
-   * until the model's status is READY. A deletion by another process takes effect within a second, and so does a promotion.
-   * @param model_id or a name that points to a model, such as `support@production`; `metadata.model_id` then says which
-   * model answered. This holds for every call that takes the id of a custom model.
+   * Asks a custom model one query. Fails with a NotFoundError for an unknown or deleted id, and with a
+   * ModelNotReadyError until the model's status is READY. A deletion by another process takes effect within a second,
+   * and so does a promotion.
+   * @param model_id the id of a model, or a name that points to one, such as `support@production`;
+   *   `metadata.model_id` then says which model answered. This applies to every call that takes the id of a custom
+   *   model.
    */
   predictCustom(model_id: string, query: string, options: CallOptions = {}): PredictionResult {
     return toResult(`asking model ${model_id}`, options.signal, async () =>
@@ -120,9 +122,9 @@ export class Predictor implements AsyncDisposable {
   }
 
   /**
-   * Asks a custom model one query and shows how much each word moved the answer. The query may have 10,000 UTF-16 code units
-   * at most. A query of n words takes about as long as n queries. Fails as {@link predictCustom} does, and with a
-   * ValidationError for a label that the model doesn't have, or a model whose answers can't be explained.
+   * Asks a custom model one query and shows how much each word influenced the answer. The query may have at most 10,000
+   * UTF-16 code units. A query of n words takes about as long as n queries. Fails as {@link predictCustom} does, and
+   * with a ValidationError for a label that the model doesn't have, or a model whose answers can't be explained.
    */
   explainCustom(model_id: string, query: string, options: ExplainOptions = {}): ExplanationResult {
     return toResult(`explaining an answer of model ${model_id}`, options.signal, async () => {
@@ -153,8 +155,8 @@ export class Predictor implements AsyncDisposable {
   }
 
   /**
-   * One query to a pretrained model. Fails with a NotFoundError that names what there is for a name that the model
-   * loader doesn't know, and with a ModelDownloadError where the loader fetches models and can't.
+   * Asks a pretrained model one query. Fails with a NotFoundError that lists the known names if the model loader
+   * doesn't know this one, and with a ModelDownloadError if the loader can't download the model.
    */
   predictPretrained(model_name: string, query: string, options: CallOptions = {}): PredictionResult {
     return toResult(`asking model ${model_name}`, options.signal, async () => {
@@ -174,7 +176,7 @@ export class Predictor implements AsyncDisposable {
     }).andTee(() => this.#count(1));
   }
 
-  /** 1 to 20 queries to a pretrained model, answered in their order. */
+  /** Asks a pretrained model 1 to 20 queries; answers are in the order of the queries. */
   predictPretrainedBatch(
     model_name: string,
     queries: readonly string[],

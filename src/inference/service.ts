@@ -518,27 +518,29 @@ export interface ServiceOptions {
    */
   readonly workers?: number;
   /**
-   * Most threads that compute one text while no other request waits, if the service has measured that several are faster.
-   * Everything else is computed with one. Default: one for each processor, 4 at most.
+   * Maximum number of threads for one text while no other request is waiting, if the service has measured that several
+   * threads are faster. Everything else is computed with one. Default: one for each processor, 4 at most.
    */
   readonly threads?: number;
   /**
-   * Where models compute: `cpu`, a device by its name, or `auto`, which measures each model when it is loaded and takes a
-   * device only if it is faster for a short text and for many. A device that fails is replaced by the CPU, as `stats` shows.
-   * Default cpu.
+   * The device that runs models: `cpu`, the name of a device, or `auto`, which measures each model when it is loaded
+   * and uses a device only if it is faster for a short text and for many texts. A device that fails is replaced by the
+   * CPU, as `stats` shows. Default cpu.
    */
   readonly device?: Device;
   /**
-   * What computes the encoders: `onnx`, the native onnxruntime-node; `wasm`, WebAssembly, which needs no native library, takes
-   * up to 2.5 times as long for a text and runs BERT's layout on the CPU only; or `auto`, which takes WebAssembly where
-   * onnxruntime-node can't be loaded and says so in one warning of the process, with the code ORCHARD_WASM. Default auto.
+   * What runs the encoders: `onnx`, the native onnxruntime-node; `wasm`, WebAssembly, which needs no native library,
+   * takes up to 2.5 times as long per text, and runs only encoders with BERT's layout, on the CPU; or `auto`, which
+   * uses WebAssembly if onnxruntime-node can't be loaded, with one warning per process (code ORCHARD_WASM). Default
+   * auto.
    */
   readonly runtime?: Runtime;
   /**
-   * Most memory of loaded models and the texts of requests together, in bytes, estimated from the models' files and the
-   * texts' lengths. The least recently used models are unloaded first. Requests that would take more fail with an
-   * OverloadedError, and a model that is larger than the limit with a MemoryLimitError. The process itself takes about
-   * 100 MiB more, and 20 MiB per worker. Default: half of the memory that the process may use, at most 4 GiB.
+   * Maximum memory of the loaded models and the texts of requests together, in bytes, estimated from the models' files
+   * and the texts' lengths. The least recently used models are unloaded first. Requests that would need more fail with
+   * an OverloadedError, and a model that is larger than the limit fails with a MemoryLimitError. The process itself
+   * takes about 100 MiB more, and 20 MiB per worker. Default: half of the memory that the process may use, at most 4
+   * GiB.
    */
   readonly memoryLimit?: number;
   /**
@@ -547,13 +549,14 @@ export interface ServiceOptions {
    */
   readonly idleMs?: number;
   /**
-   * Most waiting texts; a request for more fails with an OverloadedError. If the account that asks has less waiting than
-   * another, the latest requests of the other fail instead. Default 2,000.
+   * Maximum number of waiting texts. A request that would exceed it fails with an OverloadedError; if another account
+   * has more texts waiting than the account that asks, the latest requests of that account fail instead. Default 2,000.
    */
   readonly maxWaiting?: number;
   /**
-   * Most waiting texts of one account, and as large a share of the characters that may wait (2^24). A request for more
-   * fails with an OverloadedError whose `limit` is account. Default: no limit of its own.
+   * Maximum number of waiting texts of one account, which also limits the account to the same share of the 2^24
+   * characters that may wait. A request that would exceed it fails with an OverloadedError whose `limit` is `account`.
+   * Default: no limit per account.
    */
   readonly maxWaitingPerAccount?: number;
 }
@@ -561,8 +564,8 @@ export interface ServiceOptions {
 /** How a predictor or medley runs models. */
 export interface RunOptions extends ServiceOptions {
   /**
-   * A service to run the models in, instead of one made from the other options. Several predictors and medleys can share a
-   * service and its loaded models. It stays open when they are closed.
+   * A service to run the models in, instead of a new one with the other options. Several predictors and medleys can
+   * share a service and its loaded models. It stays open when they are closed.
    */
   readonly inference?: InferenceService;
 }
@@ -603,7 +606,7 @@ export const runSchema = serviceSchema.extend({
   account: accountSchema.default(LOCAL_ACCOUNT),
 });
 
-/** A service with these options, for several predictors and medleys. @throws ValidationError */
+/** Creates a service with these options, for several predictors and medleys to share. @throws ValidationError */
 export function inferenceService(options: ServiceOptions = {}): InferenceService {
   return createService(validate(serviceSchema, options));
 }
@@ -638,9 +641,9 @@ function withoutDevice(device: Device): ValidationError {
 }
 
 /**
- * The values of the option `device` on this machine: each device that the installed ONNX Runtime knows is tried with a small
- * matrix product, which takes a few hundred milliseconds and blocks the calling thread for part of them. Devices that are
- * not available are listed with the reason. Rejects only if the runtime can't be loaded.
+ * Lists the values of the option `device` on this machine. Each device that the installed ONNX Runtime knows is tested
+ * with a small matrix product, which takes a few hundred milliseconds and blocks the calling thread for part of that
+ * time. Devices that are not available are listed with the reason. Rejects only if the runtime can't be loaded.
  */
 export async function listDevices(): Promise<readonly DeviceInformation[]> {
   // An application that runs models in threads doesn't load the runtime.

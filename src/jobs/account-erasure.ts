@@ -19,18 +19,18 @@ import { noteWrite } from './job-writes.js';
 import { AccountLease, LEASE_MS } from './one-job-per-account.js';
 import { UploadRecords } from './upload-records.js';
 
-/** What erasing an account has removed. Erasing it again removes nothing. */
+/** What was removed when an account was erased. Erasing it again removes nothing. */
 export interface ErasedAccount {
   readonly app_id: string;
-  /** Ids of the jobs and so of the models, including deleted ones; the oldest first. */
+  /** Ids of the jobs, which are also those of the models, including deleted ones; the oldest first. */
   readonly job_ids: readonly string[];
-  /** How many of them still had files: model folders, reports, checkpoints, downloads under way. */
+  /** Number of folders with files of these jobs: models, reports, checkpoints, unfinished downloads. */
   readonly folders: number;
   /** Size of those files. */
   readonly bytes: number;
   /** Number of removed records: jobs, leases, lists, uses, quotas. */
   readonly records: number;
-  /** Number of removed datasets that it had sent to a service and that the storage kept for their jobs. */
+  /** Number of removed datasets that the account had uploaded to a service and that the storage kept for their jobs. */
   readonly uploads: number;
 }
 

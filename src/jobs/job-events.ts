@@ -14,7 +14,7 @@ export interface StateEvent {
   readonly at: string;
 }
 
-/** What `watch` gives: the states that a job enters, and the events of its run. */
+/** The events of `watch`: the states that a job enters, and the events of its run. */
 export type TrainingEvent = StateEvent | (TrainingRunEvent & { readonly id: string });
 
 export class JobEvents {

@@ -51,7 +51,7 @@ export interface JobError {
   readonly message: string;
   /** If the dataset is wrong: its first 100 problems. */
   readonly problems?: readonly DatasetProblem[];
-  /** If the dataset could not be fetched: whether it was to come from a file or from the web. */
+  /** If the dataset could not be fetched: whether its URL is that of a file or of the web. */
   readonly source?: 'file' | 'web';
 }
 

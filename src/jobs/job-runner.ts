@@ -26,7 +26,7 @@ export interface JobRunnerOptions
   > {
   /** Hands out the jobs. The trainers that create them have to use the same queue. Stays open on close. */
   readonly queue: SharedJobQueue;
-  /** Most jobs that run here at a time, of different accounts; they share the threads. Default 1. */
+  /** Maximum number of jobs, of different accounts, that run here at a time. They share the threads. Default 1. */
   readonly atOnce?: number;
 }
 
@@ -39,8 +39,8 @@ const ownSchema = z.object({
 });
 
 /**
- * Runs the training jobs of all accounts that a queue hands out. Other processes create the jobs, with trainers of
- * `runsJobs: false`, and check there what an account may train. Keeps its process alive until it is closed.
+ * Runs the training jobs of all accounts that a queue hands out. Other processes create the jobs, with trainers that
+ * have `runsJobs: false`, and check what an account may train. Keeps its process alive until it is closed.
  */
 export class JobRunner {
   readonly #worker: JobWorker;
@@ -69,7 +69,7 @@ export class JobRunner {
     this.#worker = queue.workForAll(run, { atOnce });
   }
 
-  /** Stops the runs under way: their jobs stay RUNNING, and go on elsewhere from their checkpoints. */
+  /** Stops the jobs that run here: they stay RUNNING, and continue elsewhere from their checkpoints. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

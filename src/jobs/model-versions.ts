@@ -41,8 +41,8 @@ export interface ModelVersionsOptions {
 /** Options of `rollBack`. */
 export interface RollbackOptions {
   /**
-   * Rolls back only if the name points to this model. If it was rolled back from this model already, nothing changes, so
-   * that the call can be repeated safely. Default: rolls back from whichever model the name points to.
+   * Rolls back only if the name points to this model. If it was already rolled back from this model, nothing changes,
+   * so the call can be repeated safely. Default: rolls back from the model that the name points to.
    */
   readonly from?: string | undefined;
 }
@@ -60,11 +60,11 @@ const rollbackSchema = z.strictObject({ from: z.string().optional() });
 const idSchema = z.string().min(1, 'give the id of a READY model');
 
 /**
- * Names that point to trained models of an account, such as `support@production`. A `Predictor` takes them in place of a
- * model's id. Every change is one atomic step, which other processes on the storage see within a second.
+ * Names that point to trained models of an account, such as `support@production`. A `Predictor` accepts them in place
+ * of a model's id. Every change is one atomic step, which other processes with the same storage see within a second.
  *
- * Every call can fail with a ValidationError, a StorageError and, but for `promote`, with a NotFoundError for an unknown
- * name.
+ * Every call can fail with a ValidationError, a StorageError and, except for `promote`, with a NotFoundError for an
+ * unknown name.
  */
 export class ModelVersions {
   readonly #storage: Storage;
@@ -95,9 +95,10 @@ export class ModelVersions {
   }
 
   /**
-   * Points a name to a READY model; makes the name if there is none. Does nothing if the name points to the model already. A
-   * shadow stays, with new counts, unless it is the model. Fails with a NotFoundError or ModelNotReadyError for a model that
-   * can't answer, and with a ValidationError for one of another family, or if the account has 100 names.
+   * Points a name to a READY model and creates the name if it is new. Does nothing if the name already points to the
+   * model. A shadow stays, with new counts, unless it is this model. Fails with a NotFoundError or ModelNotReadyError
+   * for a model that can't answer, and with a ValidationError for one of another family, or if the account has 100
+   * names.
    */
   promote(name: string, model_id: string): ResultAsync<ModelVersion, OrchardError> {
     return this.#call('promoting', name, () =>
@@ -145,10 +146,10 @@ export class ModelVersions {
   }
 
   /**
-   * Compares the answers of a second model: it is asked the same queries after they are answered, and its answers are only
-   * counted. Does nothing if the model is the shadow already; another one begins with new counts. Fails with a NotFoundError
-   * or ModelNotReadyError for a model that can't answer, and with a ValidationError for the model that the name points to or
-   * one of another family.
+   * Compares the answers of a second model, the shadow: it gets the same queries after they are answered, and its
+   * answers are only counted. Does nothing if the model is already the shadow; a different shadow begins with new
+   * counts. Fails with a NotFoundError or ModelNotReadyError for a model that can't answer, and with a ValidationError
+   * for the model that the name points to, or for a model of another family.
    */
   setShadow(name: string, model_id: string): ResultAsync<ModelVersion, OrchardError> {
     return this.#call('setting the shadow of', name, () =>

@@ -41,14 +41,15 @@ export interface OperatorOptions {
 /** Options of {@link eraseAccount}. */
 export interface EraseAccountOptions extends OperatorOptions {
   readonly app_id: string;
-  /** The queue that the trainers of this storage were given, if they were. Stays open. */
+  /** The queue of the trainers of this storage, if they have the option `queue`. Stays open. */
   readonly queue?: JobQueue;
 }
 
 /**
- * Removes everything that a storage has of one account, as its trainer's `eraseAccount` does, also while trainers of
- * the account work on it, in this process or another. They notice within seconds that their jobs are gone. Revoke the
- * account's keys first, or it may create new jobs. Fails with a ValidationError or a StorageError; then call it again.
+ * Removes everything that a storage has of one account, as `eraseAccount` of its trainer does, even while trainers of
+ * the account use the storage, in this process or another. They notice within seconds that their jobs are gone. Revoke
+ * the account's keys first, or it may create new jobs. Fails with a ValidationError or a StorageError; then call it
+ * again.
  */
 export function eraseAccount(options: EraseAccountOptions): ResultAsync<ErasedAccount, OrchardError> {
   return called('erasing an account', async () => {
@@ -132,29 +133,32 @@ const WRITTEN_TOGETHER = 16;
 
 /** Options of {@link copyStorage}. */
 export interface CopyStorageOptions {
-  /** The storage to copy; nothing may work on it meanwhile. Stays open. */
+  /** The storage to copy. Nothing may write to it during the copy. Stays open. */
   readonly from: Storage;
   /** The target, which must be empty. Stays open. */
   readonly to: Storage;
-  /** The queue of the trainers that will work on the copy, if they are given one: the unfinished jobs are added to it. */
+  /**
+   * The queue of the trainers that will use the copy, if they have the option `queue`. The unfinished jobs are added to
+   * it.
+   */
   readonly queue?: JobQueue;
 }
 
-/** What was copied, and is the same on both sides. */
+/** What was copied; both storages have the same. */
 export interface CopiedStorage {
   readonly accounts: number;
   readonly records: number;
   /** Jobs, and so models, among the records. */
   readonly jobs: number;
-  /** Jobs that have not ended, and go on. */
+  /** Jobs that have not ended. They continue with the copy. */
   readonly unfinished: number;
   /** Unfinished jobs whose dataset is a file of this machine: they need the file on the machine that trains them. */
   readonly local_datasets: number;
-  /** Folders of models and uploads, and of trainings under way. */
+  /** Folders of models, uploads and running trainings. */
   readonly folders: number;
   readonly files: number;
   readonly bytes: number;
-  /** One hash of all records, and one of all files, as they are on both sides. */
+  /** One hash of all records and one of all files; they are the same in both storages. */
   readonly sha256: { readonly records: string; readonly files: string };
 }
 

@@ -20,61 +20,66 @@ import { tuningSchema } from './job-record.js';
 
 /** Options of a `Trainer`. */
 export interface TrainerOptions {
-  /** Where jobs and models live. Several trainers, also of other processes, may share one. Stays open on close. */
+  /**
+   * Where jobs and models are stored. Several trainers, also of other processes, may share one storage. Stays open on
+   * close.
+   */
   readonly storage: Storage;
-  /** Whose jobs these are. Default: `{ app_id: 'local', tier: 'pro' }`. */
+  /** The account that owns the jobs. Default: `{ app_id: 'local', tier: 'pro' }`. */
   readonly account?: Account;
   /**
-   * Where training takes place: a worker thread, a child process or (blocking it) this thread. Default worker. A child
-   * process takes a moment longer to start, and gives all its memory back when it ends.
+   * Where to train: in a worker thread, in a child process, or inline in this thread, which is then blocked. Default
+   * worker. A child process takes a moment longer to start, and gives all its memory back when it ends.
    */
   readonly isolation?: TrainingIsolation;
   /**
-   * Threads that the jobs running here may use. Default: the processors available. While other processes keep these busy,
-   * a job uses one thread if that is faster; the model is the same.
+   * Number of CPU threads for the jobs that run here. Default: one for each available processor. While other processes
+   * use the processors, a job uses one thread if that is faster; the model is the same.
    */
   readonly threads?: number;
   /**
-   * Where the jobs running here compute their training steps: `cpu`, a device by its name, or `auto`, which measures a few
-   * steps of each job and uses a device only if it is faster. If a device doesn't start, or is lost, the job goes on with
-   * the CPU and gets a warning. Default cpu.
+   * Where the jobs that run here compute their training steps: `cpu`, the name of a device, or `auto`, which measures a
+   * few steps of each job and uses a device only if it is faster. If a device doesn't start, or is lost, the job
+   * continues on the CPU and gets a warning. Default cpu.
    */
   readonly device?: Device;
   /**
-   * Most bytes of memory that a job running here may need. Its need is estimated before it trains; a job that needs more
-   * ends in ERROR, with the number of bytes. Default: three quarters of the memory that this process may use.
+   * Maximum memory that a job may need here, in bytes. The need of a job is estimated before it trains; a job that
+   * needs more ends in ERROR, with a message that says how much. Default: three quarters of the memory that this
+   * process may use.
    */
   readonly memoryLimit?: number;
-  /** Decides every random choice of the jobs created here; the same data and seed give the same model. Default 0. */
+  /** Seed of all random choices of the jobs created here. The same data and seed give the same model. Default 0. */
   readonly seed?: number;
-  /** Choices beyond the documented training_config, for every job created here. */
+  /** Settings beyond the documented training_config, for every job created here. */
   readonly tuning?: Tuning;
   /**
    * A pretrained encoder that every job created here starts from unless its `use_pretrained` is false: the name of a
-   * model that `modelLoader` has and docs/backbones.md lists, with an `@revision` if it has several. Default: the model
-   * `<language>-<size>` of the job's language and size, such as `english-mini`, or for entities
+   * model that `modelLoader` has and that docs/backbones.md lists, with an `@revision` if there are several. Default:
+   * the model `<language>-<size>` of the job's language and size, such as `english-mini`, or for entities
    * `<language>-<size>-entities` if there is one. Without such a model, training starts from random weights, with a
    * warning.
    */
   readonly backbone?: string;
   /**
-   * Where the backbones of the jobs running here come from. Default: `hubModels()`, the Hugging Face Hub, for a backbone
-   * that was named; else `catalogueBackbones()`, which are included.
+   * Loads the backbones of the jobs that run here. Default: `hubModels()`, the Hugging Face Hub, if `backbone` is
+   * given; otherwise `catalogueBackbones()`.
    */
   readonly modelLoader?: ModelLoader;
   /** Whether dataset_url may be a `file:` URL, of a zip or of the unzipped folder, in jobs created here. Default true. */
   readonly allowFileUrls?: boolean;
   /**
-   * Whether dataset_url may lead to a loopback, link-local or private address, itself or by a redirect, in jobs created
-   * here. Set it to false if strangers choose the URLs. Default true.
+   * Whether dataset_url may lead to a loopback, link-local or private address, directly or by a redirect, in jobs
+   * created here. Set it to false if untrusted users choose the URLs. Default true.
    */
   readonly allowPrivateAddresses?: boolean;
   /**
-   * A running job writes a checkpoint at the end of the first epoch that ends this many milliseconds after the last one,
-   * and within an epoch after five minutes without one. A crash loses the work since then. Default 30,000.
+   * Minimum milliseconds between checkpoints. A running job writes one at the end of the first epoch after this time,
+   * and within an epoch after five minutes without one. A crash loses the work since the last checkpoint. Default
+   * 30,000.
    */
   readonly checkpointIntervalMs?: number;
-  /** How many jobs of the account may wait; creating one more is a QueueFullError. Default 100. */
+  /** Maximum number of waiting jobs of the account. Creating one more fails with a QueueFullError. Default 100. */
   readonly maxWaitingJobs?: number;
   /**
    * Decides which of the trainers that share a storage runs which job. All of them have to use the same queue. Default: a
@@ -82,8 +87,8 @@ export interface TrainerOptions {
    */
   readonly queue?: JobQueue;
   /**
-   * Whether this trainer runs jobs. A trainer that does not still creates, lists, cancels and deletes them, and others on
-   * the same storage and queue run them; it sees their progress some seconds late. Default true.
+   * Whether this trainer runs jobs. If false, it still creates, lists, cancels and deletes jobs, while others with the
+   * same storage and queue run them; it sees their progress some seconds late. Default true.
    */
   readonly runsJobs?: boolean;
   /** Advanced: runs the training instead of the host that `isolation` names. Stays open on close. */

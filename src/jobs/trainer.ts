@@ -44,20 +44,23 @@ export interface SignalOptions {
 
 /** Options of `createTrainingJob`. */
 export interface CreateJobOptions extends SignalOptions {
-  /** Whether this dataset_url may be a `file:` URL, such as one that the application wrote. Default: as the trainer's. */
+  /**
+   * Whether this dataset_url may be a `file:` URL, for example of a file that the application wrote. Default: the
+   * trainer's `allowFileUrls`.
+   */
   readonly allowFileUrl?: boolean;
   /**
-   * Names this request, 1 to 255 characters. The same key and request within 24 hours give the same id without a second
-   * job, from whichever process they come, also at the same time; the same key with another request is a ValidationError.
-   * Default: each call creates a job.
+   * Identifies this request, 1 to 255 characters. Repeating the same request with the same key within 24 hours returns
+   * the same id without a second job, also from other processes and at the same time. The same key with another request
+   * fails with a ValidationError. Default: each call creates a job.
    */
   readonly idempotencyKey?: string;
 }
 
 /**
- * Trains models and manages them: one account's view of a storage. One job of an account runs at a time, others
- * wait in the order of their creation. A new trainer takes up what earlier ones left: waiting jobs wait on, and a
- * job that was running goes on from its checkpoint.
+ * Trains models and manages them: one account's view of a storage. One job of an account runs at a time; the others
+ * wait in the order of their creation. A new trainer continues what earlier ones left: waiting jobs keep waiting, and a
+ * job that was running resumes from its checkpoint.
  *
  * Every call can fail with a StorageError and, after `close`, a ClosedError.
  */
@@ -93,9 +96,9 @@ export class Trainer {
   }
 
   /**
-   * Creates a job, which starts when no other job of the account runs. The signal aborts this call alone, up to
-   * when the job is written; to stop the job, cancel it.
-   * Fails with a ValidationError that names each wrong field, a TierError, a QueueFullError or an AbortedError.
+   * Creates a job, which starts when no other job of the account runs. The signal aborts only this call, until the job
+   * is recorded; to stop the job, cancel it. Fails with a ValidationError that names each wrong field, a TierError, a
+   * QueueFullError or an AbortedError.
    * @returns the id of the job and of its model.
    */
   createTrainingJob(
@@ -108,42 +111,42 @@ export class Trainer {
     }));
   }
 
-  /** The present state of a job, also of a DELETED one. Fails with a NotFoundError. */
+  /** Returns the current state of a job, even of a DELETED one. Fails with a NotFoundError. */
   getTrainingJob(id: string): ResultAsync<JobInformation, OrchardError> {
     return this.#call('reading a training job', async () => toJobInformation(await this.#context.jobs.get(id)));
   }
 
   /**
-   * Jobs, newest first, 20 a page unless `limit` says otherwise. DELETED ones are listed only if the filter asks for
-   * them; named-entity-recognition and sequence-labeling name one task, and either finds both.
-   * Fails with a ValidationError.
+   * Lists jobs, newest first, 20 per page unless `limit` says otherwise. DELETED ones are listed only if the filter
+   * asks for them. named-entity-recognition and sequence-labeling name the same task, and either finds both. Fails with
+   * a ValidationError.
    */
   listTrainingJobs(filter: ListFilter = {}): ResultAsync<Page<JobInformation>, OrchardError> {
     return this.#list('listing training jobs', filter, toJobInformation);
   }
 
   /**
-   * Stops a job; resolves once it is CANCELLED and its run has stopped.
-   * Fails with a NotFoundError, or with a TransitionError if the job has ended already.
+   * Stops a job; resolves once it is CANCELLED and its run has stopped. Fails with a NotFoundError, or with a
+   * TransitionError if the job has already ended.
    */
   cancelTrainingJob(id: string): ResultAsync<void, OrchardError> {
     return this.#call('cancelling a training job', () => cancelJob(this.#context, id));
   }
 
-  /** A model's record, from the creation of its job on. Fails with a NotFoundError. */
+  /** Returns a model's record, which exists from the creation of its job. Fails with a NotFoundError. */
   getModel(id: string): ResultAsync<ModelRecord, OrchardError> {
     return this.#call('reading a model', async () => toModelRecord(await this.#context.jobs.get(id, 'model')));
   }
 
-  /** Models, listed and filtered as `listTrainingJobs` does. Fails with a ValidationError. */
+  /** Lists and filters models as `listTrainingJobs` does. Fails with a ValidationError. */
   listModels(filter: ListFilter = {}): ResultAsync<Page<ModelRecord>, OrchardError> {
     return this.#list('listing models', filter, toModelRecord);
   }
 
   /**
-   * One self-contained HTML page about a READY model: learning curves, figures of each class, confusions, calibration,
-   * mistakes, warnings, configuration. It quotes dev texts. Fails with a NotFoundError, a ModelNotReadyError or, if the
-   * model's folder can't be read, a ModelFolderError.
+   * Returns a self-contained HTML page about a READY model: learning curves, figures of each class, confusions,
+   * calibration, mistakes, warnings, configuration. It quotes texts of the dev rows. Fails with a NotFoundError, a
+   * ModelNotReadyError or, if the model's folder can't be read, a ModelFolderError.
    */
   report(id: string): ResultAsync<string, OrchardError> {
     return this.#call('writing the report of a model', async () => {
@@ -154,22 +157,25 @@ export class Trainer {
   }
 
   /**
-   * Deletes a model's files; its record stays, as DELETED. A job that has not ended is cancelled first. Deleting a model
-   * again does no harm and removes files that a failure left. Fails with a NotFoundError.
+   * Deletes a model's files; its record stays, as DELETED. A job that has not ended is cancelled first. Deleting a
+   * model again is safe and removes files that a failed deletion left. Fails with a NotFoundError.
    */
   deleteModel(id: string): ResultAsync<void, OrchardError> {
     return this.#call('deleting a model', () => deleteModel(this.#context, id));
   }
 
   /**
-   * The READY models that had no query for more than `days` days, newest first. Uses are known to the hour. Fails with a
-   * ValidationError.
+   * Lists the READY models that had no query for more than `days` days, newest first. Uses are recorded to the hour.
+   * Fails with a ValidationError.
    */
   listUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
     return this.#call('listing unused models', async () => unusedModels(this.#context, unusedSettings(options).days));
   }
 
-  /** Deletes those models, as `deleteModel` does. Fails with a ValidationError. @returns the deleted models. */
+  /**
+   * Deletes the models that `listUnusedModels` lists, as `deleteModel` does. Fails with a ValidationError. @returns the
+   * deleted models.
+   */
   removeUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
     return this.#call('removing unused models', async () => removeUnused(this.#context, unusedSettings(options).days));
   }
@@ -177,9 +183,9 @@ export class Trainer {
   /**
    * Removes everything that the storage has of this trainer's account: records, models, reports, checkpoints, waiting
    * jobs and what deleted models left. Jobs that have not ended are cancelled first, also those of other processes.
-   * Other accounts are not touched. After a failure or a crash, call it again; repeating it does no harm. A job that is
-   * created meanwhile is erased too or stays whole.
-   * Fails with a ValidationError if `app_id` is another account; an operator uses `eraseAccount`.
+   * Other accounts are not touched. After a failure or a crash, call it again. A job that is created at the same time
+   * is either erased, too, or kept completely. Fails with a ValidationError if `app_id` is another account; operators
+   * use the function `eraseAccount`.
    * @param app_id the account of this trainer, as a confirmation.
    */
   eraseAccount(app_id: string): ResultAsync<ErasedAccount, OrchardError> {
@@ -192,10 +198,11 @@ export class Trainer {
   }
 
   /**
-   * The job's present state, then its events until it has ended; leaving the loop stops watching. A reader slower
-   * than the events misses progress, never a state or the latest figures. A job that another process runs gives only
-   * states and epochs, at once if the storage reports writes, else some seconds late. A storage that fails for half a
-   * minute ends the loop with its StorageError; the job goes on once the storage works again.
+   * Yields the job's current state, then its events until it has ended; leaving the loop stops watching. A reader that
+   * is slower than the events misses progress, but never a state or the latest figures. For a job that another process
+   * runs, there are only states and epochs: immediately if the storage reports writes, otherwise some seconds late. A
+   * storage that fails for half a minute ends the loop with its StorageError; the job continues when the storage works
+   * again.
    * @throws (from the loop) NotFoundError, StorageError, ClosedError; AbortedError when the signal fires
    */
   async *watch(id: string, { signal }: SignalOptions = {}): AsyncGenerator<TrainingEvent, void, undefined> {
@@ -204,8 +211,8 @@ export class Trainer {
   }
 
   /**
-   * Waits until the job has ended as READY, ERROR, CANCELLED or DELETED.
-   * Fails with a NotFoundError, or with an AbortedError when the signal fires; the job goes on then.
+   * Waits until the job has ended as READY, ERROR, CANCELLED or DELETED. Fails with a NotFoundError, or with an
+   * AbortedError when the signal fires; the job continues then.
    */
   waitForTrainingJob(id: string, { signal }: SignalOptions = {}): ResultAsync<JobInformation, OrchardError> {
     return this.#call('waiting for a training job', async () => {
@@ -215,8 +222,8 @@ export class Trainer {
   }
 
   /**
-   * Stops the run under way and waits until it and every call have ended. The stopped job stays RUNNING and goes on from
-   * its checkpoint under the next trainer; waiting jobs stay QUEUED. Idempotent.
+   * Stops the running job and waits until it and every call have ended. The stopped job stays RUNNING and resumes from
+   * its checkpoint with the next trainer; waiting jobs stay QUEUED. Idempotent.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();

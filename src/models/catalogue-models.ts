@@ -25,7 +25,7 @@ import {
 const CATALOGUE_PACKAGE = 'orchard-nlp-models';
 /** Pretrained models, and encoders that training can start from. */
 export type CatalogueFolder = 'catalogue' | 'backbones';
-/** How messages call the models. */
+/** What a published model is. */
 export type CatalogueKind = Extract<NotFoundError['resource'], 'pretrained model' | 'backbone'>;
 
 /** Environment variable: where pulled models are kept. */

@@ -45,17 +45,20 @@ export interface HubOptions {
   readonly token?: string;
   /** Whether to use only the cache. Default: HF_HUB_OFFLINE. */
   readonly offline?: boolean;
-  /** Default: HF_ENDPOINT, else https://huggingface.co. */
+  /** The URL of the Hub. Default: HF_ENDPOINT, otherwise https://huggingface.co. */
   readonly endpoint?: string;
   /** The branch, tag or commit for names without `@revision`. Default `main`. */
   readonly revision?: string;
   /** Milliseconds without data after which a request is repeated. Default 30,000. */
   readonly stallTimeoutMs?: number;
-  /** How often a request is repeated after a transient error, counted from the last received byte. Default 4. */
+  /**
+   * Maximum number of repetitions of a request after transient errors. The count restarts when data is received.
+   * Default 4.
+   */
   readonly retries?: number;
   /** Milliseconds before the first repetition; doubled for each further one. Default 500. */
   readonly retryPauseMs?: number;
-  /** Sends the requests, for instance through a proxy. Must not follow redirects. Default: Node's fetch. */
+  /** Sends the requests, for example through a proxy. Must not follow redirects. Default: Node's fetch. */
   readonly fetch?: Fetch;
 }
 

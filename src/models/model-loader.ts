@@ -8,7 +8,7 @@ export interface ModelLoader {
   /** The version of this interface. */
   readonly specificationVersion: 1;
   /**
-   * Brings a model's files to the local disk. Concurrent calls for one model are allowed.
+   * Makes a model's files available on the local disk. Concurrent calls for one model are allowed.
    * @param name `owner/name` or `name`; a loader can also accept `@revision` after it.
    * @throws ValidationError for an invalid name, NotFoundError if there is no such model, AbortedError,
    *   ModelDownloadError if its files can't be fetched, StorageError if they can't be written
@@ -37,15 +37,15 @@ export interface LoadedModel {
   readonly revision?: string;
 }
 
-/** The progress of a download. Never falls. */
+/** The progress of a download. It never decreases. */
 export interface ModelProgress {
   /** The name that was asked for. */
   readonly model: string;
   /** The file being downloaded. */
   readonly file: string;
-  /** Of all files. */
+  /** Bytes of all files. */
   readonly receivedBytes: number;
-  /** Of all files. */
+  /** Bytes of all files. */
   readonly totalBytes: number;
 }
 
@@ -86,8 +86,8 @@ function invalid(name: string, advice: string): ValidationError {
 const MAX_NAMED = 10;
 
 /**
- * Loads models from the sub-folders of a directory: `name` from `<directory>/name`, `owner/name` from
- * `<directory>/owner/name`. They are used in place. A folder has no revisions.
+ * Loads models from the subfolders of a folder: `name` from `<directory>/name`, `owner/name` from
+ * `<directory>/owner/name`. They are used in place and have no revisions.
  */
 export function folderModels(directory: string): ModelLoader {
   const root = requirePath(directory, 'directory');

@@ -119,7 +119,7 @@ export type TrainingRecord = z.infer<typeof trainingRecordSchema>;
 export interface ClassFigures {
   /** A label, or an entity type. */
   label: string;
-  /** This and the next two are 0 if the denominator is 0. */
+  /** 0 to 1, as are recall and f1; each is 0 if its denominator is 0. */
   precision: number;
   recall: number;
   f1: number;

@@ -34,8 +34,8 @@ const FROM = 'ORCHARD_MODELS_FROM';
 /** Where pulled models are kept. */
 export interface PulledPlace {
   /**
-   * The folder for pulled models, which has a sub-folder for each version of their package. Default:
-   * ORCHARD_MODELS_DIRECTORY, else `orchard-nlp/models` in XDG_CACHE_HOME or ~/.cache; `catalogueModels` and
+   * The folder for pulled models, which has a subfolder for each version of their package. Default:
+   * ORCHARD_MODELS_DIRECTORY, otherwise `orchard-nlp/models` in XDG_CACHE_HOME or ~/.cache; `catalogueModels` and
    * `catalogueBackbones` look only there.
    */
   readonly directory?: string;
@@ -45,9 +45,9 @@ export interface PulledPlace {
 export interface ListedModel {
   readonly name: string;
   readonly kind: CatalogueKind;
-  /** The size of all its files. */
+  /** The size of all its files, in bytes. */
   readonly bytes: number;
-  /** Its folder on this machine; absent if it is not here. Its card is README.md in this folder. */
+  /** Its folder on this machine. Absent if it is not on this machine. Its card is README.md in this folder. */
   readonly directory?: string;
   /** `package`: in an installed package, or in a clone's `models/`; `pulled`: where `pullModel` has put it. */
   readonly source?: CataloguePlace['source'];
@@ -63,7 +63,7 @@ export interface PullOptions extends PulledPlace {
    */
   readonly from?: string | URL;
   readonly signal?: AbortSignal;
-  /** Called while files are downloaded; not called if they are already here. */
+  /** Called while files are downloaded; not called if they are already on this machine. */
   readonly onProgress?: (progress: ModelProgress) => void;
 }
 
@@ -73,7 +73,7 @@ export interface PulledModel {
   readonly kind: CatalogueKind;
   /** The absolute path of its folder. */
   readonly directory: string;
-  /** The size of all its files. */
+  /** The size of all its files, in bytes. */
   readonly bytes: number;
   /** What its training data allow. Absent: any use. */
   readonly licence?: UsageTerms;
@@ -114,9 +114,9 @@ export function listModels(options: PulledPlace = {}): ResultAsync<readonly List
 }
 
 /**
- * Brings one model or backbone to this machine. Each file is checked against the size and SHA-256 that this library knows,
- * so any copy of the published package can be the source. Intact files that are already here are kept. Afterwards,
- * `catalogueModels` and `catalogueBackbones` find the model.
+ * Downloads a model or backbone to this machine. Each file is checked against the size and SHA-256 that this library
+ * knows, so any copy of the published package can be the source. Intact files that are already on this machine are
+ * kept. Afterwards, `catalogueModels` and `catalogueBackbones` find the model.
  *
  * Fails with a NotFoundError for a name that is not published, a ModelDownloadError for a file that can't be fetched or
  * differs, or a ValidationError if there is no source.
@@ -137,7 +137,7 @@ export function pullModel(name: string, options: PullOptions = {}): ResultAsync<
 /**
  * Compares the files of a model on this machine with the published ones.
  *
- * Fails with a NotFoundError for a name that is not published, or a model that is not here.
+ * Fails with a NotFoundError for a name that is not published, or a model that is not on this machine.
  */
 export function verifyModel(name: string, options: PulledPlace = {}): ResultAsync<VerifiedModel, OrchardError> {
   return result(`verifying model ${name}`, async () => {

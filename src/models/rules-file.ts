@@ -34,14 +34,14 @@ interface NamedRule {
   readonly name?: string | undefined;
 }
 
-/** Entity models: what matches is an entity of this type, which the model need not have. */
+/** Entity models: what matches is an entity of this type. The model itself need not know the type. */
 export type EntityRule = NamedRule & RuleCondition & { readonly type: string };
 /** Classifiers: a text with a match has this label. */
 export type LabelRule = NamedRule & RuleCondition & { readonly label: string };
 /** Classifiers: a text with a match does not have this label. */
 export type VetoRule = NamedRule & RuleCondition & { readonly not: string };
 
-/** What a model answers wherever a pattern or a term matches, whatever it has learned (docs/rules.md). */
+/** Answers wherever a pattern or a term matches, regardless of what the model has learned (docs/rules.md). */
 export type Rule = EntityRule | LabelRule | VetoRule;
 
 const MAX_RULES = 1000;
@@ -136,7 +136,7 @@ const rulesShape = listOf(
 
 /** What a rule is called in answers. */
 export const ruleName = ({ name }: Rule, position: number): RuleName => name ?? position;
-/** The name of a rule or, if it has none, its position in the list, from 0. */
+/** The name of a rule or, if it has none, its index in the array of rules. */
 export type RuleName = string | number;
 
 /** What a rule is called in messages: `rule 2 (ORDER)`. */

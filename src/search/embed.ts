@@ -44,11 +44,11 @@ export interface EmbedOptions {
   readonly modelLoader?: ModelLoader | undefined;
   /** `cpu`, the name of a device, or `auto`. Default `cpu`. */
   readonly device?: Device | undefined;
-  /** What computes the encoder: `onnx`, `wasm` or `auto`, as for `loadModel`. Default `auto`. */
+  /** What runs the encoder: `onnx`, `wasm` or `auto`, as for `loadModel`. Default `auto`. */
   readonly runtime?: Runtime | undefined;
   /**
-   * The name of one of the model's prompts, which is put before each text, or `{ text }` for a prompt of your own. With
-   * `query` or `document`, a model that has no such prompt reads the texts as they are. Default: the model's
+   * The prompt to put before each text: the name of one of the model's prompts, or `{ text }` for a prompt of your own.
+   * A model that has no prompt `query` or `document` reads the texts without one. Default: the model's
    * `default_prompt_name`, if it has one.
    */
   readonly prompt?: Prompt | undefined;
@@ -68,14 +68,14 @@ const optionsSchema = embedSchema.extend({
 const textsSchema = z.array(querySchema);
 
 /**
- * Turns texts into vectors, in the order of the texts. Texts with similar meanings have similar vectors.
+ * Computes the vector of each text, in the order of the texts. Texts with similar meanings have similar vectors.
  *
- * A model of sentence-transformers gives the vectors that its `modules.json` defines: its poolings, its Dense, LayerNorm and
- * Normalize layers, its prompts and its `max_seq_length`. The vector of any other model is the mean of the states of a
- * text's first 256 tokens, of unit length, so that the dot product of two vectors is their cosine.
+ * A model of sentence-transformers gives the vectors that its `modules.json` defines: its poolings, its Dense,
+ * LayerNorm and Normalize layers, its prompts and its `max_seq_length`. The vector of any other model is the mean of
+ * the states of a text's first 256 tokens, of unit length, so that the dot product of two vectors is their cosine.
  *
- * The two encoders used last stay open for the next call. Fails with a ValidationError, also if the encoder knows no word of
- * different texts, so that all their vectors are the same; a NotFoundError that lists what exists; a ModelFolderError that
+ * The two encoders used last stay open for the next call. Fails with a ValidationError, also if the encoder knows no
+ * word of the texts, so that all vectors are the same; a NotFoundError that lists what exists; a ModelFolderError that
  * names the module or setting that can't be computed here; or an AbortedError.
  */
 export function embed(

@@ -24,7 +24,7 @@ import {
   RunningEncoder,
 } from './embed.js';
 
-/** Cross-encoders, which read two texts together and give a number. */
+/** Cross-encoders, which read two texts together and score the pair. */
 
 /** Options of {@link scorePairs}. */
 export interface ScorePairsOptions extends Omit<EmbedOptions, 'model' | 'prompt'> {
@@ -40,15 +40,17 @@ export const rerankDepthSchema = z.int().min(1).max(1000);
 const pairsSchema = z.array(z.tuple([querySchema, querySchema]));
 
 /**
- * Scores pairs of texts with a cross-encoder, in the order of the pairs: how well a passage answers a question, or what else
- * the model was trained for. A pair that is too long is cut, the longer text first. The two models used last stay open for
- * the next call.
+ * Scores pairs of texts with a cross-encoder, in the order of the pairs: how well a passage answers a question, or what
+ * else the model was trained for. A pair that is too long is cut, the longer text first. The two models used last stay
+ * open for the next call.
  *
  * The model is a checkpoint of transformers that classifies sequences and has one label. Its scores are those of
  * sentence-transformers' `CrossEncoder.predict`: the sigmoid of the model's output, 0 to 1, or what its `activation_fn`
- * says. Or `train` made it of pairs with two labels; then a score is the probability of the second label.
+ * says. A model that `train` made from pairs with two labels works, too; its scores are the probabilities of the second
+ * label.
  *
- * Fails with a ValidationError, a NotFoundError, a ModelFolderError that names what the model lacks, or an AbortedError.
+ * Fails with a ValidationError, a NotFoundError, a ModelFolderError that names what the model lacks, or an
+ * AbortedError.
  */
 export function scorePairs(
   pairs: readonly (readonly [first: string, second: string])[],

@@ -25,18 +25,21 @@ import {
 
 /** Options of {@link search}. */
 export interface SearchOptions extends Omit<EmbedOptions, 'prompt'> {
-  /** An English name, or a code such as `en-GB`. English words are compared by their stems. Default `english`. */
+  /**
+   * The language of the passages: an English name, or a code such as `en-GB`. English words are compared by their
+   * stems. Default `english`.
+   */
   readonly language?: string | undefined;
   /**
-   * A cross-encoder that reads the question together with each of the best passages and orders them anew: a folder, or
+   * A cross-encoder that reads the question together with each of the best passages and reorders them: a folder, or
    * `owner/name` on the Hugging Face Hub, such as `cross-encoder/ms-marco-MiniLM-L6-v2`. Default: none.
    */
   readonly rerank?: string | undefined;
   /** Number of passages that the cross-encoder reads per question, 1 to 1,000, but at least `k`. Default 30. */
   readonly rerankDepth?: number | undefined;
   /**
-   * Returns the index as soon as passages can be found by their words. Their vectors follow in the background: until a
-   * passage has one, its words alone speak for it. Default false.
+   * Returns the index as soon as passages can be found by their words. Their vectors are computed in the background;
+   * until then, passages are ranked only by their words. Default false.
    */
   readonly background?: boolean | undefined;
   /** Called while vectors are computed, in the background too. */
@@ -56,7 +59,7 @@ export interface Passage<Data> {
   /** Must differ from the ids of all other passages. Default: the number of passages that were added before it. */
   readonly id?: string | undefined;
   readonly text: string;
-  /** Comes back with the passage. It is saved as JSON. */
+  /** Returned with the passage, and saved as JSON. */
   readonly data?: Data | undefined;
 }
 
@@ -64,7 +67,7 @@ export interface Passage<Data> {
 export interface OpenSearchOptions {
   /** The device that encodes questions: `cpu`, the name of a device, or `auto`. Default `cpu`. */
   readonly device?: Device | undefined;
-  /** What computes the vectors of questions: `onnx`, `wasm` or `auto`, as for `loadModel`. Default `auto`. */
+  /** What runs the encoder for questions: `onnx`, `wasm` or `auto`, as for `loadModel`. Default `auto`. */
   readonly runtime?: Runtime | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -93,11 +96,14 @@ export interface SearchCallOptions<Data = unknown> {
    * question. Default 0.
    */
   readonly minScore?: number | undefined;
-  /** Whether a passage may be found. Called for each passage, before they are ranked; must return true or false. */
+  /**
+   * A filter, which returns whether a passage may be found. Called for each passage before ranking; must return true or
+   * false.
+   */
   readonly where?: ((data: Data | undefined, id: string) => boolean) | undefined;
   /**
-   * Number of passages that the index's cross-encoder reads for this question, 1 to 1,000, but at least `k`; false: it
-   * reads none. Default: the index's `rerankDepth`.
+   * Number of passages that the index's cross-encoder reads for this question, 1 to 1,000, but at least `k`; false for
+   * none. Default: the index's `rerankDepth`.
    */
   readonly rerank?: number | false | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -133,8 +139,8 @@ export interface SearchIndex<Data = unknown> extends AsyncDisposable {
    */
   add(passages: Iterable<string | Passage<Data>>, options?: ChangeOptions): ResultAsync<void, OrchardError>;
   /**
-   * Replaces passages by others with the same ids, all or none; they count as added last. Fails as `add` does, and with a
-   * ValidationError for an id that no passage has.
+   * Replaces passages with others that have the same ids, all or none. They count as added last. Fails as `add` does,
+   * and with a ValidationError for an id that no passage has.
    */
   update(
     passages: Iterable<Passage<Data> & { readonly id: string }>,
@@ -223,8 +229,8 @@ export function search<Data = unknown>(
 }
 
 /**
- * Opens a saved index. Fails with a ModelFolderError if the folder
- * holds no index, or with an AbortedError.
+ * Opens an index that `save` wrote. Fails with a ModelFolderError if the folder holds no index, or with an
+ * AbortedError.
  */
 export function openSearch(folder: string, options: OpenSearchOptions = {}): ResultAsync<SearchIndex, OrchardError> {
   const work = async () => {
@@ -237,10 +243,10 @@ export function openSearch(folder: string, options: OpenSearchOptions = {}): Res
 }
 
 /**
- * Orders passages by what a cross-encoder says of the question together with each of them, best first; equally good ones stay
- * in their order. A score is the sigmoid of the model's output, 0 to 1. Use it for passages that another search has found:
- * a cross-encoder takes some milliseconds per passage. The two models used last stay open for the next call.
- * Fails as `scorePairs` does, and with a ValidationError that names the passage.
+ * Orders passages by the score that a cross-encoder gives to the question with each of them, best first. Passages with
+ * equal scores keep their order. A score is the sigmoid of the model's output, 0 to 1. Use it for passages that another
+ * search has found: a cross-encoder takes some milliseconds per passage. The two models used last stay open for the
+ * next call. Fails as `scorePairs` does, and with a ValidationError that names the passage.
  */
 export function rerank<Data = unknown>(
   question: string,

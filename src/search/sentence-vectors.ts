@@ -1,7 +1,7 @@
 import { ValidationError } from '../contract/index.js';
 import type { SentenceConfig } from '../models/index.js';
 
-/** What is put before a text: the name of one of the model's prompts, or a text. */
+/** A prompt, which is put before a text: the name of one of the model's prompts, or a text. */
 export type Prompt = string | { readonly text: string };
 
 /** Names that mean no prompt where a model has none: sentence-transformers' `encode_query` and `encode_document`. */

@@ -22,8 +22,8 @@ import {
 const SWEEP_INTERVAL_MS = 20_000;
 
 /**
- * Storage in a directory of the local disk, which is created if it doesn't exist. Several processes may use
- * one directory at the same time, and each may be killed at any point.
+ * Storage in a folder on the local disk, which is created if it doesn't exist. Several processes may use one directory
+ * at the same time, and each may be killed at any point.
  *
  * ```
  * records/<collection>/<key>.json   folders/<key>/published-<n>/   folders/<key>/staged/

@@ -18,8 +18,8 @@ import {
 } from './storage.js';
 
 /**
- * Storage for tests, and for applications that needn't keep anything: records in memory, folders in a
- * temporary directory that {@link Storage.close} and the end of the process remove.
+ * Storage for tests, and for applications that need not keep anything. Records are in memory; folders are in a
+ * temporary folder, which is removed by {@link Storage.close} and when the process ends.
  */
 export function memoryStorage(): Storage {
   return new MemoryStorage();

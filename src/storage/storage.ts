@@ -115,8 +115,8 @@ export function isTypedError(thrown: unknown): boolean {
 }
 
 /**
- * Where records (small JSON values) and folders (the files of one model) live. Implementations pass `storageContract`
- * from `orchard-nlp/testing`.
+ * Where records (small JSON values) and folders (the files of one model) are stored. Implementations pass
+ * `storageContract` from `orchard-nlp/testing`.
  *
  * A key is 1 to 200 characters (UTF-16 code units) of any kind, including "/"; collections are named in a–z and '-'. A
  * write is atomic: readers see the whole old or the whole new state, even after a crash at any point. If the medium
@@ -165,7 +165,7 @@ export interface Storage {
    */
   list(collection: string, options?: ListOptions): Promise<readonly StoredRecord[]>;
 
-  /** The keys of those records alone, without reading them. */
+  /** Lists only the keys of those records, without reading them. */
   listKeys(collection: string, options?: ListOptions): Promise<readonly string[]>;
 
   /**

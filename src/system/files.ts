@@ -504,7 +504,7 @@ function blobsBeside(root: string): string[] {
 /** Bytes of a file that are read, sent and kept together. */
 export const CHUNK_BYTES = 1024 * 1024;
 
-/** What a folder's file holds. */
+/** A file of a folder. */
 export interface FileContent {
   /** Path inside the folder, with '/'. */
   readonly path: string;

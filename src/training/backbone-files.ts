@@ -83,7 +83,7 @@ export async function namedFiles(directory: string): Promise<readonly string[]> 
   return [...ofModules, ...(await shardsIn(directory))];
 }
 
-/** Which backbone, and where its files lie. */
+/** A backbone, and the folder with its files. */
 export interface BackboneSource {
   /** The name that was asked for, such as `owner/name`. */
   readonly name: string;

@@ -1,7 +1,7 @@
 import type { WEIGHT_FORMS } from '../contract/index.js';
 import type { BackboneSource } from './backbone-files.js';
 
-/** Which weights a copy has. */
+/** The precision of the weights of a copy. */
 export type CopiedWeights = (typeof WEIGHT_FORMS)[number];
 
 /**

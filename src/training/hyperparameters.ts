@@ -120,12 +120,12 @@ export interface Hyperparameters {
 }
 
 /**
- * How much time a training may take to make the model better. `quick` leaves the encoder as it is, up to 20,000 rows;
- * `balanced` trains it where that makes up for its time; `thorough` trains it from a few dozen rows on.
+ * How much time to spend on a better model. `quick` doesn't train the encoder for up to 20,000 rows; `balanced` trains
+ * it where the improvement is worth the time; `thorough` trains it from a few dozen rows on.
  */
 export type Effort = (typeof EFFORTS)[number];
 
-/** Choices beyond training_config. */
+/** Settings beyond training_config. */
 export interface Tuning {
   /** Classifiers only. Default `balanced`. Without effect if other options ask for the encoder to be trained. */
   readonly effort?: Effort;
@@ -139,7 +139,7 @@ export interface Tuning {
    * Default 0.1, unless the type has its own.
    */
   readonly labelSmoothing?: number;
-  /** `balanced` lets rare labels count as much as frequent ones. Default `none`. */
+  /** `balanced` gives rare labels the same weight in total as frequent ones. Default `none`. */
   readonly classWeights?: 'none' | 'balanced';
   /**
    * Whether the model may answer with 8-bit weights. It does if they cost at most half a point on dev; its
@@ -147,14 +147,15 @@ export interface Tuning {
    */
   readonly quantize?: boolean;
   /**
-   * Trains small low-rank adapters (LoRA: Hu et al. 2021) and the head, over a backbone whose own weights stay as they
-   * are; it needs one. They are merged when the model is written, which is then like any other. Default: none, so that
-   * every weight learns.
+   * Trains small low-rank adapters (LoRA: Hu et al. 2021) and the head, while the weights of the backbone, which is
+   * required, don't change. The adapters are merged when the model is written, so it is like any other model. Default:
+   * none; every weight is trained.
    */
   readonly adapters?: AdapterTuning;
   /**
-   * What of the backbone stays as it is: `embeddings`, or a number: the embeddings and that many layers, from the lowest.
-   * With `adapters`, everything does, and the layers counted here have no adapters. Default: nothing.
+   * Which part of the backbone is not trained: `embeddings`, or a number for the embeddings and that many layers, from
+   * the lowest. With `adapters`, no weight of the backbone is trained, and the layers counted here have no adapters.
+   * Default: the whole backbone is trained.
    */
   readonly freeze?: 'embeddings' | number;
 }

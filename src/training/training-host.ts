@@ -192,8 +192,7 @@ function startWorker(entry: URL, memoryLimit: number | undefined): Runner {
 }
 
 /**
- * Where training takes place: in a worker thread, a child process, or the caller's own thread, which each
- * step then blocks.
+ * Where training runs: in a worker thread, in a child process, or in the caller's thread, which each step then blocks.
  */
 export type TrainingIsolation = 'worker' | 'process' | 'inline';
 

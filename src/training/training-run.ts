@@ -42,9 +42,9 @@ export interface TrainingProgress {
 /** The dataset has been read, and the settings that depend on it are known. */
 export interface TrainingPlan {
   readonly type: 'plan';
-  /** Rows of each step. */
+  /** Rows per step. */
   readonly batchSize: number;
-  /** Most epochs; training ends earlier if the main metric stops rising. */
+  /** Maximum number of epochs; training ends earlier if the main metric stops rising. */
   readonly epochs: number;
 }
 
@@ -57,26 +57,26 @@ export interface EpochEnd {
   readonly positive?: string;
 }
 
-/** What was noticed in the dataset that does not prevent training. */
+/** Problems of the dataset that do not prevent training. */
 export interface DatasetNotice {
   readonly type: 'warnings';
   readonly warnings: readonly DatasetWarning[];
 }
 
-/** The encoder and the lexical expert have been blended: what each alone and both together reach on dev. */
+/** The encoder and the lexical expert have been blended. */
 export interface BlendNotice {
   readonly type: 'blend';
-  /** What each alone and both reach on dev. */
+  /** The dev figures of each alone and of both together. */
   readonly parts: Blend;
 }
 
-/** What computes the steps is known; told again where another device has to take over. */
+/** The device that computes the steps. Sent again if another device has to take over. */
 export interface DeviceNotice {
   readonly type: 'device';
   readonly device: ExecutionProvider;
 }
 
-/** A checkpoint was written: another run can go on from here. */
+/** A checkpoint was written: another run can continue from here. */
 export interface CheckpointNotice {
   readonly type: 'checkpoint';
   /** Epochs completed. */
@@ -118,7 +118,7 @@ export interface TrainingSpec {
   readonly model_config: ModelConfig;
   /** As the request has it; `{}` where it has none. */
   readonly training_config: TrainingConfig;
-  /** The one of two labels whose F1 is reported. Default: of a binary model the second. */
+  /** For two labels: the label whose F1 is reported. Default: for a binary model, the second. */
   readonly positive?: string;
   /**
    * A private directory for this run: downloads and checkpoints under `work/`, which is deleted at the end; the
@@ -129,13 +129,13 @@ export interface TrainingSpec {
   readonly allowFileUrls?: boolean;
   /** Whether the dataset's URL may lead to a loopback, link-local or private address. Default true. */
   readonly allowPrivateAddresses?: boolean;
-  /** Most bytes of memory that the run may need, as judged before it trains. Default: no limit. */
+  /** Maximum memory that the run may need, in bytes, by an estimate before it trains. Default: no limit. */
   readonly memoryLimit?: number;
-  /** Threads that training may use. */
+  /** Number of threads that training may use. */
   readonly threads: number;
   /** Where the steps are computed; the checkpoints are the same. Default cpu. */
   readonly device?: Device;
-  /** Decides every random choice of the run. */
+  /** Seed of all random choices of the run. */
   readonly seed: number;
   /**
    * A checkpoint is written with the first epoch that ends this long after the one before, and within an epoch after
@@ -144,11 +144,11 @@ export interface TrainingSpec {
   readonly checkpointIntervalMs?: number;
   /** Of the trainer that created the job. */
   readonly tuning: Tuning;
-  /** Whether the encoder is trained for epochs however few the rows are: trials of a search differ in how. Default false. */
+  /** Whether to train the encoder even on few rows, as the trials of a search do. Default false. */
   readonly trainsEncoder?: boolean;
   /** The backbone to start from, unless `use_pretrained` is false. Without one, training starts from random weights. */
   readonly backbone?: BackboneSource;
-  /** What the model's folder has, and its figures are measured with. Default: none. */
+  /** The rules to store in the model's folder and to use when its figures are measured. Default: none. */
   readonly rules?: readonly Rule[];
 }
 
@@ -166,7 +166,7 @@ export interface TrainingRunOptions {
   readonly onEvent: (event: TrainingRunEvent) => void;
 }
 
-/** Where training runs take place: in this thread, in a worker thread, or in a child process. */
+/** Executes training runs: in this thread, in a worker thread, or in a child process. */
 export interface TrainingHost {
   /**
    * Trains one model. @returns its figures, once the model folder's files are in `spec.directory`.
