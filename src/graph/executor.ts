@@ -10,21 +10,21 @@ export type TensorData =
   | { readonly type: 'int32'; readonly dims: readonly number[]; readonly data: Int32Array }
   | { readonly type: 'int64'; readonly dims: readonly number[]; readonly data: BigInt64Array };
 
-/** Weights that lie in a file, as little-endian float32. */
+/** Weights in a file, as little-endian float32. */
 export interface StoredWeights {
   /** Its absolute path, without symbolic links. It must not change while a graph with these weights exists. */
   readonly file: string;
-  /** In bytes from its start, by the parameter's name; multiples of 4. */
+  /** The offset of each parameter by its name, in bytes from the start of the file; multiples of 4. */
   readonly offsets: ReadonlyMap<string, number>;
 }
 
-/** What a compilation may fix beforehand. */
+/** Options of a compilation: which values are fixed. */
 export interface CompileOptions {
   /** Values of parameters that stay fixed; all others are fed at every run. Default: none fixed. */
   readonly weights?: ReadonlyMap<string, Float32Array>;
   /**
-   * Further fixed values, which lie in a file: an executor that can reads them from there in place, so that all graphs
-   * with weights of one file share the memory. Default: none.
+   * Further fixed values, in a file. An executor that can do so reads them in place, so that all graphs with weights of
+   * one file share the memory. Default: none.
    */
   readonly stored?: StoredWeights;
   /** Which of the fixed weights are stored as integers. An executor that never `quantizes` rejects. Default: none. */
@@ -40,7 +40,7 @@ export type TensorDescription = Pick<Tensor, 'name' | 'type' | 'shape'>;
  * and test the whole with `graphExecutorContract`.
  */
 export interface GraphExecutor {
-  /** Of this interface. */
+  /** The version of this interface. */
   readonly specificationVersion: 1;
   /** Whether it stores weights as integers, as `CompileOptions.quantization` asks. Default false. */
   readonly quantizes?: boolean;
@@ -62,7 +62,7 @@ export interface CompiledGraph {
    *   these buffers once the promise resolves.
    */
   run(feeds: Readonly<Record<string, TensorData>>, outputs: Readonly<Record<string, TensorData>>): Promise<void>;
-  /** Frees what the runtime holds. Must not be called while a run is under way. Idempotent. */
+  /** Frees what the runtime holds. Must not be called during a run. Idempotent. */
   release(): Promise<void>;
 }
 
@@ -93,19 +93,24 @@ export interface ResidentTensor {
 /** What a graph can be fed. */
 export type Feed = TensorData | ResidentTensor;
 
-/** What a compilation may fix beforehand, and what its runs leave where they computed it. */
+/** Options of a compilation whose runs leave some outputs in the executor's memory. */
 export interface ResidentCompileOptions extends CompileOptions {
   /** Names of the outputs that stay. */
   readonly stays: ReadonlySet<string>;
 }
 
-/** The memory of an executor that can keep tensors. They take room until they are freed: nothing is collected. */
+/**
+ * The memory of an executor that can keep tensors between runs. Tensors are not garbage-collected: free each of them.
+ */
 export interface ResidentMemory {
-  /** Copies a tensor in. What is written into its array later isn't seen. */
+  /** Copies a tensor into this memory. Later changes of its array have no effect. */
   upload(tensor: TensorData): Promise<ResidentTensor>;
-  /** Copies a tensor out, into a new array. @throws RangeError for a tensor of another memory, or a freed one. */
+  /**
+   * Copies a tensor out of this memory, into a new array. @throws RangeError for a tensor of another memory, or a freed
+   * one.
+   */
   download(tensor: ResidentTensor): Promise<TensorData>;
-  /** Gives a tensor's room back; it can't be used any more. Idempotent. */
+  /** Frees the memory of a tensor, which can't be used afterwards. Idempotent. */
   free(tensor: ResidentTensor): void;
   /** Prepares a graph for many runs. Rejects if the runtime refuses the graph. */
   compile(graph: Graph, options: ResidentCompileOptions): Promise<ResidentGraph>;
@@ -115,9 +120,10 @@ export interface ResidentMemory {
 export interface ResidentGraph {
   /**
    * Runs the graph once.
-   * @param feeds as of `CompiledGraph.run`; each is an ordinary tensor or one of the same memory, which is left as it is.
+   * @param feeds as in `CompiledGraph.run`; each is an ordinary tensor or one of the same memory, which is not
+   *   changed.
    * @param outputs a buffer of the exact shape for every output that doesn't stay, by name.
-   * @returns a new tensor for every output that stays, by name. They are the caller's to free.
+   * @returns a new tensor for every output that stays, by name. The caller has to free them.
    * @throws RangeError for a tensor of another memory, or a freed one; else as `CompiledGraph.run`.
    */
   run(

@@ -20,9 +20,9 @@ const MOST_COMPARED = 4096;
  * Building it computes nothing; a {@link GraphExecutor} compiles and runs it.
  */
 export class Graph {
-  /** In the order in which they were made. */
+  /** In the order of their creation. */
   readonly inputs: Tensor[] = [];
-  /** In the order in which they were made. */
+  /** In the order of their creation. */
   readonly parameters: Tensor[] = [];
   /** By the names that `output` gave them. */
   readonly outputs = new Map<string, Tensor>();
@@ -116,8 +116,8 @@ export class Graph {
   }
 
   /**
-   * x·Φ(x), Φ being the normal distribution's. One pass where {@link gaussianGate} takes three, but the
-   * gradient computes the gate anew.
+   * x·Φ(x), Φ being the normal distribution's. One pass where {@link gaussianGate} takes three, but the gradient
+   * computes the gate again.
    */
   gelu(x: Tensor): Tensor {
     return this.#apply('gelu', [x], {});

@@ -1,7 +1,7 @@
 import type { OperationName, Signatures } from './operations/operation.js';
 import { type Shape, ShapeError } from './shape.js';
 
-/** What the numbers of a tensor are. */
+/** The type of the numbers of a tensor. */
 export type ElementType = 'float32' | 'int32' | 'int64';
 
 /** Where a tensor of the graph comes from. */
@@ -17,7 +17,7 @@ export interface Tensor {
   readonly name: string;
   readonly type: ElementType;
   readonly shape: Shape;
-  /** What gives its numbers. */
+  /** Where its numbers come from. */
   readonly source: TensorSource;
 }
 

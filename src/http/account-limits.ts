@@ -1,16 +1,18 @@
 import { Refusal } from './refusal.js';
 
-/** What one account may hold open at a time in a process. A request for more gets a 429 that names the limit. */
+/** What one account may have open at a time in a process. A request that exceeds a limit gets a 429 that names it. */
 export interface AccountLimits {
-  /** Requests that arrive or are being answered, other than streams, uploads and downloads. Default 250. */
+  /** Requests that are arriving or being answered, except for streams, uploads and downloads. Default 250. */
   readonly requests?: number;
   /** Event streams of jobs. Default 50. */
   readonly streams?: number;
-  /** Uploads that arrive. Default 5. */
+  /** Uploads that are arriving. Default 5. */
   readonly uploads?: number;
-  /** Model folders that are being sent. Default 10. */
+  /** Model folders that are being downloaded. Default 10. */
   readonly downloads?: number;
-  /** Bytes of the bodies of its requests, without uploads. One body may exceed it. Default 64 MiB. */
+  /**
+   * Total size of the bodies of its requests, without uploads, in bytes. A single body may exceed it. Default 64 MiB.
+   */
   readonly bodyBytes?: number;
 }
 

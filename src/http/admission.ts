@@ -11,21 +11,24 @@ export interface Admission {
   readonly authenticate: Authenticate;
   /** Counts the requests of each account. Default: no limit. */
   readonly rateLimiter?: RateLimiter;
-  /** Counts wrong keys per client address. Beyond the limit, keys from there are not checked. Default: no limit. */
+  /**
+   * Counts wrong keys per client address. Beyond the limit, keys from this address are not checked. Default: no limit.
+   */
   readonly wrongKeyLimiter?: WrongKeyLimiter;
 }
 
 /** Access to the operator's routes over HTTP. Both are needed for the routes to exist. */
 export interface OperatorAccess {
-  /** The operator of a key. Keys of accounts are not keys of operators, or the reverse. Default: no operator. */
+  /** The operator of a key. Keys of accounts are not valid for operators, and vice versa. Default: no operator. */
   readonly authenticateOperator?: Authenticate;
   /** As returned by `accountServices`. */
   readonly operator?: OperatorServices;
 }
 
 /**
- * Counts the requests of an account. The limiters of rate-limiter-flexible fit, with stores in memory, Redis, PostgreSQL
- * and more: `consume` rejects with `{ msBeforeNext }` beyond the limit, and with an Error if the store fails.
+ * Counts the requests of an account. You can use the limiters of rate-limiter-flexible, with stores in memory, Redis,
+ * PostgreSQL and more: `consume` rejects with `{ msBeforeNext }` beyond the limit, and with an Error if the store
+ * fails.
  */
 export interface RateLimiter {
   consume(key: string, points?: number): Promise<unknown>;

@@ -56,7 +56,7 @@ function parseJson(json: string): unknown {
   }
 }
 
-/** A new random key of 256 bits for the account, and what to store of it. */
+/** Creates a new random key of 256 bits for the account, and the record to store in place of the key. */
 export function newApiKey({ app_id, tier }: Account): {
   readonly apiKey: string;
   readonly stored: StoredKey;
@@ -66,8 +66,8 @@ export function newApiKey({ app_id, tier }: Account): {
 }
 
 /**
- * Recognizes these keys. Compares all hashes in constant time, so that timing reveals nothing about a key. A slow hash is
- * not needed, because random keys can't be guessed.
+ * Returns a function that recognizes these keys. It compares all hashes in constant time, so that timing reveals
+ * nothing about a key. A slow hash is not needed, because random keys can't be guessed.
  */
 export function hashedKeys(keys: readonly StoredKey[]): Authenticate {
   const known = keys.map(({ sha256, app_id, tier }) => ({

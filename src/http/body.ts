@@ -9,7 +9,7 @@ import { Refusal } from './refusal.js';
 /** Limits of a request's body. */
 export interface BodyLimits {
   readonly maxBodyBytes: number;
-  /** Time for the whole body to arrive. */
+  /** Maximum time until the whole body has arrived. */
   readonly bodyTimeoutMs: number;
 }
 

@@ -33,20 +33,20 @@ import type { Services } from './services.js';
 /** Options of {@link createHandler}. */
 export interface HandlerOptions extends Services, Admission, OperatorAccess, ProbeOptions {
   /**
-   * Counts the inference calls of each account: one per query, in a batch or medley too. A query of more than 5,000
-   * characters counts once for every 5,000 begun. Default: no limit.
+   * Counts the inference calls of each account: one per query, also in a batch or medley. A query of more than 5,000
+   * characters counts once for every 5,000 characters begun. Default: no limit.
    */
   readonly quota?: Quota;
-  /** What each account may hold open at a time. */
+  /** What each account may have open at a time. */
   readonly accountLimits?: AccountLimits;
   /**
-   * Largest body of a request, in bytes. Default: what the most and longest queries of its route can take, as JSON that
-   * escapes each character; 1 MiB for routes without queries.
+   * Maximum size of a request's body, in bytes. Default: enough for the maximum number of queries of the route at their
+   * maximum length, with every character escaped in JSON; 1 MiB for routes without queries.
    */
   readonly maxBodyBytes?: number;
-  /** Time for the body of a request to arrive. Default 30 s. */
+  /** Maximum time until the body of a request has arrived. Default 30 s. */
   readonly bodyTimeoutMs?: number;
-  /** Largest dataset that the page at / can upload, in bytes. Default 128 MiB. */
+  /** Maximum size of a dataset that is uploaded with the page at /, in bytes. Default 128 MiB. */
   readonly maxUploadBytes?: number;
 }
 
@@ -63,8 +63,8 @@ type Methods = Record<string, readonly string[]>;
 const probeMethods: Methods = { '/health': ['GET'], '/ready': ['GET'], '/metrics': ['GET'] };
 
 /**
- * The service over HTTP: routes, keys, limits and statuses, in front of the classes. Without a key it also answers
- * /openapi.json, /docs, /health, /ready and /metrics. Every answer other than a success has a `detail`.
+ * Creates the service over HTTP: routes, keys, limits and status codes on top of the classes. /openapi.json, /docs,
+ * /health, /ready and /metrics need no key. Every answer that is not a success has a `detail`.
  */
 export function createHandler(options: HandlerOptions): Handler {
   const { page, operator, authenticateOperator, maxUploadBytes } = options;

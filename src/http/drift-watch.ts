@@ -15,9 +15,9 @@ const MOST_MODELS = 100;
 const MOST_QUERIES = 500;
 
 /**
- * Compares what custom models are asked with their baselines, for /metrics. Of each of the latest queries it keeps the share
- * of known n-grams, the length and the labels of the answer, never the text; all of it is in memory alone. Vectors would take
- * a second run of the encoder for each query, so that they are not compared.
+ * Compares the queries of custom models with the models' baselines, for /metrics. For each of the latest queries, it
+ * keeps the share of known n-grams, the length and the labels of the answer in memory, but never the text. Vectors are
+ * not compared, because they would take a second run of the encoder for each query.
  */
 export class DriftWatch {
   readonly #folderOf: (account: Account, id: string) => Promise<string>;
@@ -29,7 +29,7 @@ export class DriftWatch {
     this.#folderOf = folderOf;
   }
 
-  /** Notes answered queries. Never throws; queries that come before the baseline is read are left out. */
+  /** Records answered queries. Never throws. Queries that arrive before the baseline is read are left out. */
   note(account: Account, id: string, queries: readonly string[], results: readonly JudgedResult[]): void {
     const key = keyOf(account.app_id, id);
     let watched = this.#models.get(key);
@@ -40,14 +40,14 @@ export class DriftWatch {
     for (const [at, query] of queries.entries()) watched.note(query, results[at]);
   }
 
-  /** Drops what is known of a deleted model or, without an id, of all models of an account. */
+  /** Removes what is recorded about a deleted model or, without an id, about all models of an account. */
   forget(app_id: string, id?: string): void {
     for (const [key, watched] of this.#models.entries()) {
       if (watched.app_id === app_id && (id === undefined || key === keyOf(app_id, id))) this.#models.delete(key);
     }
   }
 
-  /** Adds the gauges. Each is computed when it is read; they share the comparison. */
+  /** Registers the gauges. They are computed together when they are read. */
   register(registry: Registry): void {
     const drifts = () => this.#drifts();
     for (const { name, help, value } of GAUGES) {

@@ -14,13 +14,13 @@ import type { LabellingSetAnswer } from './schemas.js';
 import type { PredictorService, TrainerService } from './services.js';
 import { fileNameOf, refusalOfRows, type Turns } from './uploads.js';
 
-/** Limits of the sets that accounts label at the page. */
+/** Limits of the sets of texts that accounts label on the page. */
 export interface LabellingLimits {
-  /** Sets of an account. Default 20. */
+  /** Maximum number of sets per account. Default 20. */
   readonly maxSets?: number;
-  /** Texts of a set. Default 10,000. */
+  /** Maximum number of texts per set. Default 10,000. */
   readonly maxTexts?: number;
-  /** Size of a file of texts, in bytes. Default 4 MiB. */
+  /** Maximum size of a file of texts, in bytes. Default 4 MiB. */
   readonly maxFileBytes?: number;
 }
 
@@ -145,7 +145,7 @@ export class LabellingSets {
     this.#parts = parts;
   }
 
-  /** The newest first. */
+  /** Lists the sets, newest first. */
   async list({ app_id }: Account) {
     const found = (await this.#all(app_id)).filter(({ set }) => set.texts > 0);
     found.sort((a, b) => b.set.created - a.set.created);
@@ -157,7 +157,7 @@ export class LabellingSets {
     );
   }
 
-  /** Makes a set of the texts in the body of a request. */
+  /** Creates a set from the texts in the body of a request. */
   async create(
     account: Account,
     { name, labels }: { readonly name: string; readonly labels: readonly string[] },
@@ -213,7 +213,7 @@ export class LabellingSets {
     });
   }
 
-  /** Takes the last choice back. */
+  /** Undoes the last choice. */
   undo(account: Account, id: string, text: number): Promise<LabellingSetAnswer> {
     return this.#change(account, id, async (found, log) => {
       const last = log.choices.at(-1);
@@ -237,8 +237,8 @@ export class LabellingSets {
   }
 
   /**
-   * What the model says of a text whose label was chosen, which is kept with the choice. Undefined without a model, for a
-   * skipped text, and for one that the model was trained on.
+   * What the model predicts for a text whose label was chosen. It is stored with the choice. Undefined without a model,
+   * for a skipped text, and for one that the model was trained on.
    */
   async opinion(account: Account, id: string, text: number, signal: AbortSignal): Promise<Opinion | undefined> {
     const { found, log } = await this.#change(account, id, async (found, log) => ({ found, log }));
@@ -270,7 +270,7 @@ export class LabellingSets {
     });
   }
 
-  /** Notes the job that trains on the choices; its model takes over once it is READY. */
+  /** Records the job that trains on the choices. Its model is used once it is READY. */
   async train(account: Account, id: string, model_id: string): Promise<LabellingSetAnswer> {
     const job = await this.#parts.trainer(account).getTrainingJob(model_id);
     if (job.isErr()) {
@@ -285,7 +285,9 @@ export class LabellingSets {
     });
   }
 
-  /** Orders the texts that are left: by the model or, before there is one, so that the first ones are spread over all. */
+  /**
+   * Orders the remaining texts: by the model or, before there is one, so that the first texts cover all kinds of texts.
+   */
   async order(account: Account, id: string, requested: AbortSignal): Promise<LabellingSetAnswer> {
     const { found, log } = await this.#change(account, id, async (found, log) => ({ found, log }));
     const { model } = found.set;

@@ -9,7 +9,7 @@ import type { HandlerEnvironment } from './route.js';
 export interface ProbeOptions {
   /** Whether requests can be answered, for /ready. Default: always. */
   readonly ready?: Readiness;
-  /** What /metrics shows, together with the handler's own metrics. Default: an empty registry. */
+  /** Further metrics that /metrics shows in addition to the handler's own. Default: none. */
   readonly registry?: Registry;
   /** Called once per request, when it is answered. Default: no log. */
   readonly log?: (entry: AccessLogEntry) => void;

@@ -6,7 +6,7 @@ import { isVersionConflict, type JsonValue, memoryStorage, type Storage } from '
 import { type RateLimiter, tooMany, waitAfter } from './admission.js';
 import { hasAnswers } from './refusal.js';
 
-/** Counts the inference calls of an account. Calls that were not answered are given back. */
+/** Counts the inference calls of an account. Calls that were not answered are given back with `reward`. */
 export interface Quota extends RateLimiter {
   reward(key: string, points?: number): Promise<unknown>;
 }
@@ -17,7 +17,10 @@ export interface CalendarQuotaOptions {
   readonly calls: number;
   /** Calendar days or months, which begin at midnight UTC. */
   readonly per: 'day' | 'month';
-  /** Keeps the counts beyond the process and shares them between processes; stays open on close. Default: memory. */
+  /**
+   * Where counts are stored, so that they survive the process and are shared between processes. Stays open on close.
+   * Default: in memory only.
+   */
   readonly storage?: Storage;
   /** Milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
@@ -30,9 +33,10 @@ export interface CalendarQuota extends Quota {
 }
 
 /**
- * Inference calls per calendar day or month. Counts are saved within a second, merged with those of other processes; a
- * crash loses at most a second, and several processes may exceed the quota by as much. (The limiters of
- * rate-limiter-flexible have no calendar, and the timers of the one in memory reach only 24 days.)
+ * Creates a quota of inference calls per calendar day or month. Counts are saved within a second and merged with those
+ * of other processes, so a crash loses at most the calls of a second, and several processes may exceed the quota by as
+ * many. (The limiters of rate-limiter-flexible have no calendar, and the timers of the one in memory reach only 24
+ * days.)
  */
 export function calendarQuota(options: CalendarQuotaOptions): CalendarQuota {
   return new StoredQuota(options);

@@ -214,28 +214,41 @@ function hangUp(socket: Duplex, status: string, msg: string, type: string, heade
 
 /** Options of {@link serve}. */
 export interface ServeOptions {
-  /** Default 127.0.0.1: only this machine. */
+  /** The address to listen on. Default 127.0.0.1: reachable only from this machine. */
   readonly host?: string;
-  /** 0 takes any free port. Default 8080. */
+  /** The port to listen on; 0 for any free port. Default 8080. */
   readonly port?: number;
-  /** Take the client address from x-forwarded-for. Only behind a proxy that sets it: clients can forge it. Default false. */
+  /**
+   * Whether to read the client address from x-forwarded-for. Use it only behind a proxy that sets this header, since
+   * clients can forge it. Default false.
+   */
   readonly trustProxy?: boolean;
-  /** Time that `close` waits for open requests, before it breaks their connections and aborts their signals. Default 5 s. */
+  /**
+   * Milliseconds that `close` waits for open requests before it closes their connections and aborts their signals.
+   * Default 5,000.
+   */
   readonly drainTimeoutMs?: number;
   /**
-   * Maximum open connections. One more replaces the connection that has been idle longest, or one that is slow to read its
-   * answer; if there is none, it gets a 503, unless it asks for /health or /ready. Default 1,000.
+   * Maximum number of open connections. A further connection replaces the one that has been idle longest, or one that
+   * is slow to read its answer. If there is no such connection, it gets a 503, except for /health and /ready. Default
+   * 1,000.
    */
   readonly maxConnections?: number;
-  /** Time without a request, a piece of its body or reading of an answer after which a connection is closed. Default 20 s. */
+  /**
+   * Milliseconds after which a connection is closed that sends no request or part of a body and reads nothing of an
+   * answer. Default 20,000.
+   */
   readonly stallTimeoutMs?: number;
-  /** Maximum total bytes of unread answers; beyond that, the connections with the largest are closed. Default 64 MiB. */
+  /**
+   * Maximum total size of unread answers, in bytes. Beyond that, the connections with the largest unread answers are
+   * closed. Default 64 MiB.
+   */
   readonly maxUntakenBytes?: number;
 }
 
 /** A server that listens. */
 export interface RunningServer {
-  /** Where it listens: `http://127.0.0.1:8080`. */
+  /** The URL that it listens on, such as `http://127.0.0.1:8080`. */
   readonly url: string;
   /** Accepts no more connections and waits for open requests, except event streams. Idempotent. */
   close(): Promise<void>;
@@ -248,7 +261,9 @@ const KEEP_ALIVE_MS = 5000;
 /** How often Node looks for late headers and bodies. */
 const LATE_CHECK_MS = 5000;
 
-/** Serves a handler with Node's HTTP server. Rejects if it can't listen, such as on a port in use. */
+/**
+ * Serves a handler with the HTTP server of Node.js. Rejects if it can't listen, for example because the port is in use.
+ */
 export async function serve(handler: Handler, options: ServeOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = 8080, drainTimeoutMs = 5000 } = options;
   const limits = {

@@ -51,7 +51,7 @@ export type VersionsService = Pick<
   ModelVersions,
   'list' | 'get' | 'promote' | 'rollBack' | 'setShadow' | 'clearShadow' | 'delete'
 >;
-/** An account's names; called for every request. */
+/** Returns the named versions of an account. Called for every request. */
 export type VersionsOf = (account: Account) => VersionsService;
 
 /** Each function returns an account's view of the models; it is called for every request. */
@@ -59,23 +59,23 @@ export interface Services {
   readonly trainer: (account: Account) => TrainerService;
   readonly predictor: (account: Account) => PredictorService;
   readonly medley: (account: Account) => MedleyService;
-  /** Needed only for the routes under /versions. Default: no such routes. */
+  /** Required only for the routes under /versions. Default: no such routes. */
   readonly versions?: VersionsOf | undefined;
-  /** Needed only for the page at /. Default: no page. */
+  /** Required only for the page at /. Default: no page. */
   readonly page?: PageServices | undefined;
-  /** Compares what custom models are asked with their baselines, for /metrics. Default: nothing is compared. */
+  /** Compares the queries of custom models with the models' baselines, for /metrics. Default: nothing is compared. */
   readonly drift?: DriftWatch | undefined;
 }
 
-/** What only the page at / needs. */
+/** What the page at / needs in addition. */
 export interface PageServices {
   /** The pretrained models of docs/service.md that are installed. */
   installedModels(): Promise<readonly InstalledModel[]>;
   readonly uploads: DatasetUploads;
-  /** The sets of texts that accounts label. */
+  /** The sets of texts that accounts label on the page. */
   readonly labelling: LabellingSets;
   /**
-   * An answer of a model, and which words influenced it.
+   * Returns an answer of a model, and which words influenced it.
    * @param model `pre-trained/<name>` or `model/<id>`. @throws OrchardError
    */
   explain(
@@ -99,7 +99,7 @@ export interface InstalledModel {
 /** What was removed with an account. */
 export type ErasedData = ErasedAccount;
 
-/** What an operator does for all accounts. */
+/** The functions of an operator, for all accounts. */
 export interface OperatorServices {
   /** Removes all data of an account. Rejects with a ValidationError or a StorageError. */
   eraseAccount(app_id: string): Promise<ErasedData>;
@@ -113,17 +113,20 @@ export interface AccountServicesOptions {
   readonly storage: Storage;
   /** Options of every trainer. By default, a dataset_url may not be a file or lead to a private address. */
   readonly trainer?: Omit<TrainerOptions, 'storage' | 'account'>;
-  /** Where pretrained models come from. Default: the catalogue. */
+  /** Loads the pretrained models. Default: the catalogue. */
   readonly modelLoader?: ModelLoader;
   /** Disk space for the datasets uploaded by the page at /, per account and in total. */
   readonly uploadLimits?: UploadLimits;
-  /** Number and size of the sets of texts that an account labels at the page. */
+  /** Number and size of the sets of texts that an account labels on the page. */
   readonly labellingLimits?: LabellingLimits;
-  /** How the models of all accounts run, in one shared service. Default: 2 worker threads. */
+  /** Options of the one inference service that runs the models of all accounts. Default: 2 worker threads. */
   readonly inference?: ServiceOptions;
-  /** Whether /metrics tells if custom models are asked what they were trained for (docs/drift.md). Default false. */
+  /**
+   * Whether to compare the queries of custom models with the texts they were trained on, for /metrics (docs/drift.md).
+   * Default false.
+   */
   readonly watchDrift?: boolean | undefined;
-  /** Removes counts of an account outside the storage when it is erased. Default: there are none. */
+  /** Called when an account is erased, to remove its counts outside of the storage. Default: there are none. */
   readonly forget?: (app_id: string) => Promise<void>;
 }
 
@@ -134,13 +137,16 @@ export interface AccountServices extends Services {
   readonly medley: (account: Account) => Medley;
   readonly versions: (account: Account) => ModelVersions;
   readonly page: PageServices;
-  /** For a handler with `authenticateOperator`. */
+  /** The functions of operators, for a handler with `authenticateOperator`. */
   readonly operator: OperatorServices;
   /** Closes them all: open calls finish, and running jobs stay resumable. Idempotent. */
   close(): Promise<void>;
 }
 
-/** @throws ValidationError for an invalid option */
+/**
+ * Creates the services of all accounts on one storage, for `createHandler`. @throws ValidationError for an invalid
+ * option
+ */
 export function accountServices({
   storage,
   trainer: trainerOptions = {},

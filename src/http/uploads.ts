@@ -51,9 +51,9 @@ const SWEEP_MS = 60_000;
 export const UPLOAD_TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Uploaded datasets, as zips in the storage: any process can create the job, and any machine can train on them. Each is for
- * one job of its account, and is removed when that job has ended. The limits hold over all processes; if two uploads
- * exceed one together, both may be refused.
+ * Uploaded datasets, stored as zips: any process can create the job, and any machine can train on them. Each upload is
+ * for one job of its account and is removed when that job has ended. The limits apply to all processes together; if two
+ * uploads together exceed a limit, both may be refused.
  */
 export class DatasetUploads {
   readonly #storage: Storage;

@@ -129,9 +129,12 @@ export type Query = <Row extends QueryResultRow>(
   options?: QueryOptions,
 ) => Promise<Row[]>;
 
-/** Options of everything that uses a database. */
+/** Options of everything that uses the database. */
 export interface DatabaseOptions {
-  /** The schema of the tables; created if missing. a–z, 0–9 and _, at most 40. Default `orchard`. */
+  /**
+   * The schema of the tables, which is created if it is missing: at most 40 of a–z, 0–9 and _, not starting with a
+   * digit. Default `orchard`.
+   */
   readonly schema?: string;
 }
 

@@ -354,12 +354,12 @@ const newsSchema = z.object({ app_id: z.string(), cancelled: z.string().exactOpt
 
 /** A queue of jobs in a PostgreSQL database. */
 export interface PostgresQueue extends SharedJobQueue {
-  /** Makes the tables if they are missing. @throws StorageError if the database can't be used at present. */
+  /** Creates the tables if they are missing. @throws StorageError if the database can't be used at present. */
   ready(): Promise<void>;
 }
 
 /**
- * The queue of trainers on many machines, in a PostgreSQL database. Needs the package `pg`.
+ * Creates a job queue in a PostgreSQL database, for trainers on any number of machines. Requires the package `pg`.
  * @param source a connection string, or a pool of pg, which stays open on close.
  * @throws RangeError for an invalid schema name; StorageError for an invalid connection string.
  */

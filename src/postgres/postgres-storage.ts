@@ -29,20 +29,21 @@ const UNIQUE_VIOLATION = '23505'; // the record exists
 /** Options of {@link postgresStorage}. */
 export interface PostgresStorageOptions extends DatabaseOptions {
   /**
-   * A directory of this machine for copies of models and for what is being trained; processes may share it. Default: a
-   * temporary directory, which is removed on close.
+   * A folder on this machine for copies of models and for unfinished trainings. Processes may share it. Default: a
+   * temporary folder, which is removed on close.
    */
   readonly cache?: string;
   /**
-   * Most bytes of models in the cache. The least recently opened go first, but none that was opened in the last ten
-   * minutes. Default 10 GiB.
+   * Maximum size of the models in the cache, in bytes. The least recently opened models are removed first, but none
+   * that was opened in the last ten minutes. Default 10 GiB.
    */
   readonly cacheBytes?: number;
 }
 
 /**
- * Storage in a PostgreSQL database (15 or later), for any number of processes on any number of machines. Its tables are
- * made on first use, in a schema of their own; docs/postgres.md describes them.
+ * Creates a storage in a PostgreSQL database (15 or later), for any number of processes on any number of machines.
+ * Requires the package `pg`. Its tables are created on first use, in a schema of their own; docs/postgres.md describes
+ * them.
  * @param source a connection string, or a pool of pg, which stays open on close.
  */
 export function postgresStorage(source: PostgresSource, options: PostgresStorageOptions = {}): Storage {

@@ -3,10 +3,10 @@ import type { Steps } from '../system/index.js';
 
 /** Options of one call of a {@link WebModel}. */
 export interface WebCallOptions {
-  /** Ends the call. What it computes stops between two runs of the encoder; a run takes some milliseconds. */
+  /** Aborts the call. The computation stops between two runs of the encoder, which take some milliseconds each. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Milliseconds that the call may wait and run, of a stream each of its texts. After that it fails with a DeadlineError.
+   * Milliseconds that the call may wait and run; in a stream, for each text. After that, it fails with a DeadlineError.
    * Default: no limit.
    */
   readonly deadlineMs?: number | undefined;

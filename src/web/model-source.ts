@@ -13,9 +13,10 @@ import { readModelFile } from '../models/index.js';
 export type FileContent = Uint8Array | ArrayBuffer | Blob;
 
 /**
- * Where a model is. A URL, or in Node a path, leads to a file that `orchard export --for web` wrote or, with a slash at its
- * end, to a model's folder; in Node, a folder's path needs no slash. A `Blob` or `File`, bytes, or a stream of bytes are such
- * a file. An object has the files of a model's folder by their names, such as `onnx/model_quantized.onnx`.
+ * Where to read a model from. A URL or, in Node.js, a path leads to a file that `orchard export --for web` wrote or,
+ * with a slash at its end, to a model's folder; in Node.js, the path of a folder needs no slash. A `Blob` or `File`,
+ * bytes, or a stream of bytes are the content of such a file. An object has the files of a model's folder by their
+ * names, such as `onnx/model_quantized.onnx`.
  */
 export type ModelSource = string | URL | Blob | ArrayBuffer | Uint8Array | ReadableStream<Uint8Array> | ModelFiles;
 

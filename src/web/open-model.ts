@@ -35,11 +35,11 @@ import type { WebSearchIndex, WebSearchOptions } from './search-passages.js';
 /** Options of {@link WebModel.predict}. */
 export interface WebPredictOptions extends WebCallOptions {
   /**
-   * Whether answers say, as `noneOfThese`, that the model's labels may not fit the text. Fails with a ValidationError if the
-   * model has no threshold for it; only classifiers have one. Default false.
+   * Whether answers include `noneOfThese`, which says that perhaps none of the model's labels fits the text. Fails with
+   * a ValidationError if the model has no threshold for it; only classifiers have one. Default false.
    */
   readonly noneOfThese?: boolean | undefined;
-  /** Whether the rules of the model apply, if it has some. Default true. */
+  /** Whether the rules of the model apply, if it has any. Default true. */
   readonly rules?: boolean | undefined;
 }
 
@@ -52,21 +52,21 @@ export interface WebExplainOptions extends WebPredictOptions {
 /** Options of {@link WebModel.embed}. */
 export interface WebEmbedOptions extends WebCallOptions {
   /**
-   * The name of one of the model's prompts, which is put before each text, or `{ text }` for a prompt of your own. With
-   * `query` or `document`, a model that has no such prompt reads the texts as they are. Default: the model's
+   * The prompt to put before each text: the name of one of the model's prompts, or `{ text }` for a prompt of your own.
+   * A model that has no prompt `query` or `document` reads the texts without one. Default: the model's
    * `default_prompt_name`, if it has one.
    */
   readonly prompt?: Prompt | undefined;
 }
 
-/** What is answered one after another: an array, a generator, a stream and so on. */
+/** Texts to answer one after another: an array, a generator, a stream and so on. */
 export type WebTexts = Iterable<ModelText> | AsyncIterable<ModelText>;
 
 /**
- * A model that runs in this thread, in WebAssembly. Its answers are those of the same model in Node, but for the rounding of
- * sums. While it works, other tasks of the thread get their turn every 10 ms; put it into a Web Worker if that is too seldom.
- * Concurrent calls are allowed, and are answered one after another. All calls fail with an AbortedError when the signal fires,
- * a DeadlineError after the deadline, and a ClosedError after `close`.
+ * A model that runs in this thread, in WebAssembly. Its answers are those of the same model in Node.js, except for
+ * rounding. While it computes, other tasks of the thread run about every 10 ms; if that is not often enough, put the
+ * model into a Web Worker. Concurrent calls are allowed, and are answered one after another. All calls fail with an
+ * AbortedError when the signal fires, a DeadlineError after the deadline, and a ClosedError after `close`.
  */
 export interface WebModel<Given extends Answer = Answer> {
   readonly type: ModelType;
@@ -75,9 +75,9 @@ export interface WebModel<Given extends Answer = Answer> {
   readonly kind: AnswerView;
   /** The labels, or the entity types with those of its rules; empty for a model that ranks passages. */
   readonly labels: readonly string[];
-  /** Whether it reads pairs of texts, `{ text, text2 }`, and no single ones. */
+  /** Whether the model reads pairs of texts, `{ text, text2 }`, instead of single texts. */
   readonly readsPairs: boolean;
-  /** The rules of its folder. An earlier one wins. The time of their patterns is not limited here. */
+  /** The rules of its folder. An earlier rule takes precedence. The time of their patterns is not limited here. */
   readonly rules: readonly Rule[];
   /**
    * Answers one text, or one pair, each text of at most 100,000 UTF-16 code units. Fails with a ValidationError for a single
@@ -93,16 +93,17 @@ export interface WebModel<Given extends Answer = Answer> {
    */
   predict(texts: WebTexts, options?: WebPredictOptions): AsyncGenerator<Result<Given, OrchardError>, void, undefined>;
   /**
-   * Answers a text and tells which of its words led to the answer. The lexical expert's part is exact; the encoder's part is
-   * measured by leaving words out, which takes as long as a few dozen answers. Fails with a ValidationError for an unknown
-   * `label`, and for a model that reads pairs.
+   * Answers a text and shows how much each of its words influenced the answer. The lexical expert's part is exact; the
+   * encoder's part is measured by leaving words out, which takes as long as a few dozen answers. Fails with a
+   * ValidationError for an unknown `label`, and for a model that reads pairs.
    */
   explain(text: string, options?: WebExplainOptions): ResultAsync<AnswerExplanation<Given>, OrchardError>;
   /**
-   * Vectors of texts, in their order. An encoder of sentence-transformers gives those that it defines: its poolings, its Dense,
-   * LayerNorm and Normalize layers, and its prompts. The vector of any other model is the mean of the states of a text's first
-   * 256 tokens, of unit length, so that the dot product of two vectors is their cosine. Fails with a ValidationError for an
-   * unknown prompt, and if the encoder knows no word of different texts, so that all their vectors are the same.
+   * Computes the vector of each text, in their order. An encoder of sentence-transformers gives the vectors that it
+   * defines: its poolings, its Dense, LayerNorm and Normalize layers, and its prompts. The vector of any other model is
+   * the mean of the states of a text's first 256 tokens, of unit length, so that the dot product of two vectors is
+   * their cosine. Fails with a ValidationError for an unknown prompt, and if the encoder knows no word of the texts, so
+   * that all vectors are the same.
    */
   embed(texts: readonly string[], options?: WebEmbedOptions): ResultAsync<readonly Float32Array[], OrchardError>;
   /**
@@ -122,17 +123,17 @@ export interface OpenWebModelOptions {
   /** Stops the loading. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * `orchard-nlp/kernels.wasm` as a compiled module, for places that compile no code at run time, such as workerd. Default:
-   * it is compiled from the bytes that this library includes.
+   * `orchard-nlp/kernels.wasm` as a compiled module, for runtimes that can't compile code, such as workerd. Default:
+   * compiled from the bytes in this library.
    */
   readonly kernels?: WebAssembly.Module | undefined;
 }
 
 /**
- * Opens a model in a browser, at the edge, in Node, Bun or Deno, without a native module. Models are those that Orchard
- * trains and its catalogue has; an encoder of another kind than BERT, or a tokenizer of another kind, is refused by name.
- * Fails with a ValidationError, a ModelFolderError, a ModelDownloadError, a StorageError, an InstallationError where WebAssembly
- * can't be compiled, or an AbortedError.
+ * Opens a model in a browser, an edge runtime, Node.js, Bun or Deno, without native code. It opens models that Orchard
+ * trained and those of the catalogue, with an encoder and a tokenizer of BERT's kind. For others, it fails with an
+ * error that names what is not supported. Fails with a ValidationError, a ModelFolderError, a ModelDownloadError, a
+ * StorageError, an InstallationError if WebAssembly can't be compiled, or an AbortedError.
  */
 export function openModel(source: ModelSource, options: OpenWebModelOptions = {}): ResultAsync<WebModel, OrchardError> {
   const doing = 'loading a model';

@@ -18,7 +18,10 @@ import { CallEnd, checked, refusal, requireQuery, requireText, requireWithin, ty
 
 /** Options of `WebModel.search`. */
 export interface WebSearchOptions extends WebCallOptions {
-  /** An English name, or a code such as `en-GB`. English words are compared by their stems. Default `english`. */
+  /**
+   * The language of the passages: an English name, or a code such as `en-GB`. English words are compared by their
+   * stems. Default `english`.
+   */
   readonly language?: string | undefined;
   /** Called while vectors are computed. */
   readonly onProgress?: ((progress: IndexProgress) => void) | undefined;

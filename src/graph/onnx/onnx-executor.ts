@@ -147,7 +147,7 @@ function shapeFeeds(runtime: Runtime, shapeInputs: ReadonlyMap<string, Shape>, s
   return Object.fromEntries(tensors);
 }
 
-/** Where and how ONNX Runtime computes. */
+/** Options of {@link onnxExecutor}. */
 export interface OnnxExecutorOptions {
   /**
    * Default `cpu`. An executor rejects if the runtime lacks the provider, and names those that it has; where a device
@@ -157,18 +157,18 @@ export interface OnnxExecutorOptions {
   /** Threads that one run may use on the CPU. Default 1. */
   readonly threads?: number;
   /**
-   * Whether several threads go on looking for work for a while when a run has ended. The next run starts sooner, but
-   * until then they keep their processors busy. Default true.
+   * Whether threads keep polling for work for a while after a run. The next run then starts sooner, but the threads
+   * keep their processors busy until then. Applies to several threads. Default true.
    */
   readonly idleSpinning?: boolean;
   /**
-   * Whether several threads look for work actively while they wait for each other within a run. Without it a run on a
-   * machine of its own takes longer, the more so the smaller its operations are. Default true.
+   * Whether threads poll for work while they wait for each other within a run. Without it, a run on an otherwise idle
+   * machine takes longer, especially with small operations. Applies to several threads. Default true.
    */
   readonly spinning?: boolean;
   /**
-   * Where each graph that is released leaves the runtime's profile of its runs, which tells of each node where it ran and
-   * how long: a path, which a time and `.json` are added to. Default: no profiles, since they take time.
+   * A path, to which a time and `.json` are added. When a graph is released, the runtime writes a profile of its runs
+   * there, which says for each node where it ran and how long. Default: no profiles, since they take time.
    */
   readonly profile?: string;
 }

@@ -13,7 +13,7 @@ export type Binary = readonly [Tensor, Tensor];
 export type Ternary = readonly [Tensor, Tensor, Tensor];
 /** The inputs of an operation on any number of tensors. */
 export type Several = readonly [Tensor, ...Tensor[]];
-/** Of an operation that its inputs alone decide. */
+/** The attributes of an operation that has none. */
 export type NoAttributes = Readonly<Record<never, never>>;
 
 /** α·op(a)·op(b) + β·c: what op is, and the factors. */
@@ -24,7 +24,7 @@ export interface GemmAttributes {
   readonly transposeB: boolean;
   /** α. */
   readonly alpha: number;
-  /** β; without a c it means nothing. */
+  /** β; without c, it has no effect. */
   readonly beta: number;
 }
 
@@ -36,7 +36,7 @@ export interface BatchMatMulAttributes {
   readonly transposeB: boolean;
   /** Whether a is stored [rows, …batch, columns] instead of […batch, rows, columns]. */
   readonly rowsFirstA: boolean;
-  /** The same of b. */
+  /** The same for b. */
   readonly rowsFirstB: boolean;
   /** α. */
   readonly alpha: number;

@@ -281,8 +281,8 @@ function given<T>(input: T | undefined): T {
 
 /**
  * Runs graphs on the TensorFlow.js that you pass: `tensorflowExecutor(tf)` with `@tensorflow/tfjs` or
- * `@tensorflow/tfjs-node`. The backend that it is set to decides how many threads a run uses. Far slower than
- * ONNX Runtime; it serves platforms that ONNX Runtime lacks, and checks its numbers.
+ * `@tensorflow/tfjs-node`. The backend that it is set to decides how many threads a run uses. It is far slower than
+ * ONNX Runtime; use it on platforms without ONNX Runtime, or to check its numbers.
  */
 export function tensorflowExecutor<T extends TensorFlowTensor>(
   tf: TensorFlowClasses<T> & TensorFlow<NoInfer<T>>,
