@@ -117,7 +117,7 @@ const modelsSchema = z.lazy(() =>
         });
       }
     })
-    .meta({ uniqueItems: true, description: 'The names of pretrained models, each once.' }),
+    .meta({ uniqueItems: true, description: 'The names of pretrained models, without repetition.' }),
 );
 
 export const medleyRequestSchema: z.ZodType<MedleyRequest> = z.lazy(() =>

@@ -33,7 +33,7 @@ export interface Preprocessing {
 const preprocessingSchema = z.lazy(() =>
   z.strictObject({
     lowercase: absentable(z.boolean()).meta({
-      description: 'Whether to convert to lower case; false for case-sensitive tasks.',
+      description: 'Whether to convert texts to lower case; false for case-sensitive tasks.',
     }),
   } satisfies FieldsOf<Preprocessing>),
 );
@@ -134,7 +134,7 @@ const datasetUrlSchema = z.lazy(() =>
     )
     .meta({
       format: 'uri',
-      description: 'The URL of the zip, which needs no key, user name or password.',
+      description: 'The URL of the zip. It must work without a key, user name or password.',
     }),
 );
 
@@ -270,7 +270,7 @@ export const trainingStatsSchema: z.ZodType<TrainingStats> = z.lazy(() =>
     metrics: z.strictObject({
       elapsed_time: z.array(z.number()).meta({ description: 'The time of each epoch, in seconds.' }),
       training: z.strictObject({
-        loss: z.array(z.number()).meta({ description: 'The mean over each epoch.' }),
+        loss: z.array(z.number()).meta({ description: 'The mean training loss of each epoch.' }),
       }),
       validation: z.strictObject({
         accuracy: z.array(z.number()).optional(),

@@ -416,9 +416,9 @@ export function failuresOf(
     add(413, 'The body is too large');
     add(415, 'The body is not application/json');
   }
-  add(422, 'The request does not validate');
+  add(422, 'The request is not valid');
   for (const failure of failures) add(statuses[failure], reasons[failure]);
-  add(429, 'The account has too much open at a time');
+  add(429, 'The account has too many requests open at a time');
   if (rateLimiter !== undefined) add(429, 'Too many requests');
   if (wrongKeyLimiter !== undefined) add(429, 'Too many wrong API keys');
   if (quota !== undefined && runsModels) add(429, 'The inference calls of the account are used up');

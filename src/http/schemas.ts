@@ -14,7 +14,7 @@ import {
 export const problemSchema = z.strictObject({
   loc: z
     .array(z.union([z.string(), z.int()]))
-    .meta({ description: 'Path into the request, such as body, queries, 3.' }),
+    .meta({ description: 'Path to the value in the request, such as body, queries, 3.' }),
   msg: z.string().meta({ description: 'What is wrong, and what to do.' }),
   type: z.string().meta({ description: 'Stable name of the kind of problem.' }),
 });
@@ -27,7 +27,7 @@ export const errorSchema = z.strictObject({
   data: z
     .record(z.string(), z.unknown())
     .optional()
-    .meta({ description: 'Of a medley: the answers of the models that did not fail.' }),
+    .meta({ description: 'Medleys only: the answers of the models that did not fail.' }),
 });
 
 /** For a route without a query string: refuses any parameter. */
@@ -35,7 +35,7 @@ export const noQuery = z.strictObject({});
 
 export const idempotencySchema = z.object({
   'idempotency-key': z.string().min(1).max(MAX_IDEMPOTENCY_KEY_LENGTH).optional().meta({
-    description: 'Identifies this request: the same key within 24 hours returns the same job.',
+    description: 'Identifies this request: repeating it with the same key within 24 hours returns the same job.',
   }),
 });
 
@@ -50,12 +50,12 @@ export const modelListSchema = z.strictObject({
 });
 
 const datasetProblemSchema = z.strictObject({
-  file: z.string().meta({ description: 'Path inside the zip, or the name of the zip for problems of the whole.' }),
-  line: z.int().optional().meta({ description: 'From 1.' }),
+  file: z.string().meta({ description: 'Path inside the zip, or the name of the zip for a problem of the whole zip.' }),
+  line: z.int().optional().meta({ description: 'Line number, from 1.' }),
   column: z
     .union([z.int(), z.string()])
     .optional()
-    .meta({ description: 'From 1 in UTF-16 code units, or the name of a field.' }),
+    .meta({ description: 'Column in UTF-16 code units, from 1, or the name of a field.' }),
   found: z.string().meta({ description: 'What was found.' }),
   expected: z.string().meta({ description: 'What the format requires.' }),
 });
@@ -64,13 +64,13 @@ const jobErrorSchema = z.strictObject({
   code: z.string().meta({ description: 'Stable name of the kind of failure.' }),
   message: z.string(),
   problems: z.array(datasetProblemSchema).max(MAX_LISTED_PROBLEMS).optional().meta({
-    description: 'Problems of the dataset, if they are the reason; the first ones if there are many.',
+    description: 'The problems of the dataset, if they are the reason; at most the first 100.',
   }),
 });
 
 const warningSchema = z.strictObject({
   kind: z.string().meta({ description: 'Stable name of the kind of warning.' }),
-  count: z.int().meta({ description: 'Number of rows or classes concerned.' }),
+  count: z.int().meta({ description: 'Number of rows or classes that the warning concerns.' }),
   message: z.string(),
 });
 
@@ -78,7 +78,7 @@ export const jobSchema = trainingJobInformationSchema.extend({
   positive_label: z
     .string()
     .optional()
-    .meta({ description: 'The label that F1 is of, in binary classification; after the first epoch.' }),
+    .meta({ description: 'Binary classification: the label whose F1 is reported. Present after the first epoch.' }),
   error: jobErrorSchema.optional().meta({ description: 'Why the job ended in ERROR.' }),
   warnings: z
     .array(warningSchema)

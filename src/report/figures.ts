@@ -91,7 +91,7 @@ export function judgedRows({ training, evaluation }: Pick<ReportInput, 'training
   if (dataset?.train_rows === 0)
     return {
       name: 'none',
-      note: 'It was made of what its labels are called or mean, without rows, so that nothing was measured.',
+      note: 'It was made from the names or meanings of its labels, without rows, so nothing was measured.',
     };
   if (dataset?.folds === undefined) {
     const chosen = hasEpochs(training) ? 'the best epoch, ' : '';

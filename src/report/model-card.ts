@@ -123,9 +123,11 @@ function figures(report: ReportInput): string {
 
 function weightsUsed({ float32, int8, answers }: RecordedPrecision): string {
   const [used, other] =
-    answers === 'int8' ? [`8-bit weights (\`${QUANTIZED_ONNX_FILE}\`)`, 'float32'] : ['float32 weights', '8-bit ones'];
+    answers === 'int8'
+      ? [`8-bit weights (\`${QUANTIZED_ONNX_FILE}\`)`, 'float32 weights']
+      : ['float32 weights', '8-bit weights'];
   const [own, others] = answers === 'int8' ? [int8, float32] : [float32, int8];
-  return `It answers with ${used}: the deciding figure is ${percent(own)} with them and ${percent(others)} with ${other}.`;
+  return `It answers with ${used}: the main figure is ${percent(own)} with them and ${percent(others)} with ${other}.`;
 }
 
 function labels({ config, training, evaluation }: ReportInput): string {
@@ -196,7 +198,7 @@ function usage(report: ReportInput): string {
   ];
   if (config.orchard.token_types === 'capitals') {
     blocks.push(
-      'It reads capitals through `token_type_ids`: 1 for each piece with a capital letter, else 0. Other libraries always pass 0; it then reads texts as if they were in lower case.',
+      'It reads capitals through `token_type_ids`: 1 for each piece with a capital letter, else 0. Other libraries always pass 0; the model then reads texts as if they were in lower case.',
     );
   }
   return blocks.join('\n\n');
@@ -210,7 +212,7 @@ function limits({ config, evaluation }: ReportInput): string {
   return [
     '## Limits',
     [
-      `- It was trained on one dataset. On texts of another kind, time or language it does worse than the figures say.`,
+      `- It was trained on one dataset. Expect lower figures on texts of another kind, time or language.`,
       `- It reads ${whole(max_tokens)} tokens at once.`,
       '- It learned what its dataset says, including mistakes and prejudices. It has not been checked for fairness.',
       ...(unseen === 0

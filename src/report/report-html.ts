@@ -391,10 +391,10 @@ const namesLength = (names: readonly string[], fontSize: number): number =>
   (2 / 3) * fontSize * Math.max(...names.map(({ length }) => length));
 
 function pairTable(pairs: readonly ConfusedPair[]): Html {
-  if (pairs.length === 0) return html`<p>No row got a wrong label.</p>`;
+  if (pairs.length === 0) return html`<p>All rows got the right label.</p>`;
   const listed = pairs.slice(0, MAX_PAIRS);
   const rows = listed.map(({ actual, predicted, count, share }) => [actual, predicted, whole(count), percent(share)]);
-  return html`${table(['Is', { text: 'Taken for' }, 'Rows', 'Of its rows'], rows)}
+  return html`${table(['Actual label', { text: 'Predicted label' }, 'Rows', 'Share of the label’s rows'], rows)}
 ${listed.length === pairs.length ? undefined : html`<p class="note">${listed.length} of ${whole(pairs.length)} kinds of confusion.</p>`}`;
 }
 
@@ -402,7 +402,7 @@ ${listed.length === pairs.length ? undefined : html`<p class="note">${listed.len
 function calibrationPlot({ calibration }: ModelEvaluation): Html | undefined {
   if (calibration === undefined) return undefined;
   const rows = calibration.bins.map((bin) => [percent(bin.confidence), percent(bin.accuracy), whole(bin.rows)]);
-  const columns = ['How sure', 'How often right', 'Decisions'];
+  const columns = ['Confidence', 'Accuracy', 'Decisions'];
   return html`<section>
 <h2>Calibration</h2>
 <p>Expected calibration error ${decimal(calibration.error)}; ${decimal(calibration.error_before)} before the scores were calibrated.</p>
@@ -426,8 +426,8 @@ function reliabilityDiagram({ bins, error }: Calibration): Chart {
       'On the dashed line, confidence equals accuracy. Below it the model is overconfident, above it underconfident. Large dots are many decisions.',
     alternative: `Reliability diagram with an expected calibration error of ${decimal(error)}.`,
     drawing: [
-      ...leftAxis(RELIABILITY, ticks(y), 'how often right'),
-      ...bottomAxis(RELIABILITY, ticks(x), 'how sure'),
+      ...leftAxis(RELIABILITY, ticks(y), 'accuracy'),
+      ...bottomAxis(RELIABILITY, ticks(x), 'confidence'),
       drawnLine([x(0), y(0)], [x(1), y(1)], { colour: colours.muted, isDashed: true }),
       curve(points, colours.accent),
       ...bins.map(({ rows }, at) => dot(points[at] ?? [0, 0], radiusOf(rows / most), colours.accent)),
@@ -535,7 +535,7 @@ function parts(input: ReportInput): Html | undefined {
   });
   const columns = scoresOf(first.figures, f1Name(input)).map(({ name }) => name);
   return html`<section>
-<h2>What each part reaches</h2>
+<h2>Figures of each part</h2>
 ${table(['Part', ...columns, ...(isCalibrated ? ['calibration error'] : [])], rows)}
 <p class="note">${judgedRows({ training }).note}${isCalibrated ? ' The calibration error is 0 if answers with a score of 0.8 are right 8 times out of 10, and so on for every score.' : ''}</p>
 </section>`;
@@ -562,8 +562,8 @@ function classTable({ classes = [] }: Pick<EvaluationPage, 'classes'>): Html | u
 <h2>Each class</h2>
 ${table(columns, rows.slice(0, MAX_UNFOLDED))}
 ${folded.length === 0 ? undefined : html`<details><summary>${counted(folded.length, 'better one')}</summary>${table(columns, folded)}</details>`}
-<p class="note">The worst first. Precision: how often the class is right when it is given. Recall: how much of it is found.
-Support: how often it occurs in these rows.</p>
+<p class="note">The lowest F1 first. Precision: the share of the predictions of a class that are right. Recall: the share of a class that is found.
+Support: how often the class occurs in these rows.</p>
 </section>`;
 }
 
@@ -584,7 +584,7 @@ function mistakes({ mistakes: listed }: Pick<ModelEvaluation | EvaluationPage, '
   return html`<section>
 <h2>The most confident mistakes</h2>
 ${table(columns, rows, { className: 'texts', hasRowHeadings: false })}
-<p class="note">${counted(listed.length, 'mistake')}. Where the model is confident but wrong, check the label first.${hasWords ? markNote : undefined}</p>
+<p class="note">${counted(listed.length, 'mistake')}. Where the model is confident but wrong, check the label of the row first.${hasWords ? markNote : undefined}</p>
 </section>`;
 }
 

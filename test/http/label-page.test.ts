@@ -195,7 +195,7 @@ describe.skipIf(executable === undefined)(title, () => {
     await page.getByText('0 of 1 labelled').waitFor();
     expect(await shown(page)).toBe('<b>fine</b>');
     await page.keyboard.press('1');
-    await page.getByText('Every text is labelled or skipped.').waitFor();
+    await page.getByText('All texts are labelled or skipped.').waitFor();
     expect(await page.locator('#train-set').getAttribute('aria-disabled')).toBe('true');
   });
 

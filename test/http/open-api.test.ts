@@ -120,7 +120,7 @@ describe('the OpenAPI document', () => {
       );
     }
     const all = Object.keys(failures).sort();
-    expect((await limited({}, 'too much open at a time')).sort()).toEqual(all);
+    expect((await limited({}, 'too many requests open at a time')).sort()).toEqual(all);
     expect((await limited({ rateLimiter: limiter }, 'Too many requests')).sort()).toEqual(all);
     expect((await limited({ wrongKeyLimiter: limiter }, 'wrong API keys')).sort()).toEqual(all);
     const asking = all.filter((id) => /predict|medley/i.test(id));

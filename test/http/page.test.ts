@@ -138,9 +138,9 @@ describe.skipIf(executable === undefined)(title, () => {
     const download = page.waitForEvent('download');
     await page.getByRole('link', { name: 'reviews.csv' }).click();
     expect((await download).suggestedFilename()).toBe('reviews.csv');
-    await page.getByLabel('What it does').selectOption('named-entity-recognition');
+    await page.getByLabel('Task').selectOption('named-entity-recognition');
     expect(await page.getByRole('region', { name: 'A sample of names.conll' }).count()).toBe(1);
-    await page.getByLabel('What it does').selectOption('binary-text-classification');
+    await page.getByLabel('Task').selectOption('binary-text-classification');
     const rows = Array.from({ length: 20 }, (_, at) => `${at} is ${at % 2 ? 'fine,good' : 'bad,poor'}`);
     await field.setInputFiles(file('rows.csv', ['text,label', ...rows].join('\n')));
     await page.getByRole('button', { name: 'Start training' }).click();

@@ -140,7 +140,7 @@ describe('the report', () => {
     const page = await pageOf();
     expect(svgTexts(page).filter((text) => /^\d$/.test(text)).length).toBeGreaterThanOrEqual(9);
     expect(svgTexts(page)).toEqual(expect.arrayContaining(['9', 'actual', 'predicted']));
-    expect(rowsUnder(page, 'Taken for')).toEqual([
+    expect(rowsUnder(page, 'Predicted label')).toEqual([
       ['bad', 'good', '3', '75.0 %'],
       ['mixed', 'good', '1', '50.0 %'],
       ['good', 'bad', '1', '10.0 %'],
@@ -166,14 +166,14 @@ describe('the report', () => {
     const labels = Array.from({ length: count }, (_, at) => `topic ${at}`);
     const counts = labels.map((_, row) => labels.map((_, column) => countAt(row, column)));
     const page = await pageOf({ labels, evaluation: { confusion: { labels, counts } } });
-    expect(rowsUnder(page, 'Taken for')).toEqual([['topic 3', 'topic 5', '40', '3.1 %']]);
+    expect(rowsUnder(page, 'Predicted label')).toEqual([['topic 3', 'topic 5', '40', '3.1 %']]);
     expect(svgTexts(page)).not.toContain('1234');
     expect(svgTexts(page).includes('topic 76')).toBe(drawn);
   });
 
   it('shows how well scores are calibrated', async () => {
     const page = await pageOf();
-    expect(rowsUnder(page, 'How sure')).toEqual([
+    expect(rowsUnder(page, 'Confidence')).toEqual([
       ['55.0 %', '50.0 %', '4'],
       ['95.0 %', '100.0 %', '12'],
     ]);

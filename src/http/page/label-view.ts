@@ -155,7 +155,7 @@ export class LabelView {
 
   #nextLine(): string {
     const { next } = this.#set ?? {};
-    return next ? `Next text: ${next.content}` : 'No text is left.';
+    return next ? `Next text: ${next.content}` : 'No texts are left.';
   }
 
   /** Shows a set as it is now. */
@@ -168,7 +168,8 @@ export class LabelView {
     byId('set-count', HTMLElement).textContent = `${grouped(labelled)} of ${grouped(texts)} labelled${skips}`;
     byId('set-progress', HTMLProgressElement).value = (labelled + skipped) / texts;
     const text = byId('card-text', HTMLElement);
-    text.textContent = next?.content ?? 'Every text is labelled or skipped. Train from these, or download the rows.';
+    text.textContent =
+      next?.content ?? 'All texts are labelled or skipped. Train on these labels, or download the rows.';
     text.classList.toggle('long', (next?.content.length ?? 0) > LONG_TEXT);
     byId('card-order', HTMLElement).textContent = next ? orders[set.order] : '';
     this.#showChoices(labels);
@@ -218,15 +219,25 @@ export class LabelView {
     const share = asked === 0 ? '' : ` (${Math.round((100 * agreed) / asked)} %)`;
     const state = byId('model-state', HTMLElement);
     if (model === null) state.textContent = 'There is no model yet.';
-    else if (asked === 0) state.textContent = 'It is trained. Go on, and see whether it agrees with you.';
-    else state.textContent = `It agrees with ${agreed} of the ${asked} labels since it was trained${share}.`;
+    else if (asked === 0)
+      state.textContent = 'The model is trained. Keep labelling, and see whether it agrees with you.';
+    else
+      state.textContent = `It agrees with ${agreed} of the ${asked} labels that you chose since it was trained${share}.`;
     const button = byId('train-set', HTMLButtonElement);
     const enough = counts.filter((count) => count >= LEAST_TEXTS).length >= 2;
     const isBusy = training !== null;
     button.ariaDisabled = isBusy || !enough ? 'true' : null;
-    button.textContent = isBusy ? 'Training…' : model === null ? 'Train from these' : 'Train again from these';
+    button.textContent = isBusy
+      ? 'Training…'
+      : model === null
+        ? 'Train on these labels'
+        : 'Train again on these labels';
     const need = `Label at least ${LEAST_TEXTS} texts of two labels first.`;
-    byId('train-set-note', HTMLElement).textContent = isBusy ? 'You can label on while it trains.' : enough ? '' : need;
+    byId('train-set-note', HTMLElement).textContent = isBusy
+      ? 'You can keep labelling while it trains.'
+      : enough
+        ? ''
+        : need;
   }
 
   /** Lets the service put the most useful texts first. Labelling goes on meanwhile, and the text on the screen stays. */
@@ -266,7 +277,7 @@ export class LabelView {
     const noted = await this.#service.noteTraining(set.id, id);
     if (this.#set?.id !== set.id) return;
     this.#take({ ...noted, next: this.#set.next });
-    announce('The training has begun.');
+    announce('The training has started.');
     void this.#watch(id);
   }
 
