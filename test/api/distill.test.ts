@@ -383,7 +383,7 @@ describe('a teacher', () => {
     [
       'a temperature for entities',
       { labels: undefined, type: 'named-entity-recognition', temperature: 2 },
-      'temperature: it softens',
+      'temperature: applies only to classifiers',
     ],
     ['a choice among all', { choose: 'central' }, 'choose: without maxTexts, the teacher is asked for all texts'],
     ['a format without rows', { format: 'csv' }, 'format: applies only to rows and test, and neither is given'],

@@ -127,8 +127,8 @@ describe('labels', () => {
   it.each([
     [{ labels: ['positive'], rows }, /label "negative"; expected one of "positive"/],
     [{ labels: ['a', 'b'] }, /label "a", a name without meaning/],
-    [{ labels: ['good one', 'good one'] }, /"good one" is there twice/],
-    [{ labels, epochs: 2 }, /from labels alone/],
+    [{ labels: ['good one', 'good one'] }, /"good one" occurs twice/],
+    [{ labels, epochs: 2 }, /without rows, a classifier/],
     [{ labels, dev: rows }, /there are no rows; leave dev out/],
     [{ labels: [] }, /found 0 labels/],
   ])('are refused with what is wrong: %j', async (options, message) => {

@@ -304,17 +304,17 @@ it('positive is refused where a model does not choose between two labels', async
     entities: [{ start: 3, end: 7, type: 'TOWN' }],
   }));
   const answered = ['where', 'when'].map((word) => ({ question: `${word}?`, passage: `The answer to ${word}.` }));
-  const advice = 'leave it out; classes has the F1 of each';
+  const advice = 'leave positive out; classes has the F1 of each label';
   const cases = [
-    [train({ rows: three, positive: 'angry' }), `not for multiclass-text-classification with 3 labels; ${advice}`],
+    [train({ rows: three, positive: 'angry' }), `not to multiclass-text-classification with 3 labels; ${advice}`],
     [
       train({ labels: ['a', 'b', 'c'], positive: 'a' }),
-      `not for multiclass-text-classification with 3 labels; ${advice}`,
+      `not to multiclass-text-classification with 3 labels; ${advice}`,
     ],
     [crossValidate({ rows: three, folds: 2, positive: 'angry' }), `with 3 labels; ${advice}`],
-    [train({ rows: several, positive: 'angry' }), `not for multilabel-text-classification; ${advice}`],
-    [train({ rows: towns, positive: 'TOWN' }), `not for named-entity-recognition; ${advice}`],
-    [train({ rows: answered, positive: 'where' }), 'not for question-answering; leave it out'],
+    [train({ rows: several, positive: 'angry' }), `not to multilabel-text-classification; ${advice}`],
+    [train({ rows: towns, positive: 'TOWN' }), `not to named-entity-recognition; ${advice}`],
+    [train({ rows: answered, positive: 'where' }), 'not to question-answering; leave positive out'],
     [model.evaluate(rows, { positive: 'pos' }), '"pos" is not a label; the labels are "negative", "positive"'],
   ] as const;
   for (const [result, message] of cases) expect((await result)._unsafeUnwrapErr().message).toContain(message);

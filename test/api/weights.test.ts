@@ -162,7 +162,7 @@ describe('probabilities of labels', () => {
     expect(read.map(({ labelIds }) => labelIds)).toEqual([[0, 1], [], [1]]);
     expect(read[0]?.shares).toEqual([0.9, 0.8]);
     const ambiguous = await errorOf(train({ rows: multilabel }));
-    expect(ambiguous.message).toContain("add up to 1.7; pass type: 'multilabel-text-classification' if each label");
+    expect(ambiguous.message).toContain("add up to 1.7; pass type: 'multilabel-text-classification' if the labels");
     const wrong = await errorOf(train({ rows: multilabel, type: 'binary-text-classification' }));
     expect(wrong.message).toContain('found probabilities that add up to 1.7');
   });
@@ -217,7 +217,7 @@ describe('rows of other models, and archives', () => {
     ['text2', [{ question: 'a', passages: ['b'], text2: 'c' }]],
   ])('refuse a %s by name', async (field, given) => {
     const error = await errorOf(train(JSON.parse(JSON.stringify({ rows: given }))));
-    expect(error.message).toContain(`rows.0.${field}: ${field} is for classifiers`);
+    expect(error.message).toContain(`rows.0.${field}: only rows of classifiers have a ${field}`);
   });
 
   it('refuse it as a column that is asked for', async () => {

@@ -59,7 +59,7 @@ describe('an error of orchard train', () => {
     ['columns', () => [named()], /if yours have other names, give --text-column "body" --label-column "stars"$/m],
     ['a type', () => [comma()], /^--type: .*; pass --type 'multilabel-text-classification' if/],
     ['a number', () => [named(), '--learning-rate', '7'], /^--learning-rate: give a number of at most 1$/m],
-    ['a language', () => [named(), '--language', 'klingon'], /^--language: "klingon" is no language/],
+    ['a language', () => [named(), '--language', 'klingon'], /^--language: "klingon" is not a known language/],
   ])('about %s names the flag', async (_, args, message) => {
     const { exitCode, stderr } = await run(['train', ...args()]);
     expect(exitCode).toBe(1);

@@ -229,8 +229,8 @@ describe('fetchDataset over an unreliable network', () => {
 describe('fetchDataset of a URL that is not allowed', () => {
   it.each([
     ['reviews.zip', 'not a URL; give an http or https URL'],
-    ['ftp://example.com/reviews.zip', 'a URL of scheme ftp'],
-    ['file:///reviews.zip', 'a URL of scheme file; give an http or https URL'],
+    ['ftp://example.com/reviews.zip', 'a URL with the scheme ftp'],
+    ['file:///reviews.zip', 'a URL with the scheme file; give an http or https URL'],
     ['https://ann:secret@example.com/reviews.zip', 'contains a user name or password'],
   ])('%s: a problem at dataset_url', async (url, message) => {
     const error = await failureOf('validation', aDataset(url).fetched);

@@ -101,7 +101,7 @@ describe.skipIf(executable === undefined)(title, () => {
 
     await page.locator('#train-set').focus();
     await keyboard.press('Enter');
-    await page.getByText('It is trained.').waitFor({ timeout: 110_000 });
+    await page.getByText('The model is trained. Keep').waitFor({ timeout: 110_000 });
     // The text that was on the screen stays; the next one is the model's.
     await expect.poll(() => isOrdered(page), { timeout: 60_000 }).toBe(true);
     await label(page, 1, 20);

@@ -261,7 +261,7 @@ describe('a thread that does not answer', () => {
     const timeouts = { runMs: 10, loadMs: 10 };
     const { dispatcher, worker } = aDispatcher({ patient: true, timeouts });
     const stuck = dispatcher.predict(MODEL, ['a']);
-    await expect(stuck).rejects.toThrow('did not end loading a model within 0.01 s');
+    await expect(stuck).rejects.toThrow('did not finish loading a model within 0.01 s');
     const next = dispatcher.predict(MODEL, ['b']);
     await settled();
     await worker.goOn();

@@ -267,7 +267,7 @@ export function versionCases(open: () => Promise<() => Storage>): void {
       expect(await errorOf(versions.promote(NAME, B))).toMatchObject({ code: 'not_found' });
       expect(await errorOf(versions.rollBack(NAME))).toMatchObject({
         code: 'rollback',
-        message: expect.stringContaining(`the model before, ${A}, was deleted`),
+        message: expect.stringContaining(`the previous model, ${A}, was deleted`),
       });
       expect(await pointsTo(versions)).toBe(C);
       expect((await storage.read('versions', app_id))?.value).toMatchObject({ deleting: [] });

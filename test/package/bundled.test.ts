@@ -85,7 +85,7 @@ describe('an application bundled by esbuild', () => {
     const outdir = await bundled('without', { format: 'cjs', outExtension: { '.js': '.cjs' } });
     const app = join(outdir, 'app.cjs');
     const told = await printed(app);
-    expect(told).toMatch(/^installation inference-worker\.js: this file of orchard-nlp is not there/);
+    expect(told).toMatch(/^installation inference-worker\.js: this file of orchard-nlp is missing/);
     for (const part of [outdir, 'external', 'orchard-nlp/inference-worker', 'ORCHARD_FILES', 'docs/bundlers.md'])
       expect(told).toContain(part);
     // chunks of dist import what the package depends on

@@ -59,7 +59,7 @@ describeWithPostgres('copyStorage', (server) => {
     const from = memoryStorage();
     onTestFinished(() => from.close());
     const { storage: to } = await aDirectoryInUse();
-    expect((await errorOf(copyStorage({ from, to }))).message).toMatch(/has records already/);
+    expect((await errorOf(copyStorage({ from, to }))).message).toMatch(/already has records/);
   });
 
   it('finds what the database has changed', async () => {
@@ -104,7 +104,7 @@ describeWithPostgres('copyStorage', (server) => {
     expect(queued.map(({ id }) => id).sort()).toEqual([running, waiting].sort());
     const again = promisify(execFile)(process.execPath, [command, ...args]);
     const refused: { readonly stderr?: string } = await again.catch((thrown) => thrown);
-    expect(refused.stderr).toContain('has records already');
+    expect(refused.stderr).toContain('already has records');
     expect(refused.stderr).not.toContain(PASSWORD);
   });
 });
