@@ -81,7 +81,7 @@ describe('what is beyond a limit', () => {
     [
       trainingRequestSchema,
       withModel({ name: 'a'.repeat(25) }),
-      'model_config.name: the model name is longer than 24 characters',
+      'model_config.name: the model name is longer than 24 characters; shorten it',
     ],
     [
       trainingRequestSchema,
