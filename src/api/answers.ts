@@ -111,7 +111,7 @@ type LabelIn<Row extends TrainingRow> = Row extends LabelledRow
       ? Extract<keyof Row['labels'], string>
       : never;
 
-/** The type of answer of a model trained on such rows, and with these labels. */
+/** The type of the answers of a model that was trained on rows of this type, with these labels. */
 export type AnswerTo<Row extends TrainingRow, Label extends string = LabelIn<Row>> =
   | (Row extends LabelledRow | MultilabelRow | SoftLabelRow ? LabelAnswer<Label> : never)
   | (Row extends TaggedRow | EntityRow ? EntityAnswer : never)

@@ -502,19 +502,21 @@ function callingThread(options: WorkerOptions): InferenceWorker {
 /** How models are run. */
 export interface ServiceOptions {
   /**
-   * Where texts are computed. `auto` (default): in worker threads, but a short text that is asked alone of a model that was
-   * loaded ahead (by `loadModel` or `warm`) in the calling thread, if the model takes 100 MiB at most and answers such a text
-   * within about a millisecond: the way to a thread and back would take as long. Batches of such a model start in the calling
-   * thread, too, 4 ms at a time, until they have taken some 50 ms; then worker threads load the model. `worker`: always in
-   * worker threads. `process`: always in child processes, which take more memory than threads and start more slowly; a
-   * crash of native code then ends neither the application nor other requests, and a thread of the application that asks
-   * models may be terminated at any time. `inline`: in the calling thread, which each run then blocks.
+   * The threads or processes that answer texts. `auto` (default): worker threads, with one exception: the calling
+   * thread answers a single short text if its model was loaded ahead (by `loadModel` or `warm`), takes at most 100 MiB,
+   * and answers such a text within about a millisecond, because the way to a thread and back would take as long.
+   * Batches for such a model also start in the calling thread, 4 ms at a time, until they have taken about 50 ms; then
+   * worker threads load the model. `worker`: always worker threads. `process`: always child processes, which take more
+   * memory than threads and start more slowly; a crash of native code then ends neither the application nor other
+   * requests, and a thread of the application that asks models may be terminated at any time. `inline`: the calling
+   * thread, which each run blocks.
    */
   readonly isolation?: 'auto' | 'worker' | 'process' | 'inline';
   /**
-   * Most worker threads or processes. A model stays in the thread that loaded it until there are so many requests that loading it in
-   * another one pays; idle threads that have it share the texts of a batch. Default: one for each processor that the
-   * process may use, 4 at most; one if `device` names a device, since threads can only take turns on it.
+   * Maximum number of worker threads or processes. A model stays in the thread that loaded it until there are enough
+   * requests to make loading it in another thread worthwhile; idle threads that have loaded it share the texts of a
+   * batch. Default: one for each processor that the process may use, 4 at most; one if `device` names a device, since
+   * threads can only take turns on it.
    */
   readonly workers?: number;
   /**
