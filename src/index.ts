@@ -45,6 +45,7 @@ export {
   type LabelCount,
   type LabelErrors,
   type LabelEvaluation,
+  type LabelIn,
   type LeakedText,
   type LearnOptions,
   type LoadModelOptions,

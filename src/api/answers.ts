@@ -103,7 +103,7 @@ export interface AnswerExplanation<Given extends Answer = Answer> {
 }
 
 /** The labels of such rows: the names themselves if the rows are `as const`, else `string`. */
-type LabelIn<Row extends TrainingRow> = Row extends LabelledRow
+export type LabelIn<Row extends TrainingRow> = Row extends LabelledRow
   ? Row['label']
   : Row extends MultilabelRow
     ? Row['labels'][number]

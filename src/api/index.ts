@@ -9,6 +9,7 @@ export {
   type EntityAnswer,
   type FoundEntity,
   type LabelAnswer,
+  type LabelIn,
   labelsOf,
   type PassageAnswer,
   type ReadText,
