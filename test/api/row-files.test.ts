@@ -584,7 +584,7 @@ describe('rows in memory', () => {
   });
 
   it('take no options of files', async () => {
-    await expect(inMemory(pairs, { encoding: 'utf-8' })).rejects.toThrow(/encoding: encoding is for files/);
+    await expect(inMemory(pairs, { encoding: 'utf-8' })).rejects.toThrow(/encoding: applies only to files/);
   });
 
   it('have a warning if labels are alike, or may mean that there is none', async () => {
