@@ -76,7 +76,7 @@ describe('the type of rows', () => {
 
   it('has to fit what was asked for', async () => {
     const table = await readRows([{ text: 'a', label: 'x' }], { option: 'rows' });
-    expect(() => typeOfRows(table, 'question-answering')).toThrow(/rows of text and label.*not for question/);
+    expect(() => typeOfRows(table, 'question-answering')).toThrow(/rows of text and label.*not question/);
   });
 
   it.each([
@@ -162,7 +162,7 @@ describe('rows that do not fit', () => {
       { start: 2, end: 9, type: 'LOC' },
     ];
     await expect(readRows([{ text: 'Ada', entities }], { option: 'rows' })).rejects.toThrow(
-      /rows\.0\.entities\.1: 2 to 9 is no part/,
+      /rows\.0\.entities\.1: 2 to 9 is not a range in a text of 3/,
     );
   });
 });
