@@ -77,7 +77,7 @@ describe('orchard distill', () => {
     const failed = await run([...args, ...program, '--attempts', '1']);
     expect(failed.exitCode).toBe(1);
     expect(failed.stderr).toMatch(
-      /the teacher failed 1 time for .* ended with exit code 3 before it answered\nthe key has expired; 0 answers are kept/,
+      /the teacher failed 1 time on .* ended with exit code 3 before it answered\nthe key has expired; 0 answers are kept/,
     );
   });
 
