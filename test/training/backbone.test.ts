@@ -148,7 +148,7 @@ describe('a training from a backbone', () => {
   it('warns if preprocessing asks for another case than the backbone reads', async () => {
     const { warnings } = await trainingOf(await train({ num_epochs: 1, preprocessing: { lowercase: false } }));
     const [warning] = warnings.filter(({ kind }) => kind === 'backbone_lowercase');
-    expect(warning?.message).toContain('owner/tiny folds texts to lower case');
+    expect(warning?.message).toContain('owner/tiny lowercases texts');
   });
 
   it('starts from random weights if use_pretrained is false', async () => {

@@ -122,7 +122,7 @@ describe('an archive that can not be trained on', () => {
 
   it('lists passages that occur twice in label_id.json', async () => {
     expect(await problemsOf(aRetrievalArchive().withLabels([...PASSAGES, PASSAGES[0]]))).toEqual([
-      'label_id.json, column 3: found "Paris is in France.", which is the passage of id 0 too; expected every passage once',
+      'label_id.json, column 3: found "Paris is in France.", which is also the passage of id 0; expected each passage once',
     ]);
   });
 
