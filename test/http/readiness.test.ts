@@ -65,7 +65,7 @@ describe('a process that serves its probes alone', () => {
   it.each(['/', '/docs', '/openapi.json', '/trainer/language/models'])('has nothing at %s', async (path) => {
     const response = await ask(path);
     expect(response.status).toBe(404);
-    expect(JSON.parse(await response.text()).detail[0].msg).toContain('this process trains');
+    expect(JSON.parse(await response.text()).detail[0].msg).toContain('this process only trains');
   });
 });
 

@@ -102,7 +102,7 @@ describe('a worker thread that hangs', () => {
     const { service, threads } = aService({ runMs: 100, loadMs: 100 });
     await expect(service.predict('/m', [text])).rejects.toMatchObject({
       code: 'internal',
-      message: expect.stringContaining('it is replaced'),
+      message: expect.stringContaining('was replaced'),
     });
     expect((await service.predict('/m', ['a'])).results).toHaveLength(1);
     expect(threads).toHaveLength(2);

@@ -36,7 +36,7 @@ describe('a job whose process dies', () => {
     expect(host.runs).toEqual([]);
     expect(job.status).toBe('ERROR');
     expect(job.error?.code).toBe('training');
-    expect(job.error?.message).toContain('has ended 10 times');
+    expect(job.error?.message).toContain('ended 10 times without progress');
     expect(job.error?.message).not.toContain('memory');
   });
 

@@ -65,6 +65,6 @@ describe('a pair of texts', () => {
   it('is no single text, even one that begins with a number', () => {
     const reader = new TextReader(loadTokenizer(roberta), { max_tokens: 8, parts: 'pair' });
     expect(() => reader.read(['3 red apples'])).toThrow(ValidationError);
-    expect(() => reader.read(['3 red apples'])).toThrow('give { text, text2 }');
+    expect(() => reader.read(['3 red apples'])).toThrow('give predict { text, text2 }');
   });
 });
