@@ -137,7 +137,11 @@ describe('a hostile model folder', () => {
     ['more tokens than any encoder reads', (c) => set(c.orchard, 'max_tokens', 1e15), /orchard\.max_tokens: expected/],
     ['more tokens than positions', (c) => set(c.orchard, 'max_tokens', 13), /13, but the encoder has positions for 12/],
     ['no room for a text', (c) => set(c.orchard, 'max_tokens', 2), /max_tokens is 2, which leaves no room for a text/],
-    ['windows that hardly move', (c) => set(c.orchard, 'window_overlap', 9), /window_overlap is 9, more than half of the 10 tokens/],
+    [
+      'windows that hardly move',
+      (c) => set(c.orchard, 'window_overlap', 9),
+      /window_overlap is 9, more than half of the 10 tokens/,
+    ],
     [
       'a weight of infinity',
       (c) => set(c.orchard.blend, 'encoder', 1e300),
