@@ -34,7 +34,8 @@ subscribe('child_process', (started) => {
 });
 
 const storage = tellingOfSaves(postgresStorage(connectionString, { schema, cache }));
-const trainer = new Trainer({ storage, threads: 1, seed: 7, checkpointIntervalMs });
+// A process, which can be stopped while its checkpoint is saved; a thread would go on.
+const trainer = new Trainer({ storage, threads: 1, seed: 7, checkpointIntervalMs, isolation: 'process' });
 if (request !== undefined) (await trainer.createTrainingJob(request))._unsafeUnwrap();
 const { data } = (await trainer.listModels())._unsafeUnwrap();
 for (const { id } of data) {
