@@ -32,7 +32,7 @@ export type PoolMessage =
   /** Exit after the running work. */
   | { readonly type: 'close' };
 
-/** A worker thread's answer to the message with the same `ask` number. */
+/** A worker's answer to the message with the same `ask` number. */
 export type WorkerMessage =
   | { readonly ask: number; readonly answer: BatchAnswer }
   | { readonly ask: number; readonly loaded: Loaded }
@@ -47,9 +47,8 @@ interface PendingAsk {
 export interface Place {
   send(message: PoolMessage): void;
   onMessage(listener: (message: WorkerMessage) => void): void;
-  /** Settles when it has failed or ended. */
-  readonly failed: Promise<PlaceFailure>;
-  readonly ended: Promise<unknown>;
+  /** Why it failed or ended, once it has. */
+  readonly ended: Promise<PlaceEnd>;
   /** The application's process stays alive for it. */
   ref(): void;
   unref(): void;
@@ -57,7 +56,7 @@ export interface Place {
   kill(): void;
 }
 
-interface PlaceFailure {
+interface PlaceEnd {
   readonly reason: string;
   readonly cause?: unknown;
 }
@@ -100,15 +99,13 @@ function openThread(options: WorkerOptions): Place {
 
 export function inThread(worker: Worker, nativeCalls = new NativeCalls()): Place {
   outlive(worker, nativeCalls);
-  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   return {
     send: (message) => worker.postMessage(message),
     onMessage: (listener) => worker.on('message', listener),
-    failed: new Promise((resolve) => {
+    ended: new Promise((resolve) => {
       worker.once('error', (cause) => resolve({ reason: `the inference worker failed: ${cause}`, cause }));
       worker.once('exit', () => resolve({ reason: 'the inference worker exited' }));
     }),
-    ended,
     ref: () => worker.ref(),
     unref: () => worker.unref(),
     kill() {
@@ -125,22 +122,17 @@ export function openProcess(options: WorkerOptions): Place {
     // It takes nothing of what is piped into the application.
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const ended = new Promise<void>((resolve) => {
-    child.once('exit', () => resolve());
-    child.once('error', () => child.pid === undefined && resolve());
-  });
   return {
     send(message) {
-      if (child.connected) child.send(message, () => undefined); // whatever fails, `failed` says why
+      if (child.connected) child.send(message, () => undefined); // whatever fails, `ended` says why
     },
     onMessage: (listener) => child.on('message', listener),
-    failed: new Promise((resolve) => {
+    ended: new Promise((resolve) => {
       child.once('error', (cause) => resolve({ reason: `the inference process failed: ${cause.message}`, cause }));
       child.once('exit', (code, signal) =>
         resolve({ reason: `the inference process ended with ${signal ?? `exit code ${code}`}` }),
       );
     }),
-    ended,
     ref() {
       child.ref();
       if (hasRef(child.channel)) child.channel.ref();
@@ -260,7 +252,7 @@ export class RemoteWorker implements InferenceWorker {
     if (this.#place !== undefined) return this.#place;
     const place = this.#open(this.#options);
     place.onMessage((message) => this.#answer(message));
-    void place.failed.then(({ reason, ...cause }) => this.#lose(place, new InternalError(reason, cause)));
+    void place.ended.then(({ reason, ...cause }) => this.#lose(place, new InternalError(reason, cause)));
     this.#place = place;
     return place;
   }

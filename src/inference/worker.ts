@@ -2,7 +2,7 @@ import type { UsedRuntime } from '../contract/index.js';
 import type { ExplanationChoice, ModelResult } from '../families/index.js';
 import type { DeviceUse } from '../graph/index.js';
 
-/** Texts that one thread answers together. */
+/** Texts that one worker answers together. */
 export interface Batch {
   /** Unique in its worker. */
   readonly id: number;
@@ -63,7 +63,7 @@ export interface Loaded {
   readonly runtimeUse?: RuntimeUse;
 }
 
-/** A thread that runs models, one slice of a batch at a time, so that no text delays others for long. */
+/** A thread or process that runs models, one slice of a batch at a time, so that no text delays others for long. */
 export interface InferenceWorker {
   run(batch: Batch): Promise<BatchAnswer>;
   resume(id: number, alone: boolean): Promise<BatchAnswer>;
@@ -73,12 +73,12 @@ export interface InferenceWorker {
   load(directory: string, version?: string): Promise<Loaded>;
   /** Unloads a folder's model once no batch of it is unfinished. */
   forget(directory: string): void;
-  /** Fails the open requests of a worker that hangs. The next request starts a new thread. */
+  /** Fails the open requests of a worker that hangs. The next request starts a new one. */
   abandon(reason: string): void;
-  /** Frees the memory of an idle worker: its thread ends, and the next request starts a new one. */
+  /** Frees the memory of an idle worker: its thread or process ends, and the next request starts a new one. */
   rest(): void;
-  /** Called when the thread has ended unexpectedly; its models and open requests are lost. */
+  /** Called when the thread or process has ended unexpectedly; its models and open requests are lost. */
   onLost?: () => void;
-  /** Ends the thread after its open requests. Idempotent. */
+  /** Ends the thread or process after its open requests. Idempotent. */
   close(): Promise<void>;
 }

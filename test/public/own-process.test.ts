@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { loadModel, orThrow } from 'orchard-nlp';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 /** Models in a process of their own (`isolation: 'process'`), by the built package. */
 
@@ -33,8 +33,16 @@ it('answer as in the calling thread, several texts and explanations too', async 
 it('answer again after their process was killed; only what it was asked fails', async () => {
   const started = startedProcesses();
   await using model = await orThrow(loadModel('sentiment-classification', { isolation: 'process', workers: 1 }));
-  const asked = model.predict(Array.from({ length: 2000 }, (_, at) => `number ${at} of many long texts`));
-  started[0]?.kill('SIGKILL');
+  const [child] = started;
+  if (child === undefined) throw new Error('no process was started');
+  // Stopped, it can't answer before it is killed.
+  child.kill('SIGSTOP');
+  const send = vi.spyOn(child, 'send');
+  const asked = model.predict('a text');
+  await vi.waitFor(() =>
+    expect(send.mock.calls).toContainEqual([expect.objectContaining({ type: 'run' }), expect.anything()]),
+  );
+  child.kill('SIGKILL');
   expect((await asked)._unsafeUnwrapErr()).toMatchObject({
     code: 'internal',
     message: 'the inference process ended with SIGKILL',
