@@ -34,6 +34,17 @@ const limits: Readonly<Record<keyof AccountLimits, Limit>> = {
   bodyBytes: { most: 64 * 2 ** 20, what: 'bytes of request bodies', type: 'open_body_bytes' },
 };
 
+/** The default limits of a server with so many connections: together less than two thirds of them, if there are 8 or more. */
+export function limitsAmong(connections: number): AccountLimits {
+  const share = (what: Held, part: number) => Math.min(limits[what].most, Math.max(1, Math.floor(connections * part)));
+  return {
+    requests: share('requests', 1 / 4),
+    streams: share('streams', 1 / 8),
+    uploads: share('uploads', 1 / 8),
+    downloads: share('downloads', 1 / 8),
+  };
+}
+
 /** Refusals of one account that go out in a second while it doesn't stop asking. */
 const REFUSALS_PER_SECOND = 50;
 const LONGEST_PAUSE_MS = 1000;

@@ -4,7 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type Device, isOrchardError, type Runtime } from '../contract/index.js';
 import { JobRunner } from '../jobs/index.js';
 import type { TrainingHost, TrainingIsolation } from '../training/index.js';
-import type { AccountLimits } from './account-limits.js';
+import { type AccountLimits, limitsAmong } from './account-limits.js';
 import { hashedKeys, type StoredKey } from './api-keys.js';
 import { type Backend, databaseBackend, folderBackend, type LimitSettings } from './backends.js';
 import { createHandler, type Handler, probeHandler } from './create-handler.js';
@@ -110,7 +110,7 @@ function servicesOf(options: ServiceOptions, { storage, queue, forget }: Backend
 }
 
 function handlerOf(
-  { keys, operatorKeys = [], log, accountLimits, ...limits }: ServiceOptions,
+  { keys, operatorKeys = [], log, accountLimits, maxConnections, ...limits }: ServiceOptions,
   parts: { backend: Backend; registry: Registry; services: AccountServices | undefined },
 ): Handler {
   const { backend, registry, services } = parts;
@@ -121,7 +121,7 @@ function handlerOf(
     ...backend.limiters(limits),
     authenticate: hashedKeys(keys),
     ...(operatorKeys.length > 0 && { authenticateOperator: hashedKeys(operatorKeys) }),
-    ...(accountLimits && { accountLimits }),
+    accountLimits: { ...(maxConnections && limitsAmong(maxConnections)), ...accountLimits },
     ...probes,
   });
 }

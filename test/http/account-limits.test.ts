@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { AccountHolds } from '../../src/http/account-limits.js';
+import { AccountHolds, limitsAmong } from '../../src/http/account-limits.js';
 import { type AccountLimits, type HandlerOptions, serve } from '../../src/http/index.js';
 import { aRequest } from '../jobs/request.js';
 import { aService, MODEL, useCatalogue } from './a-service.js';
@@ -79,6 +79,15 @@ describe('an account', () => {
     void ask();
     expect(await typeOf(await ask())).toBe('open_requests');
     expect((await send('POST', PREDICT, { as: 'stranger', body: '{"query": "a"}' })).status).toBe(200);
+  });
+
+  it('has by default at most two thirds of the connections of a server, and 315 of many', () => {
+    const together = (connections: number) =>
+      Object.values(limitsAmong(connections)).reduce((sum, most) => sum + most, 0);
+    expect(together(1000)).toBe(315);
+    expect(together(100_000)).toBe(315);
+    for (let connections = 8; connections < 1000; connections += 1)
+      expect(together(connections)).toBeLessThan((connections * 2) / 3);
   });
 
   it('has some bytes of bodies in memory at a time, announced or not', async () => {
