@@ -63,10 +63,16 @@ beforeAll(async () => {
   await ask(bystander);
 });
 
-async function send({ url, apiKey }: Target, method: string, path: string, body?: object): Promise<Response> {
+async function send(
+  { url, apiKey }: Target,
+  method: string,
+  path: string,
+  body?: object,
+  headers: Record<string, string> = {},
+): Promise<Response> {
   return fetch(url + path, {
     method,
-    headers: { 'x-api-key': apiKey, ...(body && { 'content-type': 'application/json' }) },
+    headers: { 'x-api-key': apiKey, ...(body && { 'content-type': 'application/json' }), ...headers },
     ...(body && { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(30_000),
   });
@@ -88,16 +94,19 @@ async function readyModel(id: string): Promise<void> {
   }
 }
 
-const ask = (who: Target) => send(who, 'POST', PREDICT, { query: 'The driver was kind.' });
+/** In a connection of its own, which is closed afterwards. */
+const ALONE = { connection: 'close' };
+
+const ask = (who: Target, headers = {}) => send(who, 'POST', PREDICT, { query: 'The driver was kind.' }, headers);
 
 interface Seen {
-  /** Milliseconds of answered questions. */
+  /** Milliseconds of answered questions of a client that stays connected. */
   readonly times: number[];
   /** Other outcomes of questions, and of /health. */
   readonly faults: string[];
 }
 
-/** Asks as the bystander, and for /health on a connection of its own each time, until `during` has passed. */
+/** Asks as the bystander, and as it and for /health in new connections, until `during` has passed. */
 async function seenDuring(during: Promise<unknown>): Promise<Seen> {
   const seen: Seen = { times: [], faults: [] };
   let isOver = false;
@@ -123,10 +132,8 @@ async function seenDuring(during: Promise<unknown>): Promise<Seen> {
   while (!isOver) {
     const startedAt = performance.now();
     if (await note('a question', ask(bystander))) seen.times.push(performance.now() - startedAt);
-    const probe = fetch(`${bystander.url}/health`, {
-      headers: { connection: 'close' },
-      signal: AbortSignal.timeout(10_000),
-    });
+    await note('a question of a new client', ask(bystander, ALONE));
+    const probe = fetch(`${bystander.url}/health`, { headers: ALONE, signal: AbortSignal.timeout(10_000) });
     await note('/health', probe);
     await sleep(20);
   }
