@@ -9,26 +9,29 @@ import { catalogueDirectory } from '../models/index.js';
 import { fileSizes } from '../models/recipes/catalogue/export-model.js';
 import { recipesNamed } from '../models/recipes/catalogue/models/index.js';
 import type { Recipe } from '../models/recipes/catalogue/recipe.js';
-import { exportModel, loadModel } from '../src/api/index.js';
 import { orThrow } from '../src/contract/index.js';
+import { exportModel, loadModel, type TrainingRow, train } from '../src/index.js';
 import { TemporaryDirectory } from '../src/system/index.js';
 import { ForwardPass } from '../src/wasm/index.js';
 import { type Answer, openModel } from '../src/web.js';
+import { readers } from './datasets/labelled-texts.js';
+import { questionReaders } from './datasets/questions.js';
+import { taggedReaders } from './datasets/tagged-sentences.js';
 import { machine, median } from './report.js';
 import { findRuntimes } from './runtimes.js';
 
 /**
- * `orchard-nlp/web`: sizes, speed, answers, start and memory.
+ * `orchard-nlp/web`: sizes, speed, answers (of the catalogue, and of a model per family that is trained here), start and memory.
  *
- * Usage: `npm run bench -- web [datasets folder] [--only sizes,speed,answers,start,memory] [--model sentiment-classification]
- * [--texts 1000] [--rounds 12] [--processes 10] [--runtimes node24,bun,deno]`. Answers need the datasets folder, start a
- * built package. Peers: onnxruntime-web on the same encoder, one thread, alternately in one process; transformers.js.
+ * Usage: `npm run bench -- web [datasets folder] [--only sizes,speed,answers,custom,start,memory] [--model sentiment-classification]
+ * [--texts 1000] [--rounds 12] [--processes 10] [--runtimes node24,bun,deno]`. Answers and custom need the datasets folder,
+ * start a built package. Peers: onnxruntime-web on the same encoder, one thread, alternately in one process; transformers.js.
  */
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    only: { type: 'string', default: 'sizes,speed,answers,start,memory' },
+    only: { type: 'string', default: 'sizes,speed,answers,custom,start,memory' },
     model: { type: 'string', default: 'sentiment-classification' },
     texts: { type: 'string', default: '1000' },
     rounds: { type: 'string', default: '12' },
@@ -43,10 +46,10 @@ const entry = join(root, 'dist', 'web.js');
 const temporary = new TemporaryDirectory();
 const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`;
 
-/** The model as one file for the web. */
-async function webFile(name: string): Promise<string> {
+/** The model as one file for the web. @param folder Default: that of the catalogue model with this name */
+async function webFile(name: string, folder = join(catalogueDirectory, name)): Promise<string> {
   const path = join(await temporary.path(), `${name}.orchard`);
-  await orThrow(exportModel(join(catalogueDirectory, name), path, { for: 'web' }));
+  await orThrow(exportModel(folder, path, { for: 'web' }));
   return path;
 }
 
@@ -264,44 +267,79 @@ function difference(ours: Answer, theirs: Answer): number {
   return most;
 }
 
+/** Answers of a model folder in Node and on the web. */
+async function comparison(model: string, folder: string, read: readonly Asked[]): Promise<object> {
+  const asked = read.filter(({ text }) => text.trim() !== '');
+  const texts = asked.map(({ text }) => text);
+  const web = await orThrow(openModel(await webFile(model, folder)));
+  await using node = await orThrow(loadModel(folder));
+  const [ours, theirs] = [await orThrow(web.predict(texts)), await orThrow(node.predict(texts))];
+  web.close();
+  const pairs = ours.flatMap((own, at) => {
+    const other = theirs[at];
+    return other === undefined ? [] : [{ own, other, labels: asked[at]?.labels }];
+  });
+  const differences = pairs.map(({ own, other }) => difference(own, other));
+  const share = (holds: (pair: (typeof pairs)[number]) => boolean) => {
+    const judged = pairs.filter(({ labels }) => labels !== undefined);
+    if (judged.length === 0) return '';
+    return ((100 * judged.filter(holds).length) / judged.length).toFixed(2);
+  };
+  const isRight = (answer: Answer, labels: readonly string[] = []) =>
+    answer.kind === 'labels' && JSON.stringify([...labels].sort()) === decision(answer);
+  const same = pairs.filter(({ own, other }) => decision(own) === decision(other)).length;
+  return {
+    model,
+    texts: pairs.length,
+    'same (%)': ((100 * same) / pairs.length).toFixed(2),
+    'largest difference': Math.max(...differences).toFixed(5),
+    '> 5e-3 (%)': ((100 * differences.filter((each) => each > 5e-3).length) / differences.length).toFixed(2),
+    'accuracy (%)': share(({ own, labels }) => isRight(own, labels)),
+    'in Node (%)': share(({ other, labels }) => isRight(other, labels)),
+  };
+}
+
 async function printAnswers(): Promise<void> {
-  if (datasets === undefined) {
-    console.log('Left out: answers, which need the datasets folder');
-    return;
-  }
+  if (datasets === undefined) return console.log('Left out: answers, which need the datasets folder');
   const rows: object[] = [];
   for (const recipe of recipes) {
-    const read = await textsOf(recipe, datasets, Number(options.texts));
-    const asked = read.filter(({ text }) => text.trim() !== '');
-    const texts = asked.map(({ text }) => text);
-    const web = await orThrow(openModel(await webFile(recipe.name)));
-    await using node = await orThrow(loadModel(join(catalogueDirectory, recipe.name)));
-    const [ours, theirs] = [await orThrow(web.predict(texts)), await orThrow(node.predict(texts))];
-    const pairs = ours.flatMap((own, at) => {
-      const other = theirs[at];
-      return other === undefined ? [] : [{ own, other, labels: asked[at]?.labels }];
-    });
-    const differences = pairs.map(({ own, other }) => difference(own, other));
-    const share = (holds: (pair: (typeof pairs)[number]) => boolean) => {
-      const judged = pairs.filter(({ labels }) => labels !== undefined);
-      if (judged.length === 0) return '';
-      return ((100 * judged.filter(holds).length) / judged.length).toFixed(2);
-    };
-    const isRight = (answer: Answer, labels: readonly string[] = []) =>
-      answer.kind === 'labels' && JSON.stringify([...labels].sort()) === decision(answer);
-    rows.push({
-      model: recipe.name,
-      texts: pairs.length,
-      'same (%)': (
-        (100 * pairs.filter(({ own, other }) => decision(own) === decision(other)).length) /
-        pairs.length
-      ).toFixed(2),
-      'largest difference': Math.max(...differences).toFixed(5),
-      '> 5e-3 (%)': ((100 * differences.filter((each) => each > 5e-3).length) / differences.length).toFixed(2),
-      'accuracy (%)': share(({ own, labels }) => isRight(own, labels)),
-      'in Node (%)': share(({ other, labels }) => isRight(other, labels)),
-    });
-    web.close();
+    const asked = await textsOf(recipe, datasets, Number(options.texts));
+    rows.push(await comparison(recipe.name, join(catalogueDirectory, recipe.name), asked));
+  }
+  console.table(rows);
+}
+
+/** Of each family, a model that is trained here on some rows of a dataset. */
+async function printCustom(): Promise<void> {
+  if (datasets === undefined) return console.log('Left out: models trained here, which need the datasets folder');
+  const most = Number(options.texts);
+  const sentences = readers.sst2?.(datasets);
+  const tagged = taggedReaders.wnut17?.(datasets);
+  const questions = questionReaders.squad_dev?.(datasets);
+  if (sentences === undefined || tagged === undefined || questions === undefined) throw new Error('no such datasets');
+  const trainings: readonly [name: string, rows: readonly TrainingRow[], asked: readonly Asked[]][] = [
+    [
+      'classification',
+      evenly(sentences.train, 2 * most).map(({ text, labels }) => ({ text, label: labels[0] ?? '' })),
+      evenly(sentences.test, most),
+    ],
+    [
+      'entities',
+      evenly(tagged.train, 2 * most).map(({ words, tags }) => ({ tokens: words, tags })),
+      evenly(tagged.test, most).map(({ words }) => ({ text: words.join(' ') })),
+    ],
+    [
+      'retrieval',
+      evenly(questions.train, 2 * most).map(({ question, context }) => ({ question, passage: context })),
+      evenly(questions.test, most).map(({ question }) => ({ text: question })),
+    ],
+  ];
+  const rows: object[] = [];
+  for (const [name, labelled, asked] of trainings) {
+    const output = join(await temporary.path(), name);
+    await using model = await orThrow(train({ rows: labelled, output, epochs: 1 }));
+    console.log(`${name}: trained on ${labelled.length} rows, saved in ${model.directory}`);
+    rows.push(await comparison(name, output, asked));
   }
   console.table(rows);
 }
@@ -369,6 +407,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   sizes: printSizes,
   speed: printSpeed,
   answers: printAnswers,
+  custom: printCustom,
   start: printStart,
   memory: printMemory,
 };

@@ -270,9 +270,9 @@ export const CHANGES = {
     BUILT,
   ],
   'Erasing an account removes it from every table': [
-    'src/jobs/account-records.ts',
-    'OF_A_JOB = [JOB_INDEX, ',
-    'OF_A_JOB = [',
+    'src/postgres/postgres-queue.ts',
+    'WHERE app_id = $1 AND NOT EXISTS',
+    'WHERE app_id = $1 AND EXISTS',
     BUILT,
   ],
   'Erasing an account removes all': [
