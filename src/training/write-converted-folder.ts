@@ -1,5 +1,5 @@
-import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative, sep } from 'node:path';
+import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { ModelFolderError, messageOf } from '../contract/index.js';
 import { readEncoder } from '../encoder/index.js';
 import { familyOfModel } from '../families/index.js';
@@ -40,15 +40,13 @@ export async function writeConvertedFolder(directory: string, output: string, we
     return writeCheckpoint({ name: basename(directory), directory }, output, { files: 'all', weights });
   const config = await readConfig(directory);
   const files = await { float32: floatFiles, int8: integerFiles }[weights](directory, config);
-  await cp(directory, output, { recursive: true, dereference: true, filter: isKept(directory) });
+  await cp(directory, output, { recursive: true, dereference: true });
+  // Not with a filter of cp, which gets other spellings of the paths on Windows.
+  for (const name of WEIGHTS) await rm(join(output, name), { force: true });
   for (const [name, content] of files) {
     await mkdir(dirname(join(output, name)), { recursive: true });
     await writeFile(join(output, name), content);
   }
-}
-
-function isKept(directory: string): (path: string) => boolean {
-  return (path) => !WEIGHTS.includes(relative(directory, path).replaceAll(sep, '/'));
 }
 
 async function floatFiles(directory: string, config: ModelFolderConfig): Promise<Map<string, Content>> {
