@@ -264,9 +264,9 @@ export const CHANGES = {
     BUILT,
   ],
   'Keys, query texts, passwords and signed': [
-    'src/jobs/create-job.ts',
-    'JSON.stringify(shownUrl(url))',
-    'JSON.stringify(url)',
+    'src/contract/errors.ts',
+    'shownUrl(url)}: ',
+    'url}: ',
     BUILT,
   ],
   'Erasing an account removes it from every table': [

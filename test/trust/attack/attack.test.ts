@@ -19,7 +19,7 @@ const IS_FULL = process.env.ATTACK === 'full';
 const CONNECTIONS = IS_FULL ? 1100 : 150;
 /** Fewer than the attacker opens. */
 const MAX_CONNECTIONS = IS_FULL ? 1000 : 130;
-const HOLD_MS = IS_FULL ? 8000 : 1000;
+const HOLD_MS = IS_FULL ? 8000 : 2500;
 const BROKEN_OFF = IS_FULL ? 2000 : 50;
 /** Of what an account alone takes, under attack. */
 const MOST_TIMES = 3;
