@@ -263,12 +263,7 @@ export const CHANGES = {
     '',
     BUILT,
   ],
-  'Keys, query texts, passwords and signed': [
-    'src/contract/errors.ts',
-    'shownUrl(url)}: ',
-    'url}: ',
-    BUILT,
-  ],
+  'Keys, query texts, passwords and signed': ['src/contract/errors.ts', 'shownUrl(url)}: ', 'url}: ', BUILT],
   'Erasing an account removes it from every table': [
     'src/postgres/postgres-queue.ts',
     'WHERE app_id = $1 AND NOT EXISTS',
