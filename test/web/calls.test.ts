@@ -1,7 +1,8 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { embed, exportModel, loadModel, type Rule } from '../../src/index.js';
+import { ForwardPass } from '../../src/wasm/index.js';
 import { type Answer, openModel, type WebModel } from '../../src/web.js';
 import { errorOf, resultOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -99,6 +100,17 @@ describe('a deadline', () => {
     expect(await errorOf(long)).toMatchObject({ code: 'aborted' });
     expect(await errorOf(model.predict(many, { deadlineMs: 5 }))).toMatchObject({ code: 'deadline' });
     expect(await resultOf(model.predict('Great!'))).toMatchObject({ label: 'positive' });
+  });
+
+  it.each(['deadline', 'signal'])('or a signal stops the computation, not only the wait for it (%s)', async (kind) => {
+    const pass = vi.spyOn(ForwardPass.prototype, 'run');
+    onTestFinished(() => pass.mockRestore());
+    const ends = kind === 'deadline' ? { deadlineMs: 50 } : { signal: AbortSignal.timeout(50) };
+    await errorOf(model.predict(many, ends));
+    const computed = pass.mock.calls.length;
+    expect(computed).toBeLessThan(many.length);
+    await resultOf(model.predict('Great!'));
+    expect(pass.mock.calls.length).toBe(computed + 1);
   });
 
   it('is a number of milliseconds', async () => {
