@@ -28,18 +28,34 @@ function opened(url: string): Socket {
   return socket;
 }
 
-/** Connections that send the same bytes and then stay, reading nothing unless `reads`. @returns what ends them */
+const REOPENS_AFTER_MS = 500;
+
+/**
+ * Connections that send the same bytes and then stay, reading nothing unless `reads`. One that the service ends is opened again.
+ * @returns what ends them
+ */
 export async function holdOpen({ url }: Target, bytes: string, count: number, reads = true): Promise<() => void> {
-  const sockets: Socket[] = [];
-  for (let at = 0; at < count; at += 1) {
+  const sockets = new Set<Socket>();
+  const timers = new Set<NodeJS.Timeout>();
+  let isOver = false;
+  const open = () => {
     const socket = opened(url);
     if (reads) socket.resume();
     else socket.pause();
     socket.write(bytes);
-    sockets.push(socket);
+    sockets.add(socket);
+    socket.once('close', () => {
+      sockets.delete(socket);
+      if (!isOver) timers.add(setTimeout(open, REOPENS_AFTER_MS));
+    });
+  };
+  for (let at = 0; at < count; at += 1) {
+    open();
     if (at % 100 === 99) await sleep(50);
   }
   return () => {
+    isOver = true;
+    for (const timer of timers) clearTimeout(timer);
     for (const socket of sockets) socket.destroy();
   };
 }
