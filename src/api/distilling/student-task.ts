@@ -114,7 +114,7 @@ function typeFor(
   if (table !== undefined) return typeOfRows(table, undefined).type;
   if (labels !== undefined)
     return labels.length === 2 ? 'binary-text-classification' : 'multiclass-text-classification';
-  throw invalid(['type'], 'the kind of answers of a function is unknown; give type, labels, rows or passages');
+  throw invalid(['type'], 'the answers of a function do not show the type of the model; give type, labels, rows or passages');
 }
 
 function namesIn(checked: CheckedRows): readonly string[] | undefined {

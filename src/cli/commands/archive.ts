@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path';
 import { modelTypes, orThrow } from '../../contract/index.js';
 import { command, type Settings } from '../command.js';
-import { grouped, warningLine } from '../format.js';
+import { grouped } from '../format.js';
 import { argument, choice, columnOptions, devFractionOption, option, required, seedOption } from '../parameters.js';
 
 const parameters = {
@@ -33,7 +33,7 @@ labels of a row are separated by commas.`,
     if (output.isJson) return;
     if (removedDuplicates > 0) output.warn(`${grouped(removedDuplicates)} repeated rows were left out`);
     if (respaced !== undefined) output.warn(respaced);
-    for (const warning of warnings) output.warn(warningLine(warning));
+    output.warnings(warnings);
   },
 });
 
