@@ -1,7 +1,7 @@
 import { Argument, CommanderError, Option, Command as Parser } from 'commander';
 import { describeDatasetProblem, isError, type OrchardError, toOrchardError } from '../contract/index.js';
 import { version } from '../system/index.js';
-import { type Command, isOption, nameOf, type Parameter, UsageError } from './command.js';
+import { type Command, isOption, type Parameter, UsageError } from './command.js';
 import { commands } from './commands.js';
 import { flagsOf, inFlags, withFlags } from './flags-in-words.js';
 import { Output, type Terminal } from './terminal.js';

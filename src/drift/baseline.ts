@@ -186,7 +186,7 @@ export function labelCounts(
   return Object.fromEntries(counts);
 }
 
-/** At most so many, in random order if there are more. */
+/** All items, or a random sample of `most` of them. */
 export function drawn<T>(items: readonly T[], most: number, seed: number): readonly T[] {
   if (items.length <= most) return items;
   const order = Int32Array.from(items.keys());

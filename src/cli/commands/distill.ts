@@ -52,7 +52,7 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
     ]),
     temperature: option('--temperature <number>', 'temperature that softens the probabilities (default: 1)', decimal),
     answers: option('--answers <file>', 'file to keep the answers in (default: <output>.answers.jsonl)'),
-    concurrency: option('--concurrency <number>', 'calls to the teacher at a time', integer(1)),
+    concurrency: option('--concurrency <number>', 'maximum number of calls to the teacher at a time', integer(1)),
     textsPerCall: option('--texts-per-call <number>', 'texts per call to the teacher', integer(1)),
     attempts: option('--attempts <number>', 'attempts per call to a program (default: 6)', integer(1, 100)),
     curve: flag('--curve', 'also train on fewer texts, to see whether more texts would help'),

@@ -19,8 +19,8 @@ import { interruptible, type Output, Progress, type Terminal } from '../terminal
 export const driftCommand = command({
   name: 'drift',
   summary: 'compare texts with those that a model was trained on',
-  details: `Compares known n-grams, lengths, the shares of answers and the vectors of the texts with the baseline in the model's folder, or
-with usual texts of your own. The tests together give a false alarm in at most 5 % of the comparisons.
+  details: `Compares the n-grams, lengths, answers and vectors of the texts with the baseline in the model's folder, or with usual texts of
+your own. The tests together give a false alarm in at most 5 % of the comparisons.
 
   orchard drift ./reviews-model this-week.txt --usual last-month.txt --fail-on-drift`,
   parameters: {

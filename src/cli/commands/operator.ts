@@ -61,7 +61,7 @@ export const copyCommand = command({
 export const eraseCommand = command({
   name: 'erase',
   summary: 'remove all data of an account of the service, after confirmation',
-  details: 'Remove its API keys first.',
+  details: 'Remove the API keys of the account first.',
   parameters: {
     app_id: { ...argument('<app_id>', 'name of the account'), parse: (given: unknown) => appId(String(given)) },
     ...serviceDataOptions,

@@ -264,7 +264,7 @@ function explanationView({ explained }: Explanation, query: string): HTMLElement
     element('mark', { className: 'for' }, 'Green'),
     ' counts towards the answer, ',
     element('mark', { className: 'against' }, 'orange'),
-    ' against it; the paler, the less.',
+    ' against it; the paler the word, the smaller its effect.',
   );
   if (explained.length === 0) return element('p', { className: 'note' }, 'There is no answer to explain.');
   const [first, rest] = [explained.slice(0, SHOWN_ANSWERS), explained.slice(SHOWN_ANSWERS)];
