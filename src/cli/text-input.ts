@@ -5,7 +5,7 @@ import type { Model, ModelText } from '../api/index.js';
 import { MAX_QUERY_CHARACTERS, messageOf, StorageError } from '../contract/index.js';
 import { type BrokenLine, DIALECTS, linesOf, recordsOf } from '../datasets/index.js';
 import { UsageError } from './command.js';
-import { grouped } from './format.js';
+import { counted } from './format.js';
 import type { InputFormat } from './parameters.js';
 import type { Output, Progress, Terminal } from './terminal.js';
 
@@ -113,7 +113,7 @@ export class GivenTexts {
     const first = this.#waiting.shift();
     if (first === undefined || !('text' in first)) throw new Error('a result without a text');
     this.#taken += 1;
-    this.#shown.progress?.show(this.#source.fraction?.(), `${grouped(this.#taken)} texts`);
+    this.#shown.progress?.show(this.#source.fraction?.(), counted(this.#taken, 'text'));
     return first;
   }
 

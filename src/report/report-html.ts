@@ -561,7 +561,7 @@ function classTable({ classes = [] }: Pick<EvaluationPage, 'classes'>): Html | u
   return html`<section>
 <h2>Each class</h2>
 ${table(columns, rows.slice(0, MAX_UNFOLDED))}
-${folded.length === 0 ? undefined : html`<details><summary>${whole(folded.length)} more, with a higher F1</summary>${table(columns, folded)}</details>`}
+${folded.length === 0 ? undefined : html`<details><summary>${whole(folded.length)} more, with the highest F1</summary>${table(columns, folded)}</details>`}
 <p class="note">The lowest F1 first. Precision: the share of the predictions of a class that are right. Recall: the share of a class that is found.
 Support: how often the class occurs in these rows.</p>
 </section>`;

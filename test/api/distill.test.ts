@@ -404,6 +404,8 @@ describe('a teacher', () => {
   it('that answers nothing of use is an error that shows an answer', async () => {
     const { teacher } = aTeacher(() => 'neither');
     const error = await errorOf(distill({ teacher, texts, labels, ...quick, output: output() }));
-    expect(error.message).toContain('0 of 80 texts can be used for training; 80 have an unusable answer, such as');
+    expect(error.message).toContain(
+      '0 of 80 texts can be used for training, and at least two are needed (80 unusable answers, such as',
+    );
   });
 });

@@ -1,7 +1,7 @@
 import { orThrow } from '../../contract/index.js';
 import type { Drift } from '../../drift/index.js';
 import { command, UsageError } from '../command.js';
-import { alignedLines, grouped, onOneLine } from '../format.js';
+import { alignedLines, counted, grouped, onOneLine } from '../format.js';
 import {
   argument,
   checkpointOptions,
@@ -120,7 +120,7 @@ function linesOf(drift: Drift, odd: readonly (readonly string[])[], show: number
   const section = (title: string, rows: readonly (readonly string[])[]) =>
     rows.length === 0 ? [] : ['', title, ...alignedLines(rows).map((line) => `  ${line}`)];
   return [
-    `${verdict}: ${grouped(texts)} texts, compared with ${grouped(baselineTexts)} of the baseline`,
+    `${verdict}: ${counted(texts, 'text')}, compared with ${grouped(baselineTexts)} of the baseline`,
     ...reasons.map((reason) => `- ${reason}`),
     '',
     ...alignedLines(table),

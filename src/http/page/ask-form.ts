@@ -169,7 +169,8 @@ const views: Readonly<Record<AnswerView, View>> = {
   },
   passages: {
     shown: passages,
-    summary: ({ labels }) => `${labels.length} passages found. The first: ${labels[0] ?? 'nothing'}`,
+    summary: ({ labels }) =>
+      `${labels.length} passage${labels.length === 1 ? '' : 's'} found. The first: ${labels[0] ?? 'nothing'}`,
   },
 };
 
