@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { type DatasetWarning, ValidationError } from '../contract/index.js';
+import { ValidationError } from '../contract/index.js';
+import type { DatasetWarning } from '../datasets/index.js';
 import { STOP_SIGNALS } from '../system/index.js';
 import { grouped, warningLine } from './format.js';
 

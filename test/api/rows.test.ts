@@ -76,7 +76,9 @@ describe('the type of rows', () => {
 
   it('has to fit what was asked for', async () => {
     const table = await readRows([{ text: 'a', label: 'x' }], { option: 'rows' });
-    expect(() => typeOfRows(table, 'question-answering')).toThrow(/rows of text and label.*not question/);
+    expect(() => typeOfRows(table, 'question-answering')).toThrow(
+      /the rows have the fields text and label, which do not fit question-answering; give .* or multilabel/,
+    );
   });
 
   it.each([

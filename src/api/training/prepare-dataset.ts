@@ -85,10 +85,10 @@ export function typeOfRows(table: RowTable, given: ModelType | undefined): Found
   const { shape } = table.checked;
   if (given === undefined) return inferred(table);
   if (!fitting[shape].includes(given)) {
-    const types = fitting[shape].join(' or ');
+    const types = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(fitting[shape]);
     throw invalid(
       ['type'],
-      `${rowsOf(table.origin)} have the fields ${fieldsOf(shape)}, which fit ${types}, not ${given}; leave type out, or give rows with other fields`,
+      `${rowsOf(table.origin)} have the fields ${fieldsOf(shape)}, which do not fit ${given}; give ${types}, or rows with other fields`,
     );
   }
   return found(given, 'given', 'as asked for');
