@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { AbortedError, validate } from '../contract/index.js';
-import { type CheckedRows, invalid, type RowTable, rowsAt, type TrainingRow } from '../datasets/index.js';
+import { type CheckedRows, invalid, type RowTable, rowsAt, rowsOf, type TrainingRow } from '../datasets/index.js';
 import { families } from '../families/index.js';
 import { type FoundModel, findModel } from '../models/index.js';
 import { pause, Random, type Steps, TemporaryDirectory, withPauses } from '../system/index.js';
@@ -139,7 +139,7 @@ async function readGroups(
 function* requireDivisible({ checked, origin }: RowTable, units: readonly FoldUnit[], folds: number): Steps<void> {
   if (units.length < folds) {
     const what = `${units.length} different texts or groups`;
-    throw invalid(['folds'], `${origin} has ${what}, too few for ${folds} folds; use fewer folds or add rows`);
+    throw invalid(['folds'], `${rowsOf(origin)} have ${what}, too few for ${folds} folds; use fewer folds or add rows`);
   }
   if (checked.shape !== 'label') return;
   const counts = new Map<string, number>();
@@ -149,7 +149,7 @@ function* requireDivisible({ checked, origin }: RowTable, units: readonly FoldUn
   }
   const lasting = [...counts.values()].filter((count) => count > 1);
   if (lasting.length < 2) {
-    const msg = `in ${origin}, fewer than two labels have two different texts or groups each, so a fold could leave only one label to learn; add rows`;
+    const msg = `in ${rowsOf(origin)}, fewer than two labels have two different texts or groups each, so a fold could leave only one label to learn; add rows`;
     throw invalid(['rows'], msg);
   }
 }

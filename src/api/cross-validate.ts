@@ -89,7 +89,7 @@ export interface CrossValidation<Given extends Answer = Answer> {
 }
 
 /**
- * Estimates how good a model that is trained on these rows is. The rows are divided into folds; for each fold, a model
+ * Estimates how well a model trained on these rows performs. The rows are divided into folds; for each fold, a model
  * is trained on the other folds and evaluated on this one, so that every row is used for evaluation. Folds are
  * stratified by label or entity type. Rows with equal texts or of the same group stay in the same fold.
  *

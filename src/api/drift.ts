@@ -56,7 +56,7 @@ const driftSchema = z.strictObject({
 });
 const textsSchema = z.array(querySchema.refine((text) => text.trim() !== '', 'the text is blank; leave it out'));
 
-/** Texts are asked and encoded one by one; of more, so many are drawn. */
+/** The model answers and encodes the texts one by one; of more texts than this, a random sample is used. */
 const MOST_TEXTS = 5000;
 
 /** @throws ValidationError, AbortedError, ModelFolderError, and any error of `model.predict` */

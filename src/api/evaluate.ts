@@ -10,6 +10,7 @@ import {
   type RowShape,
   type RowsOrPath,
   readingShape,
+  rowsOf,
 } from '../datasets/index.js';
 import {
   accuracyInterval,
@@ -156,7 +157,7 @@ export interface PassageEvaluation {
   readonly mistakes: readonly Mistake[];
 }
 
-/** How well a model does; `kind` tells which figures there are. */
+/** How well a model performs; `kind` says which figures there are. */
 export type Evaluation = LabelEvaluation | EntityEvaluation | PassageEvaluation;
 
 /** The result of `evaluate` of a model with answers of this type. */
@@ -205,7 +206,7 @@ function requireReadable({ name, readsPairs }: Model, checked: CheckedRows, orig
   if (checked.rows.length === 0 || arePairs(checked) === readsPairs) return;
   const [reads, has] = readsPairs ? ['pairs of texts', 'no text2'] : ['single texts', 'a text2'];
   const remedy = readsPairs ? 'give each row a text and a text2' : 'leave text2 out';
-  throw invalid(['rows'], `${name} reads ${reads}, and the rows of ${origin} have ${has}; ${remedy}`);
+  throw invalid(['rows'], `${name} reads ${reads}, but ${rowsOf(origin)} have ${has}; ${remedy}`);
 }
 
 /** A model's answers to texts, in their order. @throws AbortedError, and any error of `model.predict` */
@@ -251,8 +252,8 @@ export async function examplesFor(
   };
   const { shapes, fields } = fitting[kind];
   if (!shapes.includes(checked.shape)) {
-    const found = `${origin} has rows of ${fieldsOf(checked.shape)}`;
-    throw invalid(['rows'], `${found}, but ${name} (${type}) needs rows of ${fields}`);
+    const found = `${rowsOf(origin)} have the fields ${fieldsOf(checked.shape)}`;
+    throw invalid(['rows'], `${found}, but ${name} (${type}) needs ${fields}`);
   }
   const examples = await examplesOf(checked, signal, isMultilabel);
   return kind === 'passages' ? byQuestion(examples) : examples;
@@ -635,8 +636,8 @@ function gainOf({ example, answer }: Judged<PassageAnswer>): number {
 const CONFIDENCE = 0.95;
 
 /**
- * 95 % intervals by the percentile bootstrap (Efron 1979): rows are drawn with replacement, again and again. Where every
- * sample gives 0, or 1, they show no spread; then the interval is Wilson's, of none or all of so many rows.
+ * 95 % intervals by the percentile bootstrap (Efron 1979), which draws rows with replacement. If every sample gives 0, or 1,
+ * the samples show no spread; the interval is then Wilson's for none or all of the rows.
  * @param figuresOf the figures of a sample, given how often each row is in it. [rows]
  * @returns the interval of a figure. `outOf` says how many rows decide it, where not all do.
  */

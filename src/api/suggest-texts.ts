@@ -57,8 +57,8 @@ const LEAST_WEIGHT = 1e-6;
  * the text nearest to the centre of each group (CLUE: Prabhu et al. 2021, "Active Domain Adaptation via Clustering
  * Uncertainty-weighted Embeddings", with the margin as uncertainty). So the texts are typical of what the model is
  * unsure of, and differ from each other. Duplicates are suggested once. If `count` is above 200, each group gives
- * several texts. At most 20 texts per suggestion are compared, but at least 2,000 and at most 20,000; if more are
- * given, they are drawn at random. The same texts and seed give the same suggestions.
+ * several texts. Compares 20 texts per suggestion, but at least 2,000 and at most 20,000 in total; if more are
+ * given, a random sample. The same texts and seed give the same suggestions.
  *
  * With two labels, suggested texts help no more than random ones (docs/labels.md).
  *

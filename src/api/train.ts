@@ -44,7 +44,10 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
   readonly base?: string | undefined;
   /** Loads `base` if it is not a folder. Default: the catalogue, the backbones and, for `owner/name`, the Hub. */
   readonly modelLoader?: ModelLoader | undefined;
-  /** The size of the model if `base` is not given. Default `mini`. */
+  /**
+   * Selects the backbone, together with `language`, if `base` is not given. If training starts from random weights, the
+   * number and width of the layers. Default `mini`.
+   */
   readonly size?: ModelSize | undefined;
   /**
    * The folder to write the model to. It must be missing or empty, or hold a model, which is replaced. Default: a

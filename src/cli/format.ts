@@ -6,6 +6,11 @@ export function grouped(count: number): string {
   return count.toLocaleString('en-US');
 }
 
+/** `1 row`, `12,345 rows`. */
+export function counted(count: number, noun: string): string {
+  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** Tabs and line breaks as spaces, so that a text stays in its line and column. */
 export function onOneLine(text: string): string {
   return text.replace(/[\t\n\r\u2028\u2029]+/g, ' ');
@@ -36,8 +41,7 @@ export async function evaluationLines(evaluation: Evaluation): Promise<readonly 
       return [name, value.toFixed(4), range ?? ''];
     }),
   );
-  const rows = grouped(evaluation.rows);
-  if (evaluation.kind === 'passages') return [`${rows} questions`, ...metrics];
+  if (evaluation.kind === 'passages') return [counted(evaluation.rows, 'question'), ...metrics];
   const { classes, micro, macro, weighted } = evaluation;
   const averages = [
     { label: 'micro average', ...micro },
@@ -49,7 +53,7 @@ export async function evaluationLines(evaluation: Evaluation): Promise<readonly 
   const { unknownLabels: unknown = [], modelLabels = [] } = evaluation;
   const strange = unknown.map(({ label, rows, similarTo }) => {
     const hint = similarTo === undefined ? '' : `; the model has ${JSON.stringify(similarTo)}`;
-    return `${JSON.stringify(label)} (${grouped(rows)} rows)${hint}`;
+    return `${JSON.stringify(label)} (${counted(rows, 'row')})${hint}`;
   });
   const more = modelLabels.length > MAX_CONFUSIONS ? ', …' : '';
   const listed = modelLabels.slice(0, MAX_CONFUSIONS).map((label) => JSON.stringify(label));
@@ -58,7 +62,7 @@ export async function evaluationLines(evaluation: Evaluation): Promise<readonly 
     strange.length > 0
       ? ['', 'labels unknown to the model, counted as wrong:', ...strange, `the model has ${has}`]
       : [];
-  return [...table, '', `${rows} rows`, ...metrics, ...confusions, ...note];
+  return [...table, '', counted(evaluation.rows, 'row'), ...metrics, ...confusions, ...note];
 }
 
 /** Precision, recall, F1 and support of each class. */

@@ -1,16 +1,9 @@
 import { Argument, CommanderError, Option, Command as Parser } from 'commander';
-import {
-  DatasetError,
-  describeDatasetProblem,
-  isError,
-  isOrchardError,
-  type OrchardError,
-  toOrchardError,
-  ValidationError,
-} from '../contract/index.js';
+import { describeDatasetProblem, isError, type OrchardError, toOrchardError } from '../contract/index.js';
 import { version } from '../system/index.js';
-import { type Command, isOption, nameOf, type Parameter, UsageError } from './command.js';
+import { type Command, isOption, type Parameter, UsageError } from './command.js';
 import { commands } from './commands.js';
+import { flagsOf, inFlags, withFlags } from './flags-in-words.js';
 import { Output, type Terminal } from './terminal.js';
 
 /** The command failed, or some texts had no result. */
@@ -35,56 +28,17 @@ export async function orchard(args: readonly string[], terminal: Terminal = proc
 }
 
 async function run({ command, path, given }: Call, terminal: Terminal, output: Output): Promise<number> {
+  const flags = flagsOf(command, given);
+  output.inFlags = (message) => inFlags(message, flags);
   try {
     await command.run?.({ given, terminal, output });
     await output.end();
     return output.hasFailed ? FAILED : 0;
   } catch (thrown) {
     if (output.closed.aborted) return output.hasFailed ? FAILED : 0; // that the reader of the results has gone is none
-    return reportFailure(withFlags(thrown, command, given), path, output);
+    return reportFailure(withFlags(thrown, flags), path, output);
   }
 }
-
-/** Errors name options as the library has them; here, they are flags. */
-function withFlags(thrown: unknown, { parameters }: Command, typed: Call['given']): unknown {
-  const flags = new Map(
-    Object.entries(parameters).flatMap(([key, parameter]) => (isOption(parameter) ? [[key, nameOf(parameter)]] : [])),
-  );
-  for (const column of COLUMNS) {
-    const flag = flags.get(`${column}Column`);
-    if (flag === undefined) continue;
-    flags.set(`columns.${column}`, flag);
-    if (typed[`${column}Column`] !== undefined) flags.set('columns', flag);
-  }
-  const inWords = (words: string) =>
-    words
-      .replace(/the option columns, such as \{ (.*?) \}/g, (all, pairs: string) => {
-        const given = pairs.replace(/(\w+): /g, (same, name: string) => `${flags.get(`columns.${name}`) ?? same} `);
-        return given.includes('--') ? given.replaceAll(/, (?=--)/g, ' ') : all;
-      })
-      .replace(/\b(\w+): (?='|\[')/g, (same, name: string) => (flags.has(name) ? `${flags.get(name)} ` : same))
-      .replace(/--tag-names \[(.*?)\]/g, (_, names: string) => `--tag-names ${names.replaceAll(/[' ]/g, '')}`)
-      .replace(/\bleave (\w+) out\b/g, (same, name: string) =>
-        flags.has(name) ? `leave ${flags.get(name)} out` : same,
-      )
-      .replace(/(?:the option )(?=--)/g, '');
-  if (!isOrchardError(thrown)) return thrown;
-  if (thrown.code === 'validation') {
-    return new ValidationError(
-      thrown.problems.map(({ loc, msg, type }) => {
-        const [first = '', second] = loc;
-        const flag = flags.get(`${first}.${second}`);
-        const named = flag === undefined ? [flags.get(`${first}`) ?? first, ...loc.slice(1)] : [flag, ...loc.slice(2)];
-        return { loc: loc.length === 0 ? loc : named, msg: inWords(msg), type };
-      }),
-    );
-  }
-  if (thrown.code !== 'dataset') return thrown;
-  const problems = thrown.problems.map((problem) => ({ ...problem, expected: inWords(problem.expected) }));
-  return new DatasetError(problems, thrown.total);
-}
-
-const COLUMNS = ['text', 'label', 'question', 'passage'];
 
 /** Also for a command line that can't be parsed. What follows `--` is not an option. */
 function isJsonWanted(args: readonly string[]): boolean {
@@ -107,7 +61,8 @@ function reportFailure(thrown: unknown, path: string, output: Output): number {
   }
   const error = toOrchardError(thrown, path);
   const problems = error.code === 'dataset' || error.code === 'validation' ? error.problems : undefined;
-  output.warn(output.isJson ? asJson(error.code, messageOf(error), problems) : linesOf(error));
+  const words = problems === undefined ? output.inFlags : (same: string) => same; // problems have their flags already
+  output.warn(output.isJson ? asJson(error.code, words(messageOf(error)), problems) : words(linesOf(error)));
   return error.code === 'aborted' ? INTERRUPTED : FAILED;
 }
 

@@ -268,7 +268,7 @@ export const trainingParameters = {
     'model name: 1 to 24 of a–z, 0–9 and - (default: from the file name)',
     matching(MODEL_NAME, '1 to 24 characters of a–z, 0–9 and -', MAX_MODEL_NAME_LENGTH),
   ),
-  size: choice('--size <size>', 'size of the model if --base is not given (default: mini)', modelSizes),
+  size: choice('--size <size>', 'size of the encoder if --base is not given (default: mini)', modelSizes),
   language: option('--language <language>', 'language of the texts, such as en or ja (default: en)'),
   ...readingOptions,
   positive: positiveOption,

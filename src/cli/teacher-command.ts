@@ -36,7 +36,7 @@ export class TeacherCommand {
     const stopped = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
-    // Answers that nobody waits for any longer may fail.
+    // Answers that are no longer awaited may fail.
     for (const answer of answers) answer.catch(() => undefined);
     stopped.catch(() => undefined);
     return Promise.race([Promise.all(answers), stopped]);

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { ValidationError } from '../contract/index.js';
+import type { DatasetWarning } from '../datasets/index.js';
 import { STOP_SIGNALS } from '../system/index.js';
-import { grouped } from './format.js';
+import { grouped, warningLine } from './format.js';
 
 interface MayBeTerminal {
   readonly isTTY?: boolean;
@@ -24,6 +25,8 @@ export class Output {
   readonly #closing = new AbortController();
   readonly isJson: boolean;
   #hasFailed = false;
+  /** Puts the flags of the command in place of the options that a message names. */
+  inFlags: (message: string) => string = (message) => message;
 
   constructor(terminal: Terminal, isJson: boolean) {
     this.#terminal = terminal;
@@ -73,6 +76,10 @@ export class Output {
 
   warn(text: string): void {
     this.#terminal.stderr.write(`${text}\n`);
+  }
+
+  warnings(all: readonly DatasetWarning[]): void {
+    for (const each of all) this.warn(warningLine({ ...each, message: this.inFlags(each.message) }));
   }
 
   /** A text that has no result: the exit code becomes 1. @param source for the message: `texts.csv line` */

@@ -5,7 +5,7 @@ import type { Model, ModelText } from '../api/index.js';
 import { MAX_QUERY_CHARACTERS, messageOf, StorageError } from '../contract/index.js';
 import { type BrokenLine, DIALECTS, linesOf, recordsOf } from '../datasets/index.js';
 import { UsageError } from './command.js';
-import { grouped } from './format.js';
+import { counted } from './format.js';
 import type { InputFormat } from './parameters.js';
 import type { Output, Progress, Terminal } from './terminal.js';
 
@@ -41,7 +41,7 @@ export interface TextOutput {
   readonly progress?: Progress;
   /** Whether a line of JSON replaces the result of a text that has none. Default: as the output. */
   readonly isJson?: boolean;
-  /** Whether an empty line replaces it, so that results stand beside their lines. Default false. */
+  /** Whether an empty line replaces it, so that the line numbers of results and texts match. Default false. */
   readonly keepsLines?: boolean;
 }
 
@@ -113,7 +113,7 @@ export class GivenTexts {
     const first = this.#waiting.shift();
     if (first === undefined || !('text' in first)) throw new Error('a result without a text');
     this.#taken += 1;
-    this.#shown.progress?.show(this.#source.fraction?.(), `${grouped(this.#taken)} texts`);
+    this.#shown.progress?.show(this.#source.fraction?.(), counted(this.#taken, 'text'));
     return first;
   }
 
@@ -187,7 +187,7 @@ async function* withinLimits(texts: InputTexts): InputTexts {
     const isLong = given.some(({ length }) => length > MAX_QUERY_CHARACTERS);
     const isBlank = given.some((text) => text.trim() === '');
     if (isLong) yield { line: each.line, problem: `longer than ${most} UTF-16 code units` };
-    else if (isBlank) yield { line: each.line, problem: 'a blank text' };
+    else if (isBlank) yield { line: each.line, problem: 'the text is blank' };
     else yield each;
   }
 }
@@ -205,7 +205,7 @@ async function* typed(texts: readonly string[], reading: Reading): InputTexts {
 async function opened(path: string) {
   try {
     const entry = await stat(path);
-    if (entry.isDirectory()) throw new Error('EISDIR: it is a folder');
+    if (entry.isDirectory()) throw new Error('it is a folder; give a file');
     const bytes = createReadStream(path);
     await new Promise((resolve, reject) => bytes.once('open', resolve).once('error', reject));
     return { bytes, size: entry.size };
@@ -283,7 +283,10 @@ async function* textsOfColumn(records: ReturnType<typeof recordsOf>, reading: Re
       if (lacked === undefined) continue;
       const names = cells.map((name) => JSON.stringify(name)).join(', ');
       const flag = lacked === column ? '--text-column' : '--text2-column';
-      yield { line, problem: `no column ${JSON.stringify(lacked)}, but ${names}; give ${flag}` };
+      yield {
+        line,
+        problem: `found the columns ${names}, but not ${JSON.stringify(lacked)}; name the right one with ${flag}`,
+      };
       return;
     }
     const text = cells[header.indexOf(column)];

@@ -225,7 +225,9 @@ export class QueueFullError extends OrchardErrorBase {
     /** How many jobs are waiting. */
     readonly waiting: number,
   ) {
-    super(`this account already has ${waiting} training jobs waiting; try again when one has ended`);
+    super(
+      `this account already has ${waiting} training job${waiting === 1 ? '' : 's'} waiting; try again when a job has ended`,
+    );
   }
 }
 
@@ -241,7 +243,9 @@ export class OverloadedError extends OrchardErrorBase {
     readonly limit: 'queue' | 'account' = 'queue',
   ) {
     const whose = limit === 'account' ? ' of this account' : '';
-    super(`${waiting} texts${whose} are already waiting; try again later, or send fewer texts at a time`);
+    super(
+      `${waiting} ${waiting === 1 ? `text${whose} is` : `texts${whose} are`} already waiting; try again later, or send fewer texts at a time`,
+    );
   }
 }
 
@@ -341,7 +345,7 @@ export class TeacherError extends OrchardErrorBase {
     const advice =
       answers === undefined
         ? 'call again'
-        : `${kept} answers are kept in ${answers}; make the same call again to continue with the remaining ${open}`;
+        : `${kept} ${answered === 1 ? 'answer is' : 'answers are'} kept in ${answers}; make the same call again to continue with the remaining ${open}`;
     super(`${shortened(reason)}; ${advice}`, options);
     this.answered = answered;
     this.left = left;

@@ -64,7 +64,7 @@ export interface InferenceMetadata {
   /** Milliseconds that the model took, without loading and waiting. For a medley: the sum over its models. */
   readonly model_inference_time_ms: number;
   /**
-   * The positions of queries that are too long for the model, which read only their beginning; 0 for a single query. Absent
+   * The positions of queries that are too long for the model, which read only the beginning of each; 0 for a single query. Absent
    * if all were read completely. For a medley: queries that are too long for at least one of its models.
    */
   readonly truncated?: readonly number[] | undefined;
@@ -76,7 +76,7 @@ export const metadataSchema: z.ZodType<InferenceMetadata> = z.lazy(() =>
   z.strictObject({
     model_inference_time_ms: z.number().meta({ description: 'The time that the models took, in milliseconds.' }),
     truncated: z.array(z.int()).optional().meta({
-      description: 'The positions of queries that are too long for a model, which read only their beginning.',
+      description: 'The positions of the queries that were too long for the model; it read only the beginning of each.',
     }),
     model_id: z.string().optional().meta({
       description: 'The model that answered, if it was asked by a name such as support@production.',

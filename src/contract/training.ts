@@ -46,7 +46,10 @@ export interface ModelConfig {
   readonly type: ModelType;
   /** The family of that type. */
   readonly family: FamilyName;
-  /** The size of a model that starts from random weights; a backbone has its own size. */
+  /**
+   * Selects the backbone, together with the language. If training starts from random weights, the number and width of
+   * the layers.
+   */
   readonly size: ModelSize;
   /** Default: what the backbone expects, else `{ lowercase: true }`. */
   readonly preprocessing?: Preprocessing | undefined;

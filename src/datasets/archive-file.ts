@@ -363,7 +363,7 @@ function damaged(file: string, thrown: unknown): DatasetError {
     );
   }
   const found = `found a truncated or damaged zip (${reason})`;
-  return singleProblem({ file, found, expected: 'a whole zip archive' }, thrown);
+  return singleProblem({ file, found, expected: 'a complete zip archive' }, thrown);
 }
 
 /** The file system's error codes for an entry whose path can't be a file: the archive's fault, not the disk's. */

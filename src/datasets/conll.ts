@@ -213,7 +213,7 @@ export function namedTags(
   const example = "tagNames: ['O', 'B-PER', 'I-PER']";
   const expected =
     names === undefined
-      ? `tag names, or their names in the order of the numbers by the option ${example}`
+      ? `tag names; or name the tags, in the order of their numbers, with the option ${example}`
       : `a tag of ${someOf(names)}`;
   problems.add({ file, line, found, expected });
   return tags.map(() => 'O');

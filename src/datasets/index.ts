@@ -70,6 +70,7 @@ export {
   type RowTable,
   rowShapes,
   rowsAt,
+  rowsOf,
   type SoftLabelRow,
   type TaggedRow,
   type TrainingRow,

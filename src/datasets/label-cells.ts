@@ -98,7 +98,7 @@ function listOf(cell: string): readonly string[] | undefined {
   return /^[\s,]*$/u.test(rest) ? items : undefined;
 }
 
-/** Whether a mark separates labels: what it separates stands elsewhere, too, alone or beside others. A comma is left to the type. */
+/** Whether a mark separates labels: its parts also occur in other cells, alone or with others. A comma depends on the type. */
 function isSeparator(mark: string, cells: readonly string[]): boolean {
   if (mark === ',' || !cells.some((cell) => cell.includes(mark))) return false;
   const counts = new Map<string, Set<string>>();

@@ -63,7 +63,7 @@ const ENCODING_NAMES: Readonly<Record<FileEncoding, string>> = {
 
 const GZIP = 'a gzip file';
 
-/** What other programs make of files that are no text; `FILE` and `NEW` stand for the names. */
+/** The commands that convert files that are not text; `FILE` and `NEW` are placeholders for the names. */
 const CONVERSIONS: Readonly<Record<string, string>> = {
   'a Parquet file': `python -c "import pandas; pandas.read_parquet('FILE').to_json('NEW.jsonl', orient='records', lines=True)"`,
   'an Excel workbook': `python -c "import pandas; pandas.read_excel('FILE').to_csv('NEW.csv', index=False)"`,

@@ -211,6 +211,11 @@ export function fieldsOf(shape: RowShape): string {
   return shape === 'soft' ? `${fields} with probabilities` : fields;
 }
 
+/** `the rows of test.csv`; rows in memory, whose origin is the option `rows`, are `the rows`. */
+export function rowsOf(origin: string): string {
+  return origin === 'rows' ? 'the rows' : `the rows of ${origin}`;
+}
+
 /** Whether rows have two texts. */
 export function arePairs({ shape, rows: [first] }: CheckedRows): boolean {
   const isClassified = shape === 'label' || shape === 'labels' || shape === 'soft';

@@ -76,7 +76,7 @@ const momentsSchema = z.lazy(() =>
 const base64Schema = z.lazy(() => z.base64());
 const baselineSchema: z.ZodType<Baseline> = z.lazy(() =>
   z.strictObject({
-    format: z.literal(1, 'it was made by another version of this library; make it again'),
+    format: z.literal(1, 'it was made by another version of this library; make a new one'),
     origin: z.enum(['training', 'texts']),
     texts: z.int().min(1),
     known: z.strictObject({
@@ -104,7 +104,7 @@ export function requireBaseline(value: unknown): Baseline {
   const [codes, probe] = [bytesOf(vectors?.codes ?? '').length, bytesOf(vectors?.probe ?? '').length];
   const isWhole = bits > 0 && codes % width === 0 && (vectors === undefined || probe === width);
   if (isWhole) return baseline;
-  const msg = 'its bits or vectors are cut off; make the baseline again';
+  const msg = 'its bits or vectors are cut off; make a new one';
   throw new ValidationError([{ loc: ['baseline'], msg, type: 'invalid_baseline' }]);
 }
 
@@ -117,13 +117,13 @@ export async function readBaseline(directory: string): Promise<Baseline> {
     const cause = isError(thrown) ? thrown.cause : undefined;
     if (!isError(cause) || !('code' in cause) || cause.code !== 'ENOENT') throw thrown;
     const reason =
-      'the model has no baseline, as models have that were not trained by this version of train; make one of usual texts: model.baseline({ texts })';
+      'the model has no baseline, because only models that this version trained on rows have one; make one from usual texts with model.baseline({ texts })';
     throw new ModelFolderError(file, reason, { cause });
   });
   try {
     return requireBaseline(json);
   } catch (thrown) {
-    throw new ModelFolderError(file, isError(thrown) ? thrown.message : 'it is no baseline', { cause: thrown });
+    throw new ModelFolderError(file, isError(thrown) ? thrown.message : 'it is not a baseline', { cause: thrown });
   }
 }
 
@@ -186,7 +186,7 @@ export function labelCounts(
   return Object.fromEntries(counts);
 }
 
-/** At most so many, in random order if there are more. */
+/** All items, or a random sample of `most` of them. */
 export function drawn<T>(items: readonly T[], most: number, seed: number): readonly T[] {
   if (items.length <= most) return items;
   const order = Int32Array.from(items.keys());
@@ -328,6 +328,6 @@ export function requireSameModel({ labels: counts, vectors }: Baseline, { labels
 }
 
 function otherModel(why: string): ValidationError {
-  const msg = `it was made with another model, ${why}; make it again with this one: model.baseline({ texts })`;
+  const msg = `it was made with another model, ${why}; with this model, make one from usual texts with model.baseline({ texts })`;
   return new ValidationError([{ loc: ['baseline'], msg, type: 'other_model' }]);
 }

@@ -156,7 +156,7 @@ export function* compare(baseline: Baseline, sample: TextSample, seed: number): 
       const some = chosenVectors(given, drawn([...sample.knownShares.keys()], MOST_VECTORS, seed));
       const tested = yield* discrepancy(usual, some, { random, permutations: PERMUTATIONS });
       mmd = tested.value;
-      const far = `the vectors of the texts lie elsewhere than those of the baseline (MMD² ${tested.value.toFixed(4)})`;
+      const far = `the vectors of the texts differ from those of the baseline (MMD² ${tested.value.toFixed(4)})`;
       add('vectors', tested.pValue, far);
     }
   }

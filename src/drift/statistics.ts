@@ -57,7 +57,7 @@ function studentQuantile(probability: number, freedom: number): number {
   return high;
 }
 
-/** Student's t is normal to six digits with so many degrees of freedom. */
+/** With at least this many degrees of freedom, Student's t equals the normal distribution to six digits. */
 const NORMAL_FREEDOM = 1e6;
 
 /** The two-sided quantile of the normal distribution: 1.96 for a level of 0.95. */
@@ -185,7 +185,7 @@ interface DiscrepancyOptions {
   readonly permutations: number;
 }
 
-/** Pairs whose distances the median is taken of, at most about so many. */
+/** The approximate maximum number of pairs whose distances give the median. */
 const MEDIAN_PAIRS = 20_000;
 
 /**

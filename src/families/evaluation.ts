@@ -63,7 +63,7 @@ export function macroF1Of({ classes = [], confusion }: Pick<ModelEvaluation, 'cl
 const Z = 1.96;
 
 /**
- * The 95 % interval of an accuracy, or another share, that was measured on so many rows (Wilson 1927). It holds for few rows, and for shares of 0
+ * The 95 % interval of an accuracy, or another share, that was measured on this number of rows (Wilson 1927). It holds for few rows, and for shares of 0
  * and 1.
  */
 export function accuracyInterval(share: number, rows: number): { readonly low: number; readonly high: number } {

@@ -18,7 +18,7 @@ export interface ExplainedWord {
 
 /** A place in a passage. */
 export interface MatchedWord {
-  /** As it stands in the passage. */
+  /** The word, as in the passage. */
   readonly word: string;
   /** Where it starts in the passage, in UTF-16 code units from 0. */
   readonly start: number;

@@ -68,7 +68,7 @@ const classifierCard = (does: string): TypeFacts['card'] => ({
 });
 
 const taggerCard: TypeFacts['card'] = {
-  does: 'finds entities in a text and says where',
+  does: 'finds entities and their positions in a text',
   pipeline: 'token-classification',
   usage: transformersUsage('token-classification'),
 };

@@ -180,7 +180,7 @@ function fieldsOfRow(row: unknown, isFirst: boolean): unknown {
   return fields;
 }
 
-/** A row whose fields can be sent: a proxy as what it stands for, anything else that can't be sent as null, which no row may have. */
+/** A row whose fields can be sent: a proxy as its target, anything else that can't be sent as null, which no row may have. */
 function plainRow(row: unknown): unknown {
   if (typeof row !== 'object' || row === null) return typeof row === 'function' ? null : row;
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)]));

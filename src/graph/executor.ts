@@ -84,7 +84,7 @@ export interface OnnxExecutor extends GraphExecutor {
 
 /** A tensor in an executor's own memory. Only the executor that made it can read it. */
 export interface ResidentTensor {
-  /** Tells it from {@link TensorData}, whose numbers are at hand. */
+  /** Distinguishes it from {@link TensorData}, which holds its numbers. */
   readonly location: 'device';
   readonly type: ElementType;
   readonly dims: readonly number[];

@@ -34,7 +34,7 @@ const limits: Readonly<Record<keyof AccountLimits, Limit>> = {
   bodyBytes: { most: 64 * 2 ** 20, what: 'bytes of request bodies', type: 'open_body_bytes' },
 };
 
-/** The default limits of a server with so many connections: together less than two thirds of them, if there are 8 or more. */
+/** The default limits of a server with this number of connections: with 8 or more, less than two thirds of them in total. */
 export function limitsAmong(connections: number): AccountLimits {
   const share = (what: Held, part: number) => Math.min(limits[what].most, Math.max(1, Math.floor(connections * part)));
   return {

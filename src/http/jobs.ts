@@ -42,11 +42,15 @@ function errorAnswer({ code, message, problems, source }: JobError): JobAnswer['
   return { code, message, ...(problems && { problems: [...problems] }) };
 }
 
-/** Instead of messages with advice for operators. */
+/** Instead of messages with advice for operators, or with options that a request does not have. */
 const messages: ReadonlyMap<DatasetWarningKind, string> = new Map([
   [
     'no_backbone',
-    "there is no backbone for this job's language and size, so training started from random weights; set use_pretrained to false to ask for that",
+    "there is no backbone for this job's language and size, so training started from random weights; to train without this warning, set use_pretrained to false",
+  ],
+  [
+    'unfamiliar_text',
+    'the backbone does not know the language or script of the texts well; set language to the language of the texts, or compare with use_pretrained false',
   ],
   ['device', 'the device that the service trains on failed, so the CPU was used instead'],
 ]);

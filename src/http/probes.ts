@@ -105,7 +105,7 @@ export function observe(
   });
   const inferenceCalls = new Counter({
     name: 'orchard_inference_calls_total',
-    help: 'Inference calls answered: one per query, and one more for every further 5,000 characters begun',
+    help: 'Inference calls answered: one per query, and one more for each further 5,000 characters or part of them',
     labelNames: ['app_id'],
     registers,
   });

@@ -196,7 +196,7 @@ export type JobStreamEvent =
 /** UTF-16 code units of a query that one inference call covers. */
 const CHARACTERS_PER_CALL = 5000;
 
-/** The inference calls of queries: one each, and one more for every further 5,000 characters begun. */
+/** The inference calls of queries: one each, and one more for each further 5,000 characters or part of them. */
 export function inferenceCallsOf(queries: readonly string[]): number {
   return queries.reduce((calls, { length }) => calls + Math.max(1, Math.ceil(length / CHARACTERS_PER_CALL)), 0);
 }

@@ -160,7 +160,7 @@ class RunBuffers {
 
 const NOTHING = { ids: new Int32Array(), typeIds: new Int32Array() };
 
-/** Buffers of one text of up to so many tokens are kept: making them takes as long as tokenizing. */
+/** Buffers for one text of at most this many tokens are kept, because making them takes as long as tokenizing. */
 const MOST_KEPT_TOKENS = 128;
 const MOST_KEPT_OUTPUTS = 1 << 12;
 

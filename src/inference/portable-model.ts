@@ -31,7 +31,7 @@ export type ReadModelFile = (name: string) => Promise<Uint8Array>;
 
 /** What the encoder of a text is asked for, in place of the model's own outputs. */
 const MEAN_STATE: PassOutput = { pooling: 'mean', classifier: false };
-/** `embed` reads so many tokens of a text, as for any model that isn't one of sentence-transformers. */
+/** How many tokens of a text `embed` reads, as for every model that isn't one of sentence-transformers. */
 const EMBEDDED_TOKENS = 256;
 
 /** A model that runs wherever JavaScript runs: its encoder is a {@link ForwardPass}, and nothing of it needs Node. */

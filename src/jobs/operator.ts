@@ -148,7 +148,7 @@ export interface CopyStorageOptions {
 export interface CopiedStorage {
   readonly accounts: number;
   readonly records: number;
-  /** Jobs, and so models, among the records. */
+  /** Number of jobs, each with its model. */
   readonly jobs: number;
   /** Jobs that have not ended. They continue with the copy. */
   readonly unfinished: number;

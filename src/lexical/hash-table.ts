@@ -5,7 +5,7 @@ export function combineHash(hash: number, value: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
-/** At least so many that a look-up seldom meets more than one other hash. */
+/** Enough slots that a look-up seldom meets more than one other hash. */
 const SLOTS_FOR_EACH = 1.5;
 
 /** Steps from where a hash belongs, at most and on average; chance stays below a tenth of both, collisions don't. */

@@ -281,7 +281,7 @@ interface FeatureOccurrence {
   readonly end: number;
 }
 
-/** Hashes are looked up so many at a time. */
+/** How many hashes are looked up at a time. */
 const HASHES_AT_ONCE = 4096;
 
 /** (1 + ln tf) · weight, by default ln((1 + n) / (1 + df)) + 1 (Salton & Buckley 1988; smoothed as scikit-learn). */

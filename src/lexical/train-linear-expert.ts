@@ -37,9 +37,9 @@ const MAX_PASSES = 60;
 const TOLERANCE = 0.1;
 
 /**
- * A one-vs-rest linear SVM. The same arguments give bit-identical weights. A text with a weight counts as so many of it; one
- * with shares, in each output, as a text for which it is on and one for which it is off, with these weights: its squared hinge
- * is the mean of both.
+ * A one-vs-rest linear SVM. The same arguments give bit-identical weights. A text of weight w counts as w
+ * copies. A text with shares counts, in each output, as one text for which the output is on and one for which it is off, weighted
+ * by the shares: its squared hinge loss is the weighted mean of both.
  */
 export async function trainLinearExpert(
   texts: readonly string[],

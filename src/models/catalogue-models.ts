@@ -206,7 +206,7 @@ export async function publishedModel(name: string): Promise<PublishedModel> {
   const found = models.find((model) => model.name === name);
   if (found !== undefined) return found;
   const names = models.map((model) => model.name);
-  const advice = `${await suggestion(name, names)}published are ${names.join(', ')}`;
+  const advice = `${await suggestion(name, names)}the published models are ${names.join(', ')}`;
   throw new NotFoundError('pretrained model', name, advice);
 }
 

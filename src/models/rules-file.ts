@@ -79,7 +79,7 @@ export function ruleOf(fields: RuleFields): Rule | RuleProblem {
     return refuse(`give 1 to ${MAX_NAME_LENGTH} characters that are not all blank`, field);
   }
   const answers = [type, label, not].filter((each) => each !== undefined);
-  if (answers.length !== 1) return refuse('give one of type (entities), label and not (classifiers)');
+  if (answers.length !== 1) return refuse('give exactly one of type (for entities), label and not (for classifiers)');
   if (type !== undefined && /\s/u.test(type)) return refuse('an entity type may not contain white space', 'type');
   const named = { ...(name !== undefined && { name }), ...(ignoreCase !== undefined && { ignoreCase }) };
   const of = (condition: RuleCondition): Rule => {
@@ -92,7 +92,7 @@ export function ruleOf(fields: RuleFields): Rule | RuleProblem {
     const problem = problemOf(pattern, ignoreCase);
     return problem === undefined ? of({ pattern }) : refuse(problem, 'pattern');
   }
-  if (pattern !== undefined || terms === undefined) return refuse('give one of pattern and terms');
+  if (pattern !== undefined || terms === undefined) return refuse('give either pattern or terms');
   if (terms.length === 0) return refuse('give at least one term', 'terms');
   const wrong = terms.findIndex((term) => term.trim() === '' || term.length > MAX_NAME_LENGTH);
   if (wrong === -1) return of({ terms, ...(wholeWords !== undefined && { wholeWords }) });

@@ -20,7 +20,7 @@ const VERSIONS: readonly ((schema: string) => string)[] = [
       PRIMARY KEY (collection, key)
     );
 
-    -- A folder is a row with a row for each of its files, whose content lies in chunks. Nobody sees an 'upload'.
+    -- A folder is a row with a row for each of its files, whose content lies in chunks. An 'upload' is not visible to readers.
     CREATE TABLE ${schema}.folders (
       id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       key bytea NOT NULL,

@@ -100,22 +100,22 @@ export function judgedRows({ training, evaluation }: Pick<ReportInput, 'training
   }
   const by =
     dataset.folds === 1
-      ? 'a share of the training rows: a model that was trained without them answered them'
-      : `training rows, in ${dataset.folds} folds: models that were trained without a row answered it`;
+      ? 'a share of the training rows, with a model that was trained without them'
+      : `the training rows, in ${dataset.folds} folds: each row with a model that was trained without it`;
   const note = `Measured on ${by}. The model itself was trained on all rows. With few rows, figures on new texts may well be higher or lower.`;
   return { name: 'cross-validated', rows: dataset.judged_rows, note };
 }
 
-/** How many rules answer next to the model, and whether the figures count them; undefined if there are none. */
+/** How many rules answer before the model, and whether the figures include them; undefined if there are none. */
 export function rulesNote(
   { orchard }: ModelFolderConfig,
   training?: Pick<TrainingRecord, 'rules'>,
 ): string | undefined {
   const { rules } = orchard;
   if (rules === undefined) return undefined;
-  const answers = `${counted(rules, 'rule')} (rules.json) ${rules === 1 ? 'answers' : 'answer'} next to the model.`;
+  const answers = `${counted(rules, 'rule')} (rules.json) ${rules === 1 ? 'answers' : 'answer'} before the model.`;
   const measured = training?.rules;
-  if (measured === rules) return `${answers} The figures of the blend count what they answer.`;
+  if (measured === rules) return `${answers} The figures of the blend include their answers.`;
   const without = measured === undefined ? 'without rules' : `with ${counted(measured, 'rule')}`;
   return `${answers} The figures were measured ${without}.`;
 }

@@ -423,7 +423,7 @@ function reliabilityDiagram({ bins, error }: Calibration): Chart {
     width: WIDTH,
     height: 340,
     caption:
-      'On the dashed line, confidence equals accuracy. Below it the model is overconfident, above it underconfident. Large dots are many decisions.',
+      'On the dashed line, confidence equals accuracy. Below it the model is overconfident, above it underconfident. The larger a dot, the more decisions it shows.',
     alternative: `Reliability diagram with an expected calibration error of ${decimal(error)}.`,
     drawing: [
       ...leftAxis(RELIABILITY, ticks(y), 'accuracy'),
@@ -482,8 +482,8 @@ ${tiles(page.tiles)}
 <section>
 <h2>Figures</h2>
 ${table(['Figure', 'Value', '95 % interval'], rows)}
-<p class="note">Intervals come from resampling the rows: the figure lies within them in 95 of 100 samples.
-Where every sample gives 0 or 1, they are Wilson's, by the number of rows.</p>
+<p class="note">Intervals come from resampling the rows: in 95 of 100 samples, the figure lies within them.
+If every sample gives 0 or 1, they are Wilson intervals, which depend on the number of rows.</p>
 </section>
 ${classTable(page)}
 ${confusionMatrix(page)}
@@ -561,7 +561,7 @@ function classTable({ classes = [] }: Pick<EvaluationPage, 'classes'>): Html | u
   return html`<section>
 <h2>Each class</h2>
 ${table(columns, rows.slice(0, MAX_UNFOLDED))}
-${folded.length === 0 ? undefined : html`<details><summary>${counted(folded.length, 'better one')}</summary>${table(columns, folded)}</details>`}
+${folded.length === 0 ? undefined : html`<details><summary>${whole(folded.length)} more, with the highest F1</summary>${table(columns, folded)}</details>`}
 <p class="note">The lowest F1 first. Precision: the share of the predictions of a class that are right. Recall: the share of a class that is found.
 Support: how often the class occurs in these rows.</p>
 </section>`;
@@ -588,8 +588,8 @@ ${table(columns, rows, { className: 'texts', hasRowHeadings: false })}
 </section>`;
 }
 
-const markNote = html` In the first texts, words are marked that speak <mark class="for" style="--strength: 45%">for</mark> the prediction
-or <mark class="against" style="--strength: 45%">against</mark> it; the fainter the mark, the smaller the effect.`;
+const markNote = html` In the first texts, the words that count <mark class="for" style="--strength: 45%">towards</mark> the prediction
+or <mark class="against" style="--strength: 45%">against</mark> it are marked; the fainter the mark, the smaller the effect.`;
 
 /** Words with a smaller share of the heaviest weight stay uncoloured. */
 const MIN_SHARE = 0.15;
@@ -628,7 +628,7 @@ function configuration({ hyperparameters, training_config, seed, versions }: Tra
   return html`<section>
 <h2>Configuration</h2>
 ${settings({ ...hyperparameters, seed })}
-<p class="note">${given.length === 0 ? 'All of them are defaults.' : `Set in the request: ${given.join(', ')}. The others are defaults.`}</p>
+<p class="note">${given.length === 0 ? 'All values are defaults.' : `Set in the request: ${given.join(', ')}. The others are defaults.`}</p>
 ${versions && html`<h3>Versions</h3>${settings(versions)}`}
 </section>`;
 }

@@ -206,7 +206,7 @@ export class PassageCollection<Data> {
   }
 }
 
-/** NaN stands for a value that isn't known, which becomes the mean of those that are. */
+/** Replaces unknown values, which are NaN, by the mean of the known ones. */
 function withMean(values: Float32Array): Float32Array {
   const known = values.filter((value) => !Number.isNaN(value));
   if (known.length === values.length) return values;

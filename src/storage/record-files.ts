@@ -87,7 +87,7 @@ export function parseRecordName(name: string, before: string): RecordName | unde
   return isFile || isWhole(piece, before) ? { isFile, piece } : undefined;
 }
 
-/** The directories to a key's file, the part of the key that they stand for, and the name of the rest. */
+/** The directories to a key's file, the part of the key that they contain, and the name of the rest. */
 function cutKey(key: string): { names: string[]; before: string; rest: string } {
   const names: string[] = [];
   for (let at = 0; ; ) {

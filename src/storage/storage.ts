@@ -130,7 +130,7 @@ export interface Storage {
   read(collection: string, key: string): Promise<Versioned | undefined>;
 
   /**
-   * Reads several records at once; missing ones are left out, and the order is free. Only for storages with a cost per
+   * Reads several records at once; missing ones are left out. The records may be in any order. Only for storages with a cost per
    * call, such as a database.
    */
   readAll?(collection: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
@@ -156,7 +156,7 @@ export interface Storage {
    */
   createAll?(records: readonly NewRecord[]): Promise<readonly Version[]>;
 
-  /** Removes a record; no error if there is none. */
+  /** Removes a record. Does nothing if there is none. */
   remove(collection: string, key: string): Promise<void>;
 
   /**
@@ -197,7 +197,7 @@ export interface Storage {
    */
   publishFolder(key: string): Promise<void>;
 
-  /** Deletes what is staged under this key; no error if nothing is. */
+  /** Deletes what is staged under this key. Does nothing if nothing is staged. */
   discardStaged(key: string): Promise<void>;
 
   /**
@@ -215,7 +215,7 @@ export interface Storage {
    */
   readContent?(key: string, which: 'published' | 'staged'): Promise<readonly FileContent[] | undefined>;
 
-  /** Deletes a published folder and what is staged under its key; no error if there is neither. */
+  /** Deletes a published folder and what is staged under its key. Does nothing if there is neither. */
   removeFolder(key: string): Promise<void>;
 
   /** Releases what the storage holds (timers, temporary files). Idempotent. */

@@ -200,7 +200,7 @@ async function readShards(directory: string): Promise<ReadonlyMap<string, NamedT
   for (const name of names) {
     const bytes = await readBytes(directory, name);
     if (bytes === undefined) {
-      const reason = `it is one of ${names.length} files with weights that ${SHARDS_FILE} names, and missing`;
+      const reason = `it is missing, although ${SHARDS_FILE} lists it as one of ${names.length} files with weights`;
       throw new ModelFolderError(join(directory, name), `${reason}; download all of them`);
     }
     for (const [tensor, values] of decodeWeights(bytes, join(directory, name), { inPlace: true })) {

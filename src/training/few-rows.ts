@@ -141,7 +141,7 @@ class FewRowsRun {
   readonly #windowsOfText: ReadonlyMap<number, readonly TextWindow[]>;
   readonly #end: LinearEnd;
   readonly #bare: ReturnType<typeof withoutEnd>;
-  /** Steps of training, and what takes about as long as so many of them. */
+  /** Steps of training, plus other work, counted as the steps that take as long. */
   readonly #work: number;
   #done = 0;
 

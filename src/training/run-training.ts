@@ -273,7 +273,7 @@ function runWarnings(
     const { size } = model_config;
     const lacking = `there is no backbone for ${language} in size ${size}, so training started from random weights`;
     const advice =
-      "install orchard-nlp-models, which has english-mini, name a backbone in the trainer's option `backbone`, or set use_pretrained to false if random weights are what you want";
+      'install orchard-nlp-models, which has english-mini, or name a backbone with the option base (in a Trainer, backbone); to start from random weights without this warning, set pretrained to false (in a job, use_pretrained)';
     warn('no_backbone', 1, `${lacking}; ${advice}`);
   }
   const asked = askedLowercase(model_config, training_config);

@@ -17,7 +17,7 @@ export class MemoryLayout {
   #end = ALIGNMENT;
   #staging = 0;
 
-  /** @returns the address of so many bytes, zeros at first */
+  /** @returns the address of this number of bytes, which are 0 at first */
   take(bytes: number): number {
     const at = this.#end;
     this.#end = Math.ceil((at + bytes) / ALIGNMENT) * ALIGNMENT;

@@ -90,7 +90,7 @@ async function* fetchChunks(
     throw failed(messageOf(cause), { cause });
   }
   const { ok, body, status } = response;
-  if (!ok || body === null) throw failed(`the server answers ${status}`, { status });
+  if (!ok || body === null) throw failed(`the server answered ${status}`, { status });
   try {
     yield* chunksOf(body);
   } catch (cause) {

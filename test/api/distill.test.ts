@@ -366,7 +366,7 @@ describe('a teacher', () => {
     [
       'a function that says nothing of its answers',
       { labels: undefined },
-      'type: the kind of answers of a function is unknown',
+      'type: the answers of a function do not show the type of the model; give type, labels',
     ],
     [
       'rows with another label',
@@ -385,7 +385,7 @@ describe('a teacher', () => {
       { labels: undefined, type: 'named-entity-recognition', temperature: 2 },
       'temperature: applies only to classifiers',
     ],
-    ['a choice among all', { choose: 'central' }, 'choose: without maxTexts, the teacher is asked for all texts'],
+    ['a choice among all', { choose: 'central' }, 'choose: without maxTexts, the teacher answers all texts'],
     ['a format without rows', { format: 'csv' }, 'format: applies only to rows and test, and neither is given'],
     [
       'a type that is another than that of the passages',
@@ -404,6 +404,8 @@ describe('a teacher', () => {
   it('that answers nothing of use is an error that shows an answer', async () => {
     const { teacher } = aTeacher(() => 'neither');
     const error = await errorOf(distill({ teacher, texts, labels, ...quick, output: output() }));
-    expect(error.message).toContain('0 of 80 texts can be used for training; 80 have an unusable answer, such as');
+    expect(error.message).toContain(
+      '0 of 80 texts can be used for training, and at least two are needed (80 unusable answers, such as',
+    );
   });
 });

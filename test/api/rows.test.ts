@@ -65,7 +65,7 @@ describe('the type of rows', () => {
 
   it('is asked for where a comma may separate labels', async () => {
     const path = await file('many.csv', 'text,label', 'a,x', 'b,y', 'c,"x,y"');
-    await expect(inferred(path)).rejects.toThrow(/many\.csv has the label "x,y".*pass type/);
+    await expect(inferred(path)).rejects.toThrow(/the rows of many\.csv have the label "x,y".*pass type/);
     const table = await readRows(path, { option: 'path', isMultilabel: true });
     expect(table.checked.rows).toContainEqual({ text: 'c', labels: ['x', 'y'] });
   });
@@ -76,7 +76,9 @@ describe('the type of rows', () => {
 
   it('has to fit what was asked for', async () => {
     const table = await readRows([{ text: 'a', label: 'x' }], { option: 'rows' });
-    expect(() => typeOfRows(table, 'question-answering')).toThrow(/rows of text and label.*not question/);
+    expect(() => typeOfRows(table, 'question-answering')).toThrow(
+      /the rows have the fields text and label, which do not fit question-answering; give .* or multilabel/,
+    );
   });
 
   it.each([

@@ -95,7 +95,7 @@ describe('a model that is loaded with rules', () => {
     await resultOf(model.save(saved));
     await using again = await resultOf(loadModel(saved));
     expect(await resultOf(again.predict(text))).toEqual(await resultOf(model.predict(text)));
-    expect(await resultOf(again.card())).toContain('## Rules\n\n3 rules (rules.json) answer next to the model.');
+    expect(await resultOf(again.card())).toContain('## Rules\n\n3 rules (rules.json) answer before the model.');
     const first: Rule = { type: 'CODE', pattern: 'A-\\d+' };
     await using more = await resultOf(loadModel(saved, { rules: [first] }));
     expect(more.rules).toEqual([first, ...shopRules]);
@@ -252,9 +252,9 @@ describe('train with rules', () => {
     const config = JSON.parse(await readFile(join(output, 'config.json'), 'utf8'));
     expect(config.orchard).toMatchObject({ rules: 2, files: expect.arrayContaining(['rules.json']) });
     expect(await resultOf(model.card())).toContain(
-      '2 rules (rules.json) answer next to the model. The figures of the blend count what they answer.',
+      '2 rules (rules.json) answer before the model. The figures of the blend include their answers.',
     );
-    expect(await resultOf(model.report())).toContain('2 rules (rules.json) answer next to the model.');
+    expect(await resultOf(model.report())).toContain('2 rules (rules.json) answer before the model.');
     await using plain = await resultOf(train({ rows: orderRows, threads: 1 }));
     const texts = orderRows.map(({ text: each }) => each);
     expect(await resultOf(model.predict(texts, { rules: false }))).toEqual(await resultOf(plain.predict(texts)));
@@ -370,11 +370,11 @@ describe('rules that are refused', () => {
     ],
     ['no terms', [{ type: 'X', terms: [] }], /^rules\.0\.terms: give at least one term/],
     ['a blank term', [{ type: 'X', terms: ['a', ' '] }], /^rules\.0\.terms\.1: give 1 to 500 characters/],
-    ['pattern and terms', [{ type: 'X', pattern: 'a', terms: ['a'] }], /^rules\.0: give one of pattern and terms/],
+    ['pattern and terms', [{ type: 'X', pattern: 'a', terms: ['a'] }], /^rules\.0: give either pattern or terms/],
     [
       'type and label',
       [{ type: 'X', label: 'a', terms: ['a'] }],
-      /^rules\.0: give one of type \(entities\), label and not/,
+      /^rules\.0: give exactly one of type \(for entities\), label and not/,
     ],
     [
       'bounds of a pattern',

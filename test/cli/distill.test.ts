@@ -88,6 +88,24 @@ describe('orchard distill', () => {
   });
 
   it.each([
+    [
+      ['--choose', 'central', '--labels', 'a,b'],
+      /^--choose: without --max-texts, .*; give --max-texts too, or leave --choose out$/m,
+    ],
+    [
+      [],
+      /^--type: the answers of a program do not show the type of the model; give --type, --labels, --rows or --passages$/m,
+    ],
+  ])('names flags in what it says of %j', async (more, message) => {
+    const { args } = aFolder();
+    const refused = await run([...args, '--teacher-command', 'false', ...more]);
+    expect({ exitCode: refused.exitCode, stderr: refused.stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringMatching(message),
+    });
+  });
+
+  it.each([
     [[], 'give --teacher or --teacher-command'],
     [['--teacher', 'a', '--teacher-command', 'b'], 'give --teacher or --teacher-command'],
   ])('refuses %j', async (more, message) => {

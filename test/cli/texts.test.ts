@@ -95,7 +95,7 @@ it.each<[InputFormat, string]>([
   ['csv', 'id,body\n1,x\n'],
   ['tsv', 'id\tbody\n1\tx\n'],
 ])('%s without the column says which there are, once', async (format, table) => {
-  const problem = 'no column "text", but "id", "body"; give --text-column';
+  const problem = 'found the columns "id", "body", but not "text"; name the right one with --text-column';
   expect(await read(table, format)).toEqual([{ line: 1, problem }]);
   expect(await read(table, format, 3, 'body')).toEqual([{ line: 2, text: 'x' }]);
 });

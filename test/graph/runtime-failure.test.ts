@@ -27,7 +27,7 @@ describe('a runtime that cannot be loaded', () => {
     ],
     [
       'libonnxruntime.so.1: cannot open shared object file: No such file or directory',
-      /was left out; copy the whole folder/,
+      /is missing; copy the whole folder/,
     ],
     [
       'libstdc++.so.6: cannot open shared object file: No such file or directory',

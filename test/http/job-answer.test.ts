@@ -149,4 +149,9 @@ describe('the warnings of a job', () => {
     expect(told).toContain('started from random weights');
     expect(told).not.toMatch(/install|orchard-nlp-models|option/);
   });
+
+  it('name fields of the request, not options of the library', async () => {
+    const told = await toldOfWarning('unfamiliar_text', "… start from a multilingual backbone (base: 'a/b')");
+    expect(told).toMatch(/set language to the language of the texts, or compare with use_pretrained false$/);
+  });
 });

@@ -92,7 +92,7 @@ describe('pullModel and verifyModel', () => {
   it('fail with what is published, or what a place to pull from looks like', async () => {
     const error = (await pullModel('sentiment-clasification'))._unsafeUnwrapErr();
     expect(error).toMatchObject({ code: 'not_found' });
-    expect(error.message).toContain(`did you mean "${NAME}"? published are `);
+    expect(error.message).toContain(`did you mean "${NAME}"? the published models are `);
     const wrong = await pullModel(NAME, { from: 'ftp://example.com/models' });
     expect(wrong._unsafeUnwrapErr()).toMatchObject({ code: 'validation', problems: [{ loc: ['from'] }] });
   });

@@ -98,7 +98,7 @@ describeWithPostgres('copyStorage', (server) => {
     const schema = server.newSchema();
     const args = ['copy', '--data', data, '--database', server.connectionString, '--schema', schema];
     const { stdout } = await promisify(execFile)(process.execPath, [command, ...args]);
-    expect(stdout).toMatch(/2 accounts, 3 jobs and models, [\d,]+ records, 2 folders/);
+    expect(stdout).toMatch(/2 accounts, 3 jobs and their models, [\d,]+ records, 2 folders/);
     expect(stdout).toMatch(/2 unfinished jobs will continue/);
     const queued = await server.sql(`SELECT id::text FROM ${schema}.queue_jobs`);
     expect(queued.map(({ id }) => id).sort()).toEqual([running, waiting].sort());

@@ -65,7 +65,7 @@ describe('the report', () => {
       ...Object.fromEntries(mark.attrs.map(({ name, value }) => [name, value])),
     }));
     const all = page.elements('mark').map((mark) => textOf(mark));
-    expect(all.toSorted()).toEqual(['against', 'bad', 'for', 'not']);
+    expect(all.toSorted()).toEqual(['against', 'bad', 'not', 'towards']);
     expect(marks).toHaveLength(2);
   });
 

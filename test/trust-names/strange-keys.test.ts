@@ -89,6 +89,6 @@ describe.each(names)('the name %s', (name) => {
     const file = path();
     writeFileSync(file, await toOnnx(graph));
     await expect(onnxExecutor().load(file)).rejects.toThrow(ShapeError);
-    await expect(onnxExecutor().load(file)).rejects.toThrow(`a tensor called ${name}`);
+    await expect(onnxExecutor().load(file)).rejects.toThrow(`a tensor named ${name}`);
   });
 });

@@ -158,7 +158,7 @@ describe('orchard erase', () => {
     expect(await storage.listKeys('jobs')).toHaveLength(1);
     const { stdout } = await run(['erase', 'acme/1', '--data', data, '--yes']);
     expect(stdout).toMatch(
-      /^acme\/1: erased 1 jobs and models, 1 folders with [\d,]+ bytes, \d+ records, 1 uploads\n$/,
+      /^acme\/1: erased 1 job and its model, 1 folder with [\d,]+ bytes, \d+ records?, 1 upload\n$/,
     );
     expect(await storage.listKeys('jobs')).toEqual([]);
     expect(await storage.openFolder(id)).toBeUndefined();
@@ -199,7 +199,7 @@ describe('orchard unused', () => {
     expect(await run(['unused', '--data', data, '--remove'])).toMatchObject({ exitCode: 1 });
     expect(await storage.openFolder(id)).toBeDefined();
     expect((await run(['unused', '--data', data, '--remove', '--yes'])).stdout).toMatch(
-      /\nremoved 1 models, [\d,]+ bytes\n$/,
+      /\nremoved 1 model, [\d,]+ bytes\n$/,
     );
     expect(await storage.openFolder(id)).toBeUndefined();
   });

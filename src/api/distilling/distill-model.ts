@@ -367,13 +367,18 @@ function requireSome(rows: readonly TrainingRow[], { answered: { unusable }, tau
   if (rows.length >= 2) return;
   const [first] = unusable;
   const why = [
-    ...(areRows > 0 ? [`${areRows} also occur in rows or test`] : []),
+    ...(areRows > 0 ? [`${counted(areRows, 'text')} also in rows or test`] : []),
     ...(first
-      ? [`${unusable.length} have an unusable answer, such as ${quoted(first.text.slice(0, 60))}: ${first.problem}`]
+      ? [
+          `${counted(unusable.length, 'unusable answer')}, such as to ${quoted(first.text.slice(0, 60))}: ${first.problem}`,
+        ]
       : []),
   ];
   const msg = `${taught.length} of ${counted(given, 'text')} can be used for training`;
-  throw invalid(['texts'], why.length === 0 ? `${msg}; give at least two` : `${msg}; ${why.join(', and ')}`);
+  throw invalid(
+    ['texts'],
+    why.length === 0 ? `${msg}; give at least two` : `${msg}, and at least two are needed (${why.join('; ')})`,
+  );
 }
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;

@@ -58,7 +58,7 @@ export function requireUsed(settings: DistillSettings): void {
   if (choose !== undefined && maxTexts === undefined) {
     throw invalid(
       ['choose'],
-      'without maxTexts, the teacher is asked for all texts; give maxTexts too, or leave choose out',
+      'without maxTexts, the teacher answers all texts; give maxTexts too, or leave choose out',
     );
   }
   if (rows !== undefined || test !== undefined) return;

@@ -107,7 +107,7 @@ export async function ranked<Item>(
   return keyed.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
 }
 
-/** The share of texts that measure, and as many that choose the best epoch; each at most so many. */
+/** The share of the texts that measure; an equal share chooses the best epoch. Each has at most `MOST_HELD_OUT` texts. */
 const HELD_OUT = 0.1;
 const MOST_HELD_OUT = 1000;
 /** Fewer texts with an answer than this can't measure anything. */

@@ -7,6 +7,7 @@ import {
   invalid,
   quoted,
   type RowTable,
+  rowsOf,
   type SoftLabelRow,
   someOf,
   type TrainingRow,
@@ -114,7 +115,10 @@ function typeFor(
   if (table !== undefined) return typeOfRows(table, undefined).type;
   if (labels !== undefined)
     return labels.length === 2 ? 'binary-text-classification' : 'multiclass-text-classification';
-  throw invalid(['type'], 'the kind of answers of a function is unknown; give type, labels, rows or passages');
+  throw invalid(
+    ['type'],
+    'the answers of a function do not show the type of the model; give type, labels, rows or passages',
+  );
 }
 
 function namesIn(checked: CheckedRows): readonly string[] | undefined {
@@ -170,7 +174,7 @@ export async function rowsFor(
   }
   throw invalid(
     ['rows'],
-    `the rows of ${origin} don't fit the teacher's answers, which are for ${task.type}; give rows of that kind`,
+    `${rowsOf(origin)} don't fit the teacher's answers, which are for ${task.type}; give rows for that type`,
   );
 }
 

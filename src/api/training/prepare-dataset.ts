@@ -31,6 +31,7 @@ import {
   readLines,
   readRows,
   rowShapes,
+  rowsOf,
   type SoftLabelRow,
   someOf,
   splitFilesSchema,
@@ -84,10 +85,10 @@ export function typeOfRows(table: RowTable, given: ModelType | undefined): Found
   const { shape } = table.checked;
   if (given === undefined) return inferred(table);
   if (!fitting[shape].includes(given)) {
-    const types = fitting[shape].join(', ');
+    const types = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(fitting[shape]);
     throw invalid(
       ['type'],
-      `${table.origin} has rows of ${fieldsOf(shape)}, which fit the type ${types}, not ${given}`,
+      `${rowsOf(table.origin)} have the fields ${fieldsOf(shape)}, which do not fit ${given}; give ${types}, or rows with other fields`,
     );
   }
   return found(given, 'given', 'as asked for');
@@ -124,14 +125,14 @@ function typeOfLabels(labels: readonly string[], origin: string): FoundType {
   if (joined !== undefined) {
     throw invalid(
       ['type'],
-      `${origin} has the label ${quoted(joined)}, which may be one label or several; pass type: 'multilabel-text-classification' if a comma separates labels, else 'multiclass-text-classification'`,
+      `${rowsOf(origin)} have the label ${quoted(joined)}, which may be one label or several; pass type: 'multilabel-text-classification' if a comma separates labels, else 'multiclass-text-classification'`,
     );
   }
   const different = `${counted(distinct.size, 'different label')}, one for each row`;
   if (distinct.size > 2) return found('multiclass-text-classification', 'inferred', different);
   if (distinct.size === 2) return found('binary-text-classification', 'inferred', different);
   const only = quoted([...distinct][0] ?? '');
-  throw invalid(['rows'], `all rows of ${origin} have the label ${only}; a classifier needs at least two labels`);
+  throw invalid(['rows'], `all ${rowsOf(origin)} have the label ${only}; a classifier needs at least two labels`);
 }
 
 /** @throws ValidationError where probabilities may be those of one label or of several, or there is but one label. */
@@ -149,7 +150,7 @@ function typeOfShares(rows: readonly SoftLabelRow[], origin: string): FoundType 
   const reason = `${counted(labels.size, 'label')} whose probabilities add up to 1 in each row`;
   if (labels.size > 2) return found('multiclass-text-classification', 'inferred', reason);
   if (labels.size === 2) return found('binary-text-classification', 'inferred', reason);
-  throw invalid(['rows'], `all rows of ${origin} have one label; a classifier needs at least two labels`);
+  throw invalid(['rows'], `all ${rowsOf(origin)} have the same label; a classifier needs at least two labels`);
 }
 
 function isListOf(label: string, known: ReadonlySet<string>): boolean {
@@ -452,7 +453,8 @@ async function datasetOfRows(rows: RowsOrPath, settings: Omit<RowsOptions, 'rows
 }
 
 /**
- * How rows are read. What is for files alone holds for those that are given beside rows in memory; where none are, it is refused.
+ * How rows are read. Options for files apply to the files that are given together with rows in memory; without files, they are
+ * refused.
  */
 export function readingOf(
   source: RowsOrPath,

@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path';
 import { modelTypes, orThrow } from '../../contract/index.js';
 import { command, type Settings } from '../command.js';
-import { grouped, warningLine } from '../format.js';
+import { counted, grouped } from '../format.js';
 import { argument, choice, columnOptions, devFractionOption, option, required, seedOption } from '../parameters.js';
 
 const parameters = {
@@ -28,12 +28,12 @@ labels of a row are separated by commas.`,
     const { path, train, dev, removedDuplicates, warnings } = summary;
     await output.result(
       { ...summary, contents },
-      `${path}: ${grouped(train)} rows to train on, ${grouped(dev)} to evaluate on, ${contents}`,
+      `${path}: ${counted(train, 'row')} to train on, ${grouped(dev)} to evaluate on, ${contents}`,
     );
     if (output.isJson) return;
-    if (removedDuplicates > 0) output.warn(`${grouped(removedDuplicates)} repeated rows were left out`);
+    if (removedDuplicates > 0) output.warn(`left out ${counted(removedDuplicates, 'repeated row')}`);
     if (respaced !== undefined) output.warn(respaced);
-    for (const warning of warnings) output.warn(warningLine(warning));
+    output.warnings(warnings);
   },
 });
 
@@ -53,22 +53,22 @@ async function write(settings: Settings<typeof parameters>) {
     const rows = sources({ textColumn, labelColumn });
     const created = families.createClassificationArchive({ ...options, ...rows, type: classification }, target);
     const { labels, respacedTexts, ...summary } = await orThrow(created);
-    const respaced = `tabs and line breaks became spaces in ${grouped(respacedTexts)} texts`;
+    const respaced = `tabs and line breaks became spaces in ${counted(respacedTexts, 'text')}`;
     return {
       ...summary,
-      contents: `${labels.length} labels`,
+      contents: counted(labels.length, 'label'),
       respaced: respacedTexts > 0 ? respaced : undefined,
     };
   }
   if (families.sequenceTypes.some((each) => each === type)) {
     const created = families.createSequenceArchive({ ...options, ...sources({}) }, target);
     const { entityTypes, respacedWords, ...summary } = await orThrow(created);
-    const contents = `${entityTypes.length} entity types (${entityTypes.join(', ')})`;
-    const respaced = `${grouped(respacedWords)} words with spaces were split or removed`;
+    const contents = `${counted(entityTypes.length, 'entity type')} (${entityTypes.join(', ')})`;
+    const respaced = `split or removed ${counted(respacedWords, 'word')} with spaces`;
     return { ...summary, contents, respaced: respacedWords > 0 ? respaced : undefined };
   }
   const columns = { questionColumn: settings.questionColumn, contextColumn: settings.passageColumn };
   const created = families.createRetrievalArchive({ ...options, ...sources(columns) }, target);
   const { passages, ...summary } = await orThrow(created);
-  return { ...summary, contents: `${grouped(passages)} passages`, respaced: undefined };
+  return { ...summary, contents: counted(passages, 'passage'), respaced: undefined };
 }

@@ -3,7 +3,7 @@ import type { CrossValidation, DoubtfulRow } from '../../api/index.js';
 import { orThrow } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command } from '../command.js';
-import { alignedLines, evaluationLines, grouped, shownTexts, warningLine } from '../format.js';
+import { alignedLines, counted, evaluationLines, shownTexts } from '../format.js';
 import { argument, integer, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 
@@ -41,7 +41,7 @@ metrics over all rows, their mean and standard deviation over the folds, and the
     };
     const validation = interruptible((signal) => orThrow(crossValidate({ ...options, signal })));
     const { answers, ...result } = await validation.finally(() => progress.clear());
-    if (!output.isJson) for (const warning of result.warnings) output.warn(warningLine(warning));
+    if (!output.isJson) output.warnings(result.warnings);
     // First, so that a file that can't be written costs no figures.
     await output.result(result, await linesOf(result, doubtful));
     if (answersFile !== undefined) {
@@ -67,7 +67,7 @@ async function linesOf(
   ]);
   lines.push('\nover the folds:', ...alignedLines([['', 'mean ± deviation', 'range'], ...rows]));
   if (doubtful.length === 0 || most === 0) return lines;
-  lines.push(`\n${grouped(doubtful.length)} rows with doubtful labels, most doubtful first:`);
+  lines.push(`\n${counted(doubtful.length, 'row')} with doubtful labels, most doubtful first:`);
   return [...lines, ...alignedLines(doubtful.slice(0, most).map(cellsOf))];
 }
 

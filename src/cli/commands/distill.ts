@@ -2,7 +2,7 @@ import { parse } from 'node:path';
 import type { DistillationSummary, DistillEvent, DistillOptions, MeasuredShare } from '../../api/index.js';
 import { orThrow } from '../../contract/index.js';
 import { command, UsageError } from '../command.js';
-import { alignedLines, grouped } from '../format.js';
+import { alignedLines, counted, grouped } from '../format.js';
 import { choice, decimal, flag, integer, option, rulesOf, showTraining, trainingOptions } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 import { linesOf, summaryOf, trainParameters } from './train.js';
@@ -52,7 +52,7 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
     ]),
     temperature: option('--temperature <number>', 'temperature that softens the probabilities (default: 1)', decimal),
     answers: option('--answers <file>', 'file to keep the answers in (default: <output>.answers.jsonl)'),
-    concurrency: option('--concurrency <number>', 'calls to the teacher at a time', integer(1)),
+    concurrency: option('--concurrency <number>', 'maximum number of calls to the teacher at a time', integer(1)),
     textsPerCall: option('--texts-per-call <number>', 'texts per call to the teacher', integer(1)),
     attempts: option('--attempts <number>', 'attempts per call to a program (default: 6)', integer(1, 100)),
     curve: flag('--curve', 'also train on fewer texts, to see whether more texts would help'),
@@ -137,7 +137,7 @@ function distillationLines({
   if (unusable.count > 0) {
     const [first] = unusable.examples;
     lines.push(
-      `${grouped(unusable.count)} answers are unusable, such as the one for ${JSON.stringify(first?.text)}: ${first?.problem}`,
+      `unusable: ${counted(unusable.count, 'answer')}, such as the one for ${JSON.stringify(first?.text)}: ${first?.problem}`,
     );
   }
   if (agreement) {
@@ -153,7 +153,7 @@ function distillationLines({
   if (accuracy) {
     const { metric, rows } = accuracy;
     lines.push(
-      `${metric} on ${grouped(rows)} rows: ${accuracy.student.value.toFixed(3)}; its teacher ${accuracy.teacher.value.toFixed(3)}`,
+      `${metric} on ${counted(rows, 'row')}: ${accuracy.student.value.toFixed(3)}; its teacher ${accuracy.teacher.value.toFixed(3)}`,
     );
   }
   lines.push(`size and time per text: ${costOf(cost.student)}; its teacher ${costOf(cost.teacher)}`);

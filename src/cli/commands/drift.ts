@@ -1,7 +1,7 @@
 import { orThrow } from '../../contract/index.js';
 import type { Drift } from '../../drift/index.js';
 import { command, UsageError } from '../command.js';
-import { alignedLines, grouped, onOneLine } from '../format.js';
+import { alignedLines, counted, grouped, onOneLine } from '../format.js';
 import {
   argument,
   checkpointOptions,
@@ -19,8 +19,8 @@ import { interruptible, type Output, Progress, type Terminal } from '../terminal
 export const driftCommand = command({
   name: 'drift',
   summary: 'compare texts with those that a model was trained on',
-  details: `Compares known n-grams, lengths, the shares of answers and the vectors of the texts with the baseline in the model's folder, or
-with usual texts of your own. The tests together give a false alarm in at most 5 % of the comparisons.
+  details: `Compares the n-grams, lengths, answers and vectors of the texts with the baseline in the model's folder, or with usual texts of
+your own. The tests together give a false alarm in at most 5 % of the comparisons.
 
   orchard drift ./reviews-model this-week.txt --usual last-month.txt --fail-on-drift`,
   parameters: {
@@ -120,7 +120,7 @@ function linesOf(drift: Drift, odd: readonly (readonly string[])[], show: number
   const section = (title: string, rows: readonly (readonly string[])[]) =>
     rows.length === 0 ? [] : ['', title, ...alignedLines(rows).map((line) => `  ${line}`)];
   return [
-    `${verdict}: ${grouped(texts)} texts, compared with ${grouped(baselineTexts)} of the baseline`,
+    `${verdict}: ${counted(texts, 'text')}, compared with ${grouped(baselineTexts)} of the baseline`,
     ...reasons.map((reason) => `- ${reason}`),
     '',
     ...alignedLines(table),

@@ -9,7 +9,7 @@ export const embedCommand = command({
   name: 'embed',
   summary: 'print the embedding vector of each text',
   details:
-    'Prints one vector per line, with its numbers separated by tabs. Vectors have length 1, so their dot products are cosine similarities, unless a sentence-transformers model is not normalized.',
+    'Prints one vector per line, with its numbers separated by tabs. Vectors have length 1, so their dot products are cosine similarities; the exception is a sentence-transformers model that does not normalize its vectors.',
   parameters: {
     texts: list('[texts...]', 'texts to embed'),
     ...textOptions,

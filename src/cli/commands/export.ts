@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { basename, extname, join, resolve } from 'node:path';
 import { orThrow } from '../../contract/index.js';
 import { command, UsageError } from '../command.js';
-import { grouped } from '../format.js';
+import { counted, grouped } from '../format.js';
 import { argument, choice, modelParameters } from '../parameters.js';
 
 const ZIP_ENDING = '.zip';
@@ -58,7 +58,7 @@ With --for web, the output is one file that openModel of orchard-nlp/web reads i
       const bytes = files.reduce((sum, { size }) => sum + size, 0);
       await output.result(
         { path, precision, files: files.map((file) => file.path), bytes },
-        `${path}: ${files.length} files, ${grouped(bytes)} bytes, ${precision}`,
+        `${path}: ${counted(files.length, 'file')}, ${grouped(bytes)} bytes, ${precision}`,
       );
     } finally {
       await temporary.remove();

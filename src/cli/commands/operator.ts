@@ -1,7 +1,7 @@
 import { tiers } from '../../contract/index.js';
 import type { UnusedModel } from '../../jobs/index.js';
 import { command } from '../command.js';
-import { alignedLines, grouped } from '../format.js';
+import { alignedLines, counted, grouped } from '../format.js';
 import {
   appId,
   argument,
@@ -48,12 +48,15 @@ export const copyCommand = command({
     const copied = await copyToDatabase({ data, database, schema });
     const { sha256, accounts, records, jobs, folders, files, bytes, unfinished, local_datasets } = copied;
     const lines = [
-      `copied ${data} to the schema ${schema}: ${accounts} accounts, ${jobs} jobs and models, ${grouped(records)} records, ${folders} folders with ${files} files of ${grouped(bytes)} bytes`,
+      `copied ${data} to the schema ${schema}: ${counted(accounts, 'account')}, ${jobsWithModels(jobs)}, ${counted(records, 'record')}, ${counted(folders, 'folder')} with ${counted(files, 'file')} of ${grouped(bytes)} bytes`,
       `both sides were read again and are identical: records ${sha256.records}, files ${sha256.files}`,
     ];
-    if (unfinished > 0) lines.push(`${unfinished} unfinished jobs will continue with the next trainer of the database`);
+    if (unfinished > 0)
+      lines.push(`${counted(unfinished, 'unfinished job')} will continue with the next trainer of the database`);
     if (local_datasets > 0)
-      lines.push(`${local_datasets} of them train on files of this machine; trainers elsewhere need those files too`);
+      lines.push(
+        `datasets on this machine: ${counted(local_datasets, 'job')}; trainers on other machines need these files too`,
+      );
     await output.result(copied, lines);
   },
 });
@@ -61,7 +64,7 @@ export const copyCommand = command({
 export const eraseCommand = command({
   name: 'erase',
   summary: 'remove all data of an account of the service, after confirmation',
-  details: 'Remove its API keys first.',
+  details: 'Remove the API keys of the account first.',
   parameters: {
     app_id: { ...argument('<app_id>', 'name of the account'), parse: (given: unknown) => appId(String(given)) },
     ...serviceDataOptions,
@@ -79,7 +82,7 @@ export const eraseCommand = command({
       const { job_ids, folders, bytes, records, uploads } = erased;
       await output.result(
         erased,
-        `${account}: erased ${job_ids.length} jobs and models, ${folders} folders with ${grouped(bytes)} bytes, ${records} records, ${uploads} uploads`,
+        `${account}: erased ${jobsWithModels(job_ids.length)}, ${counted(folders, 'folder')} with ${grouped(bytes)} bytes, ${counted(records, 'record')}, ${counted(uploads, 'upload')}`,
       );
     });
   },
@@ -102,10 +105,10 @@ export const unusedCommand = command({
       if (!output.isJson) for (const line of linesOf(found, days)) await output.line(line);
       else if (!remove) for (const each of found) await output.result(each, []);
       if (!remove || found.length === 0) return;
-      if (!yes) await confirm(terminal, `This permanently removes ${found.length} models.`, 'remove');
+      if (!yes) await confirm(terminal, `This permanently removes ${counted(found.length, 'model')}.`, 'remove');
       const removed = await operator.removeUnusedModels({ days });
       if (output.isJson) for (const each of removed) await output.result({ removed: each }, []);
-      else await output.line(`removed ${removed.length} models, ${bytesOf(removed)} bytes`);
+      else await output.line(`removed ${counted(removed.length, 'model')}, ${bytesOf(removed)} bytes`);
     });
   },
 });
@@ -120,9 +123,13 @@ function linesOf(models: readonly UnusedModel[], days: number): readonly string[
     grouped(bytes),
   ]);
   const table = alignedLines([['account', 'model', 'name', 'unused since', 'bytes'], ...rows]);
-  return [...table, `${models.length} models, ${bytesOf(models)} bytes`];
+  return [...table, `${counted(models.length, 'model')}, ${bytesOf(models)} bytes`];
 }
 
 function bytesOf(models: readonly UnusedModel[]): string {
   return grouped(models.reduce((sum, { bytes }) => sum + bytes, 0));
+}
+
+function jobsWithModels(count: number): string {
+  return `${counted(count, 'job')} and ${count === 1 ? 'its model' : 'their models'}`;
 }

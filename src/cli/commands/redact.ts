@@ -16,7 +16,7 @@ import { Progress } from '../terminal.js';
 
 export const redactCommand = command({
   name: 'redact',
-  summary: 'replace the entities of texts, such as names',
+  summary: 'replace entities in texts, such as names',
   details: `Reads texts from the command line, from --input, or from standard input, and prints each without its entities. A text
 that can't be read or answered is reported with its line number and left out; the exit code is then 1.
 

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { orThrow } from '../../contract/index.js';
 import type { SearchIndex } from '../../search/index.js';
 import { command, type Settings, UsageError } from '../command.js';
-import { grouped, onOneLine } from '../format.js';
+import { counted, grouped, onOneLine } from '../format.js';
 import {
   argument,
   choice,
@@ -53,7 +53,7 @@ export const searchCommand = command({
     await using index = await interruptible((signal) => indexOf(settings, { terminal, output, signal }));
     if (save !== undefined) {
       await orThrow(index.save(save));
-      output.note(`${grouped(index.size)} passages saved to ${save}`);
+      output.note(`${counted(index.size, 'passage')} saved to ${save}`);
       if (questions.length === 0) return;
     }
     using input = await openTexts({ texts: questions }, { terminal, output });

@@ -4,7 +4,7 @@ import type { TrainedModel, TrainOptions } from '../../api/index.js';
 import { EFFORTS, orThrow, StorageError } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, type Settings, UsageError } from '../command.js';
-import { classLines, evaluationLines, grouped, warningLine } from '../format.js';
+import { classLines, evaluationLines, grouped } from '../format.js';
 import {
   choice,
   option,
@@ -115,7 +115,7 @@ export async function linesOf(
   output: Output,
 ): Promise<readonly string[]> {
   if (output.isJson) return [];
-  for (const warning of training.warnings) output.warn(warningLine(warning));
+  output.warnings(training.warnings);
   output.note(`orchard predict ${folder} 'a text'   orchard evaluate ${folder} test.csv`);
   const { train } = training;
   if (train === 0) {

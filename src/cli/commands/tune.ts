@@ -3,7 +3,7 @@ import type { SearchSpace, Trial, TunedModel } from '../../api/index.js';
 import { messageOf, orThrow, StorageError } from '../../contract/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, UsageError } from '../command.js';
-import { alignedLines } from '../format.js';
+import { alignedLines, counted } from '../format.js';
 import { decimal, integer, option, showTraining } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 import { linesOf, outputOptions, summaryOf, trainParameters } from './train.js';
@@ -72,7 +72,7 @@ function trialLines({ trials, metric, best, endedBy, seconds }: TunedModel['tuni
   return [
     ...alignedLines([['trial', 'end', `${metric} (epochs)`, 'time', 'settings'], ...rows]),
     `\n* best: trial ${best.trial}, ${best.epochs} epochs, ${metric} ${best.figure.toFixed(4)} on the dev rows`,
-    `${trials.length} trials in ${seconds.toFixed(0)} s; stopped because ${reasons[endedBy]}`,
+    `${counted(trials.length, 'trial')} in ${seconds.toFixed(0)} s; stopped because ${reasons[endedBy]}`,
   ];
 }
 

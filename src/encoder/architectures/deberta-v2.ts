@@ -55,7 +55,7 @@ const schema = z.object({
     .default(-1),
   share_att_key: z.boolean().default(false),
   norm_rel_ebd: z.enum(['none', 'layer_norm']).default('none'),
-  conv_kernel_size: z.literal(0, 'a convolution is not computed here').default(0),
+  conv_kernel_size: z.literal(0, 'convolutions are not supported').default(0),
 });
 type DebertaConfig = z.infer<typeof schema>;
 

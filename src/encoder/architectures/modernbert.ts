@@ -74,7 +74,8 @@ function reasonAgainst(config: ModernBertConfig): string | undefined {
   if (config.max_position_embeddings > MAX_TOKENS) {
     return `max_position_embeddings ${config.max_position_embeddings} is more than ${MAX_TOKENS}`;
   }
-  if ((width / heads) % 2 === 1) return `heads of ${width / heads} numbers (hidden_size) are not even`;
+  if ((width / heads) % 2 === 1)
+    return `each head has ${width / heads} numbers (hidden_size divided by num_attention_heads), which is not even`;
   return reasonAgainstBertHeads(config);
 }
 

@@ -242,8 +242,8 @@ function checkTrainable(
   const needed = kind === 'multilabel' ? 1 : 2;
   if (train.length === 0 || used.size >= needed) return;
   const only = labels.filter((_, id) => used.has(id));
-  const found = `found ${only.length === 0 ? 'no label on any row' : `the label ${quotedLabels(only)} only`}`;
-  problems.add({ file, found, expected: `rows of at least ${counted(needed, 'label')}` });
+  const found = `found ${only.length === 0 ? 'no label on any row' : `only the label ${quotedLabels(only)}`}`;
+  problems.add({ file, found, expected: `rows with at least ${counted(needed, 'label')}` });
 }
 
 function usedLabels(rows: readonly LocatedRow[]): ReadonlySet<number> {
@@ -259,7 +259,7 @@ const comparison: RowComparison<LocatedRow> = {
   dev: 'dev',
   textOf: foldedText,
   answerOf: ({ labelIds }) => labelIds.join(),
-  aside: ', case and spacing aside',
+  aside: ' (ignoring case and spacing)',
   conflict: 'with the text of an earlier row but different labels',
 };
 
@@ -487,7 +487,7 @@ async function refuseOneHot(
   const at = header?.text.split('\t').indexOf(column) ?? -1;
   const cells = lines.flatMap(({ text }) => (text === '' ? [] : [text.split('\t')[at]?.replaceAll(' ', '') ?? '']));
   if (!cells.includes('1,0') || !cells.every((cell) => cell === '1,0' || cell === '0,1')) return;
-  const found = 'found "1,0" and "0,1" alone, which are the ids of both labels';
+  const found = 'found only "1,0" and "0,1", which are the ids of both labels';
   problems.add({ file, line: 2, column, found, expected: 'the ids of the labels that a row has, such as "0"' });
 }
 
@@ -507,7 +507,7 @@ async function readSplit(file: ArchiveFile, { names, rules, problems, signal }: 
   // If the header can't be decoded, which is a problem already, the rows can't be read either.
   if (header?.number !== 1 && !areAllDecoded) return [];
   if (rest.length === 0 && areAllDecoded) {
-    const found = header ? 'found a header row and no other' : 'found an empty file';
+    const found = header ? 'found only a header row' : 'found an empty file';
     problems.add({ file: file.name, found, expected: 'a header row, then one row for each text' });
   }
   const columns = header && readHeader(header, names, file.name, problems);

@@ -89,7 +89,7 @@ const comparison: RowComparison<LocatedQuestion> = {
   dev: 'dev',
   textOf: ({ question }) => foldText(question),
   answerOf: ({ passage }) => String(passage),
-  aside: ', case and spacing aside',
+  aside: ' (ignoring case and spacing)',
 };
 
 async function datasetOf(

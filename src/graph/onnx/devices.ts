@@ -13,8 +13,8 @@ export interface DeviceInformation {
   /** Whether a test on it succeeded just now. */
   readonly isAvailable: boolean;
   /**
-   * Milliseconds that a product of two 512×512 matrices took, with one thread on the CPU; with the copies there and back on
-   * another device. It distinguishes a GPU from a software renderer, and little else.
+   * Milliseconds that a product of two 512×512 matrices took: on the CPU with one thread; on another device including the
+   * copies there and back. It distinguishes a GPU from a software renderer, and little else.
    */
   readonly productMs?: number;
   /** Why it is not available. */

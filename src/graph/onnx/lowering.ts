@@ -98,7 +98,7 @@ function inOrder(builder: OnnxBuilder, name: string, permutation: readonly numbe
   return builder.computed('Transpose', [name], { perm: { ints: permutation } });
 }
 
-/** Symbols stand for numbers of tokens or texts, which are mostly larger than what is known. */
+/** A symbol is a number of tokens or texts, which is usually larger than the known dimensions. */
 function size(dimension: Dimension | undefined): number {
   return typeof dimension === 'number' ? dimension : Number.POSITIVE_INFINITY;
 }

@@ -122,7 +122,9 @@ const ELEMENT_TYPES: readonly ElementType[] = ['float32', 'int32', 'int64'];
 function described(value: InferenceSession.ValueMetadata): TensorDescription {
   // Feeds and outputs are objects by name.
   if (value.name in Object.prototype) {
-    throw new ShapeError(`the ONNX file has a tensor called ${value.name}, as a property of every object is`);
+    throw new ShapeError(
+      `the ONNX file has a tensor named ${value.name}, which is the name of a property of every JavaScript object; rename it`,
+    );
   }
   const type = ELEMENT_TYPES.find((each) => value.isTensor && each === value.type);
   if (!value.isTensor || type === undefined) {

@@ -222,7 +222,7 @@ const known: readonly Known[] = [
   {
     sign: /libonnxruntime|onnxruntime\.dll/,
     advice: () =>
-      `its library lies next to onnxruntime_binding.node and was left out; copy the whole folder node_modules/${RUNTIME}/bin, as a bundler or a tracer of files must too (docs/bundlers.md)`,
+      `the library next to onnxruntime_binding.node is missing; copy the whole folder node_modules/${RUNTIME}/bin. If a bundler or file tracer left the library out, see docs/bundlers.md`,
   },
   {
     sign: /lib(?:stdc\+\+|gcc_s)\.so/,

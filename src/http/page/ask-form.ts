@@ -169,7 +169,8 @@ const views: Readonly<Record<AnswerView, View>> = {
   },
   passages: {
     shown: passages,
-    summary: ({ labels }) => `${labels.length} passages found. The first: ${labels[0] ?? 'nothing'}`,
+    summary: ({ labels }) =>
+      `${labels.length} passage${labels.length === 1 ? '' : 's'} found. The first: ${labels[0] ?? 'nothing'}`,
   },
 };
 
@@ -264,7 +265,7 @@ function explanationView({ explained }: Explanation, query: string): HTMLElement
     element('mark', { className: 'for' }, 'Green'),
     ' counts towards the answer, ',
     element('mark', { className: 'against' }, 'orange'),
-    ' against it; the paler, the less.',
+    ' against it; the paler the word, the smaller its effect.',
   );
   if (explained.length === 0) return element('p', { className: 'note' }, 'There is no answer to explain.');
   const [first, rest] = [explained.slice(0, SHOWN_ANSWERS), explained.slice(SHOWN_ANSWERS)];

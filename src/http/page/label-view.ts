@@ -222,7 +222,7 @@ export class LabelView {
     else if (asked === 0)
       state.textContent = 'The model is trained. Keep labelling, and see whether it agrees with you.';
     else
-      state.textContent = `It agrees with ${agreed} of the ${asked} labels that you chose since it was trained${share}.`;
+      state.textContent = `Labels that you chose since it was trained: it agrees with ${agreed} of ${asked}${share}.`;
     const button = byId('train-set', HTMLButtonElement);
     const enough = counts.filter((count) => count >= LEAST_TEXTS).length >= 2;
     const isBusy = training !== null;

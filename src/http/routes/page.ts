@@ -107,7 +107,7 @@ export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD
       holds: 'streams',
       id: 'watchTrainingJob',
       tag: 'page',
-      summary: 'What happens to a training job, as server-sent events',
+      summary: 'The events of a training job, as server-sent events',
       input: oneModel,
       answer: async ({ trainer }, { account, context }, { path: { model_id } }) => {
         await orThrow(trainer(account).getTrainingJob(model_id)); // a 404 instead of a stream that fails at once

@@ -53,7 +53,7 @@ export function versionRoutes(versions: VersionsOf): readonly Route[] {
       path: '/versions/{version}/promote',
       id: 'promoteVersion',
       tag: 'versions',
-      summary: 'Point a name to a model; makes the name if there is none',
+      summary: 'Point a name to a model; creates the name if it is new',
       input: modelBody,
       failures: ['not_found', 'model_not_ready'],
       answer: (_, { account }, { path, body }) => dataOf(versions(account).promote(path.version, body.model_id)),

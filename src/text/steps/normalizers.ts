@@ -375,7 +375,7 @@ export function makeNormalizer(part: unknown, file: string): Normalizer {
   if (part === null || part === undefined) return (source) => source;
   const { type } = requireShape(fields({ type: text }, {}), part, file, 'normalizer');
   const make = makers.get(type);
-  if (make === undefined) throw new UnknownPartError(`the normaliser ${type}`);
+  if (make === undefined) throw new UnknownPartError(`the normalizer ${type}`);
   return make(part, file);
 }
 

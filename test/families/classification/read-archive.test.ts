@@ -235,7 +235,7 @@ describe('a file', () => {
     ['no header', 'good\t1\nbad\t0\n', 'line 1: found "good\\t1"; expected a header row with the field_names'],
     ['a header of another case', 'Sentence\tLabel\ngood\t1\n', 'line 1: found "Sentence\\tLabel"'],
     ['another separator', 'sentence,label\ngood,1\n', 'line 1: found "sentence,label"'],
-    ['a header only', 'sentence\tlabel\n', ': found a header row and no other'],
+    ['a header only', 'sentence\tlabel\n', ': found only a header row'],
     ['nothing in it', '', ': found an empty file'],
   ])('can not have %s', async (_, contents, problem) => {
     expect((await problemsOf(anArchive().withFile('dev.tsv', contents)))[0]).toContain(
@@ -255,7 +255,7 @@ describe('a file', () => {
           ['b', 1],
         ]),
       ),
-    ).toEqual(['train.tsv: found the label "yes" only; expected rows of at least 2 labels']);
+    ).toEqual(['train.tsv: found only the label "yes"; expected rows with at least 2 labels']);
     expect(
       await problemsOf(
         aMulticlassArchive().withRows([
@@ -264,7 +264,7 @@ describe('a file', () => {
         ]),
         MULTILABEL,
       ),
-    ).toEqual(['train.tsv: found no label on any row; expected rows of at least 1 label']);
+    ).toEqual(['train.tsv: found no label on any row; expected rows with at least 1 label']);
   });
 });
 
@@ -284,7 +284,7 @@ describe('warnings', () => {
       {
         kind: 'duplicate_row',
         count: 2,
-        message: '2 rows of train repeated, case and spacing aside',
+        message: '2 rows of train repeated (ignoring case and spacing)',
         examples: [
           { file: 'train.tsv', line: 4 },
           { file: 'train.tsv', line: 5 },

@@ -174,7 +174,7 @@ describe('a warning', () => {
       {
         kind: 'duplicate_row',
         count: 1,
-        message: '1 question of train repeated, case and spacing aside',
+        message: '1 question of train repeated (ignoring case and spacing)',
         examples: [{ file: 'train.json', line: 4 }],
       },
     ]);

@@ -32,7 +32,7 @@ describeWithPostgres('orchard erase and orchard unused on a database', (server) 
     const place = ['--database', server.connectionString, '--schema', await aSchemaWithAModel()];
     expect((await run(['unused', ...place])).stdout).toMatch(/no model has been unused/);
     const { stdout } = await run(['erase', 'acme', '--yes', ...place]);
-    expect(stdout).toMatch(/^acme: erased 1 jobs and models, 1 folders with [\d,]+ bytes/);
+    expect(stdout).toMatch(/^acme: erased 1 job and its model, 1 folder with [\d,]+ bytes/);
     expect((await run(['erase', 'acme', '--yes', ...place])).stdout).toMatch(/^acme: erased 0 jobs/);
   });
 
@@ -50,7 +50,7 @@ describeWithPostgres('orchard erase and orchard unused on a database', (server) 
     const named = await run(['erase', 'acme', '--yes', '--data', folder], environment);
     expect(named.stderr).toContain(`${folder} has no jobs and models`);
     const { stdout } = await run(['erase', 'acme', '--yes', '--schema', schema], environment);
-    expect(stdout).toMatch(/^acme: erased 1 jobs/);
+    expect(stdout).toMatch(/^acme: erased 1 job /);
   });
 
   it('say where no database answers, without the password', async () => {
