@@ -194,7 +194,7 @@ describe('orchard unused', () => {
 
     const { stdout } = await run(['unused', '--data', data]);
     expect(stdout).toMatch(
-      /^account +model +name +unused since +bytes\nacme\/1 +[0-9a-f-]{36} +reviews +20\d\d-\d\d-\d\d +[\d,]+\n1 models, [\d,]+ bytes\n$/,
+      /^account +model +name +unused since +bytes\nacme\/1 +[0-9a-f-]{36} +reviews +20\d\d-\d\d-\d\d +[\d,]+\n1 model, [\d,]+ bytes\n$/,
     );
     expect(await run(['unused', '--data', data, '--remove'])).toMatchObject({ exitCode: 1 });
     expect(await storage.openFolder(id)).toBeDefined();
