@@ -1,4 +1,6 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { EventEmitter, once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { inferenceService, Predictor } from '../../src/inference/index.js';
 import { JobRepository, newJobRecord, ReadyModels } from '../../src/jobs/index.js';
 import { folderModels } from '../../src/models/index.js';
@@ -14,18 +16,24 @@ const app_id = 'acme';
 const OTHER_ID = '0190a6f0-0000-7000-8000-000000000002';
 const CREATED = '2026-11-21T08:15:30.123+00:00';
 
-/** A READY model, its storage as this process and as another one sees it, and how often this one has read from it. */
+/**
+ * A READY model, its storage as this process and as another one sees it, how often this one has read from it, and what waits
+ * until this one's next call of a method has had its effects.
+ */
 async function aReadyModel() {
   const directory = temporaryDirectory();
   const [ours, theirs] = [fileStorage(directory), fileStorage(directory)];
   const id = await aReadyModelIn(theirs, app_id);
   let reads = 0;
-  const { read } = ours;
+  const calls = new EventEmitter();
+  const { read, openFolder } = ours;
   ours.read = (...args) => {
     reads += 1;
-    return read.apply(ours, args);
+    return read.apply(ours, args).finally(() => calls.emit('read'));
   };
-  return { id, ours, theirs, reads: () => reads };
+  ours.openFolder = (key) => openFolder.call(ours, key).finally(() => calls.emit('openFolder'));
+  const afterNext = (method: 'read' | 'openFolder') => once(calls, method).then(() => nextTurn());
+  return { id, ours, theirs, reads: () => reads, afterNext };
 }
 
 async function deleteModel(storage: Storage, id: string): Promise<void> {
@@ -48,21 +56,24 @@ describe('a READY model', () => {
   });
 
   it('that is asked all the time is looked up beside the queries, of which none waits', async () => {
-    const { id, ours, theirs, reads } = await aReadyModel();
+    const { id, ours, theirs, reads, afterNext } = await aReadyModel();
     const clock = new ManualClock();
     const models = new ReadyModels(ours, app_id, { clock });
     const directory = await models.directoryOf(id);
     for (let second = 1; second <= 3; second += 1) {
       clock.jump(600);
+      const renewed = afterNext('openFolder');
       expect(models.directoryOf(id)).toBe(directory);
       expect(models.directoryOf(id)).toBe(directory);
-      await vi.waitFor(() => expect(reads()).toBe(1 + second));
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await renewed;
+      expect(reads()).toBe(1 + second);
     }
     await deleteModel(theirs, id);
     clock.jump(600);
+    const renewed = afterNext('read');
     expect(models.directoryOf(id)).toBe(directory);
-    await vi.waitFor(() => expect((async () => models.directoryOf(id))()).rejects.toMatchObject({ code: 'not_found' }));
+    await renewed;
+    await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('is not looked up again because another job was written', async () => {
