@@ -43,6 +43,18 @@ describe('a job whose device is lost', () => {
     expect(host.runs).toHaveLength(1);
   });
 
+  it('ends in ERROR if the CPU fails in the same way', async () => {
+    const { trainer, host } = aTrainer({ device: 'webgpu' });
+    const id = await createJob(trainer);
+    (await host.nextRun()).fail(lost());
+    (await host.nextRun()).fail(lost());
+    expect(await resultOf(trainer.waitForTrainingJob(id))).toMatchObject({
+      status: 'ERROR',
+      error: { code: 'device' },
+    });
+    expect(host.runs).toHaveLength(2);
+  });
+
   it('is not run again if it was cancelled', async () => {
     const { trainer, host } = aTrainer({ device: 'webgpu' });
     host.obeys = false;
