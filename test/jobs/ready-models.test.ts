@@ -105,6 +105,59 @@ describe('a READY model', () => {
     await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
+  it('is looked up from time to time without a query, and told to be gone once it is deleted', async () => {
+    const { id, ours, theirs } = await aReadyModel();
+    let models: ReadyModels | undefined;
+    const gone = new Promise<string>((resolve) => {
+      models = new ReadyModels(ours, app_id, { gone: resolve, checkMs: 1 });
+    });
+    const directory = await models?.directoryOf(id);
+    await deleteModel(theirs, id);
+    expect(await gone).toBe(directory);
+    models?.close();
+  });
+
+  it('is not gone because the storage fails', async () => {
+    const { id, ours } = await aReadyModel();
+    const clock = new ManualClock();
+    const models = new ReadyModels(ours, app_id, { clock, gone: () => expect.fail('it is there') });
+    const directory = await models.directoryOf(id);
+    const { read } = ours;
+    ours.read = () => Promise.reject(new Error('no connection'));
+    clock.jump(1000);
+    await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'storage' });
+    await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'storage' });
+    ours.read = read;
+    expect(await models.directoryOf(id)).toBe(directory);
+    models.close();
+  });
+
+  it('is not kept after the end', async () => {
+    const { id, ours, reads } = await aReadyModel();
+    const models = new ReadyModels(ours, app_id, { clock: new ManualClock() });
+    await models.directoryOf(id);
+    models.close();
+    for (let n = 2; n <= 3; n += 1) {
+      await models.directoryOf(id);
+      expect(reads()).toBe(n);
+    }
+  });
+
+  it('has its files, and its training did not fail', async () => {
+    const { id, ours } = await aReadyModel();
+    await ours.removeFolder(id);
+    const models = new ReadyModels(ours, app_id);
+    await expect(models.directoryOf(id)).rejects.toMatchObject({
+      ...{ code: 'model_not_ready', status: 'READY', message: expect.stringContaining('files are missing') },
+    });
+    const job = newJobRecord(aRequest, { id: OTHER_ID, app_id, created: CREATED, seed: 1 });
+    const error = { code: 'training', message: 'it diverged' };
+    await new JobRepository(ours, app_id).create({ ...job, status: 'ERROR', error });
+    await expect(models.directoryOf(OTHER_ID)).rejects.toMatchObject({
+      ...{ code: 'model_not_ready', status: 'ERROR', message: expect.stringContaining('training failed: it diverged') },
+    });
+  });
+
   it('does not exist for another account', async () => {
     const { id, ours } = await aReadyModel();
     await new ReadyModels(ours, app_id).directoryOf(id);
