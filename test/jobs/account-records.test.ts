@@ -53,7 +53,7 @@ describe('the key of a record', () => {
 });
 
 describe('the accounts with jobs', () => {
-  it('are found each once, whatever they are called, without those that are none', async () => {
+  it('are found once each, whatever their names; other keys are no accounts', async () => {
     await fc.assert(
       fc.asyncProperty(accountsWithIds, async (all) => {
         const storage = aMemoryStorage();
@@ -69,7 +69,7 @@ describe('the accounts with jobs', () => {
 });
 
 describe('the keys of an account', () => {
-  it('are its own, and those of no account whose name begins the same', async () => {
+  it('are not those of accounts whose names begin with its name', async () => {
     await fc.assert(
       fc.asyncProperty(accountsWithIds, fc.boolean(), async (all, hasOwn) => {
         const storage = aMemoryStorage();

@@ -34,7 +34,7 @@ describe('the settings of a trainer', () => {
     ['runsJobs', [true, false], [0, 'no']],
     ['allowFileUrls', [true, false], [0]],
     ['allowPrivateAddresses', [true, false], [0]],
-  ])('may have certain values of %s and no others', (name, accepted, refused) => {
+  ])('accept only documented values of %s', (name, accepted, refused) => {
     const storage = aMemoryStorage();
     for (const value of accepted) expect(trainerSettings({ storage, [name]: value })).toMatchObject({ [name]: value });
     for (const value of refused) {

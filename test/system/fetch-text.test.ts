@@ -66,7 +66,7 @@ describe('a request that fails', () => {
     expect(failure.cause).toBe(thrown);
   });
 
-  it.each(['soon', ''])('waits as it would, where the server asks to be asked again %j', async (after) => {
+  it.each(['soon', ''])("pauses as usual if the server's retry-after is %j", async (after) => {
     const { url, asked } = await serveInTurn(answer(503, { 'retry-after': after }), answer(200));
     expect(await fetchText({ ...quick, url })).toBe('text');
     expect(asked).toHaveLength(2);

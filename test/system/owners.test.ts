@@ -20,9 +20,9 @@ describe('a name that says whose it is', () => {
     ['a process that has ended', anEndedName(), 'ended'],
     ['a living process of another machine', anotherMachines(ownedName()), 'elsewhere'],
     ['an ended process of another machine', anotherMachines(anEndedName()), 'elsewhere'],
-    ['nobody', 'reviews.zip', undefined],
-    ['nobody, with more after it', `${ownedName()}.zip`, undefined],
-    ['nobody, with more before it', `a${ownedName()}`, undefined],
+    ['no process', 'reviews.zip', undefined],
+    ['no process, if more follows', `${ownedName()}.zip`, undefined],
+    ['no process, if more precedes it', `a${ownedName()}`, undefined],
     ['a process whose start is unknown', ownedName().replace(/\.\d*\./, '..'), 'living'],
   ])('is of %s', (_, name, owner) => {
     expect(ownerOf(name)).toBe(owner);
@@ -33,7 +33,7 @@ describe('a name that says whose it is', () => {
   });
 });
 
-describe.runIf(ON_LINUX)('the end of the process of a name', () => {
+describe.runIf(ON_LINUX)('ending the process of a name', () => {
   /** A process that waits, and the name that it would make. */
   async function aProcess(): Promise<{ child: ChildProcess; name: string; started: string }> {
     const child = spawn(process.execPath, ['--eval', 'console.log(1); setInterval(() => undefined, 1000)']);
@@ -44,7 +44,7 @@ describe.runIf(ON_LINUX)('the end of the process of a name', () => {
     return { child, started, name: `${child.pid}.${started}.${host}.${randomUUID()}` };
   }
 
-  it('is brought about', async () => {
+  it('ends it', async () => {
     const { child, name } = await aProcess();
     expect(ownerOf(name)).toBe('living');
     const exit = once(child, 'exit');
@@ -53,7 +53,7 @@ describe.runIf(ON_LINUX)('the end of the process of a name', () => {
     expect(await exit).toEqual([null, 'SIGKILL']);
   });
 
-  it('is not that of another process with its number, of another machine, of one that may be another, or our own', async () => {
+  it('spares a later process with the same id, one on another machine, one of unknown start, and this one', async () => {
     const { child, name, started } = await aProcess();
     const names = [
       name.replace(`.${started}.`, `.${Number(started) + 1}.`),
@@ -69,7 +69,7 @@ describe.runIf(ON_LINUX)('the end of the process of a name', () => {
 });
 
 describe('temporary files', () => {
-  it('of ended processes are deleted, and after an hour those that nobody can be seen to use', async () => {
+  it('of ended processes are deleted; those of other machines, and other files, after an hour', async () => {
     const directory = await aDirectory();
     const kept = [ownedName(), anotherMachines(ownedName()), 'young', ownedName()];
     const gone = [anEndedName(), anotherMachines(ownedName()), 'old'];
