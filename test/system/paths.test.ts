@@ -113,7 +113,8 @@ describe('what may be missing', () => {
     await expect(readTextIfPresent(directory)).rejects.toThrow('EISDIR');
     expect([await isPresent(file), await isPresent(missing)]).toEqual([true, false]);
     expect(await moveIfPresent(missing, file)).toBe(false);
-    expect(await namesIn(directory)).toEqual(['file']);
+    expect([await namesIn(directory), await namesIn(missing)]).toEqual([['file'], []]);
+    await expect(namesIn(file)).rejects.toThrow('ENOTDIR');
     await expect(moveIfPresent(file, join(file, 'inside'))).rejects.toThrow('ENOTDIR');
     await mkdir(join(directory, 'folder'));
     expect(await moveIfPresent(file, join(directory, 'folder', 'file'))).toBe(true);
