@@ -1,7 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { EmbeddedQueue } from '../../src/jobs/embedded-queue.js';
+import { JobRepository } from '../../src/jobs/index.js';
 import { LASTING_MS, LastingTrouble } from '../../src/jobs/job-events.js';
 import { JobStop, type StopReason } from '../../src/jobs/job-queue.js';
+import { aMemoryStorage } from './builders.js';
 import { ManualClock } from './manual-clock.js';
+import { aJob, app_id } from './some-jobs.js';
 
 function aTrouble() {
   const clock = new ManualClock();
@@ -31,6 +35,30 @@ describe('trouble in the background', () => {
     trouble.failed('queue', 3);
     trouble.failed('jobs', 4);
     expect(told).toEqual([4]);
+  });
+});
+
+describe('the embedded queue', () => {
+  it('has no trouble where jobs end and nothing is left to do', async () => {
+    const { clock, told, trouble } = aTrouble();
+    const storage = aMemoryStorage();
+    const jobs = new JobRepository(storage, app_id);
+    const queue = new EmbeddedQueue(storage, clock, trouble);
+    for (const n of [1, 2, 3]) {
+      await jobs.create(aJob(n, 'QUEUED'));
+      const ended = new Promise<void>((resolve) => {
+        const worker = queue.work(app_id, async ({ id }) => {
+          await jobs.update(id, (job) => ({ ...job, status: 'READY' }));
+          resolve();
+          return 'ended';
+        });
+        onTestFinished(() => worker.close());
+      });
+      await ended;
+      await queue.close();
+      clock.jump(LASTING_MS);
+    }
+    expect(told).toEqual([]);
   });
 });
 
