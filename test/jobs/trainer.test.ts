@@ -67,7 +67,7 @@ describe('a training job', () => {
     const { trainer, host } = aTrainer();
     const id = await createJob(trainer);
     const run = await host.nextRun();
-    const topk = { 1: 0.5, 3: 0.6, 5: 0.7, 10: 0.8 };
+    const topk = { 1: 0.5, 3: 0.6, 5: 0.7, 10: 0.8, 20: 0.9, 100: 1 };
     const figures = { topk, value: 0.5, weights: { encoder: 1, expert: 1, bias: [] } };
     run.emit({ type: 'blend', parts: { encoder: figures, expert: figures, blend: figures } });
     await run.finish();
