@@ -165,12 +165,14 @@ describe('a download whose bytes are checked afterwards', () => {
 });
 
 describe('a download', () => {
-  it('replaces what is there', async () => {
+  it('replaces what is there, also of the same size', async () => {
     const { url } = await serveInTurn(whole());
-    const { file, saved, started } = aDownload(url);
-    writeFileSync(file, changed);
-    await started();
-    expect(saved()).toBe(content);
+    for (const options of [{}, { expectedBytes: content.length }]) {
+      const { file, saved, started } = aDownload(url, options);
+      writeFileSync(file, changed);
+      await started();
+      expect(saved()).toBe(content);
+    }
   });
 
   it('accepts a file that the server compresses although it was asked not to', async () => {

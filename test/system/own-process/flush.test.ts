@@ -3,15 +3,18 @@ import { mkdir, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { linkIfAbsent } from '../../../src/system/files.js';
-import { flushDirectory, flushTree, move, unlinkIfPresent } from '../../../src/system/index.js';
+import { flushDirectory, flushTree, move, unlinkIfPresent, unlinkWithEmptyParents } from '../../../src/system/index.js';
 import { aDirectory } from '../../storage/temporary-place.js';
 
 /** Every flush of an open file: its inode, and how it fails. The file system is watched, so this file has a process of its own. */
-const flushes = vi.hoisted((): { made: number[]; failure: string | undefined; isMissing: boolean } => ({
-  made: [],
-  failure: undefined,
-  isMissing: false,
-}));
+const flushes = vi.hoisted(
+  (): { made: number[]; failure: string | undefined; isOnce: boolean; isMissing: boolean } => ({
+    made: [],
+    failure: undefined,
+    isOnce: false,
+    isMissing: false,
+  }),
+);
 
 vi.mock('node:fs/promises', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:fs/promises')>();
@@ -20,7 +23,9 @@ vi.mock('node:fs/promises', async (importOriginal) => {
     async open(...given: Parameters<typeof original.open>) {
       const file = await original.open(...given);
       const sync = async () => {
-        if (flushes.failure !== undefined) throw Object.assign(new Error('fsync'), { code: flushes.failure });
+        const code = flushes.failure;
+        if (flushes.isOnce) flushes.failure = undefined;
+        if (code !== undefined) throw Object.assign(new Error('fsync'), { code });
         flushes.made.push(fstatSync(file.fd).ino);
       };
       Object.assign(file, { sync: flushes.isMissing ? undefined : sync });
@@ -30,7 +35,7 @@ vi.mock('node:fs/promises', async (importOriginal) => {
 });
 
 beforeEach(() => {
-  Object.assign(flushes, { made: [], failure: undefined, isMissing: false });
+  Object.assign(flushes, { made: [], failure: undefined, isOnce: false, isMissing: false });
 });
 
 const ON_WINDOWS = process.platform === 'win32';
@@ -61,6 +66,22 @@ describe.skipIf(ON_WINDOWS)('a flush', () => {
     expect(flushes.made.indexOf(await inodeOf(inner))).toBeGreaterThan(
       flushes.made.indexOf(await inodeOf(files[1] ?? '')),
     );
+  });
+
+  it('after a deletion is one of the lowest directory that is left, also if another process removes one meanwhile', async () => {
+    const directory = await aDirectory();
+    const inner = join(directory, 'a', 'b');
+    await mkdir(inner, { recursive: true });
+    for (const name of ['file', 'other']) await writeFile(join(inner, name), 'text');
+    Object.assign(flushes, { failure: 'ENOENT', isOnce: true });
+    expect(await unlinkWithEmptyParents(join(inner, 'file'), directory)).toBe(true);
+    expect(flushes.made).toEqual([(await stat(join(directory, 'a'))).ino]);
+    flushes.made = [];
+    expect(await unlinkWithEmptyParents(join(inner, 'other'), directory)).toBe(true);
+    expect(flushes.made).toEqual([(await stat(directory)).ino]);
+    await writeFile(join(directory, 'last'), 'text');
+    Object.assign(flushes, { failure: 'EIO', isOnce: false });
+    await expect(unlinkWithEmptyParents(join(directory, 'last'), directory)).rejects.toMatchObject({ code: 'EIO' });
   });
 
   it('is made without the method of a file, which not every file system in a program has', async () => {
