@@ -24,8 +24,8 @@ async function publish(storage: Storage, key: string, files: Readonly<Record<str
 }
 
 /**
- * Two accounts: a model with two files of 3 and 4 bytes, a job under way with a checkpoint of 5, one that waits for a
- * dataset of this machine and one for an upload of 6 bytes.
+ * Two accounts: a model with two files of 3 and 4 bytes, a job under way with a checkpoint of 5, two that wait for
+ * datasets of this machine and one for an upload of 6 bytes.
  */
 async function aStorageInUse() {
   const storage = aMemoryStorage();
@@ -44,12 +44,13 @@ async function aStorageInUse() {
   const run = await two.host.nextRun();
   await writeFile(join(run.spec.directory, 'checkpoint'), '12345');
   const local = await createJob(two.trainer, { ...aRequest, dataset_url: 'file:///data/reviews.zip' });
+  const another = await createJob(two.trainer, { ...aRequest, dataset_url: 'file:///data/others.zip' });
   const upload = uuidV7();
   await new UploadRecords(storage).add('two', upload, { state: 'taken', bytes: 6, at: 1, job: null });
   await publish(storage, uploadFolder(upload), { 'dataset.zip': 'PK1234' });
   const uploaded = await createJob(two.trainer, { ...aRequest, dataset_url: uploadUrl(upload) });
   await two.trainer.close();
-  return { storage, ready, running, local, uploaded, upload };
+  return { storage, ready, running, local, another, uploaded, upload };
 }
 
 /** The records of a storage, without their versions. */
@@ -68,7 +69,7 @@ describe('the copy of a storage', () => {
     const copied = await resultOf(copyStorage({ from, to }));
     const records = await recordsOf(from);
     expect(await recordsOf(to)).toEqual(records);
-    expect(copied).toMatchObject({ accounts: 2, jobs: 4, unfinished: 3, local_datasets: 1 });
+    expect(copied).toMatchObject({ accounts: 2, jobs: 5, unfinished: 4, local_datasets: 2 });
     expect(copied).toMatchObject({ folders: 3, files: 4, bytes: 'abc'.length + 'weights'.length + 5 + 6 });
     expect(copied.records).toBe(records.length);
     expect(copied.sha256.records).toBe(createHash('sha256').update(records.join('')).digest('hex'));
@@ -99,11 +100,11 @@ describe('the copy of a storage', () => {
     const fourth = await copyOf(third.to);
     expect(fourth.copied.sha256.records).not.toBe(first.copied.sha256.records);
     expect(fourth.copied.sha256.files).toBe(third.copied.sha256.files);
-    expect(fourth.copied).toMatchObject({ accounts: 3, records: first.copied.records + 1, jobs: 4 });
+    expect(fourth.copied).toMatchObject({ accounts: 3, records: first.copied.records + 1, jobs: 5 });
   });
 
   it('adds the jobs that have not ended to a queue, oldest first, and no other', async () => {
-    const { storage: from, running, local, uploaded } = await aStorageInUse();
+    const { storage: from, running, local, another, uploaded } = await aStorageInUse();
     const added: string[] = [];
     const queue = {
       specificationVersion: 1,
@@ -113,7 +114,7 @@ describe('the copy of a storage', () => {
       close: async () => undefined,
     } as const;
     await resultOf(copyStorage({ from, to: aMemoryStorage(), queue }));
-    expect(added).toEqual([`two ${running}`, `two ${local}`, `two ${uploaded}`]);
+    expect(added).toEqual([`two ${running}`, `two ${local}`, `two ${another}`, `two ${uploaded}`]);
   });
 
   it.each(COPIED)('is refused if the target has a record of %s, which it names', async (collection) => {

@@ -101,6 +101,17 @@ describe('the record of the counts', () => {
     });
   });
 
+  it('takes no late counts of an earlier shadow', async () => {
+    const { storage, versions, counts } = await aShadow();
+    const records = new ShadowCountRecords(storage, app_id);
+    await resultOf(versions.clearShadow(NAME));
+    await resultOf(versions.setShadow(NAME, idOf(2)));
+    const { names } = await new VersionRecords(storage, app_id).read();
+    await records.add(NAME, { ...noCounts(names[NAME]?.shadow?.run ?? ''), agreed: 7 });
+    await records.add(NAME, counts);
+    expect((await resultOf(versions.get(NAME))).shadow).toMatchObject({ asked: 7, agreed: 7 });
+  });
+
   it('begins anew where it is damaged', async () => {
     const { storage, versions, counts } = await aShadow();
     await storage.write('shadow-counts', `${app_id}/${NAME}`, { agreed: 'many' }, undefined);

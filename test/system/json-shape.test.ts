@@ -100,7 +100,7 @@ describe('a shape', () => {
     [number(), [-1e308], [Number.NaN], 'a number'],
     [whole(-1, 2), [-1, 0, 2], [-2, 3, 0.5, '1'], 'a whole number, -1 or more, 2 or less'],
     [whole(), [2 ** 53 - 1], [2 ** 53, null], 'a whole number'],
-    [oneOf('a', 2), ['a', 2], ['2', 'b', null], '"a" or 2'],
+    [oneOf<string | number>('a', 2), ['a', 2], ['2', 'b', null], '"a" or 2'],
     [nullable(flag), [null, true], [undefined, 0], 'true or false'],
     [listOf(flag, 2), [[], [true, false]], [[true, true, true]], 'an array of at most 2 entries'],
     [listOf(flag), [[true, true, true]], [{ length: 0 }], 'an array'],
