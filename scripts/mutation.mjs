@@ -29,9 +29,12 @@ const BAR = 85;
 
 /** The rooms that keep promises, with the tests of each. */
 const TESTS = {
-  jobs: ['test/jobs/*.test.ts', 'test/trust/rights-{erase,idempotency}.test.ts'],
+  jobs: ['test/jobs/*.test.ts', 'test/trust/rights-{erase,idempotency,unused}.test.ts'],
   storage: ['test/storage/!(file-storage-processes).test.ts', 'test/storage/system-calls/*.test.ts'],
-  system: ['test/system/*.test.ts', 'test/datasets/unzip.test.ts', 'test/storage/system-calls/*.test.ts'],
+  system: [
+    ...['test/system/*.test.ts', 'test/system/own-process/*.test.ts', 'test/device/device-turns.test.ts'],
+    ...['test/datasets/unzip.test.ts', 'test/storage/system-calls/*.test.ts'],
+  ],
   engine: ['test/engine/**/*.test.ts', 'test/training/training-loop.test.ts'],
   datasets: ['test/datasets/*.test.ts', 'test/api/{rows,row-files}.test.ts'],
   contract: ['test/contract/*.test.ts'],

@@ -240,8 +240,8 @@ export class JobRun {
     try {
       return await run(device);
     } catch (thrown) {
-      if (isOrchardError(thrown) && thrown.code === 'device') {
-        await this.#loseDevice(thrown, directory);
+      if (device !== 'cpu' && isOrchardError(thrown) && thrown.code === 'device') {
+        await this.#loseDevice(thrown.message, directory);
         return this.#attempts(run, 'cpu', directory);
       }
       this.#deaths?.add(thrown, await checkpointMark(directory));
@@ -258,15 +258,13 @@ export class JobRun {
     return 'cpu';
   }
 
-  /** Ends an attempt that its device failed; the next goes on from the checkpoint. @throws `thrown` for other failures */
-  async #loseDevice(thrown: unknown, directory: string): Promise<void> {
-    const { device } = this.#context.settings;
-    if (device === 'cpu' || !isOrchardError(thrown) || thrown.code !== 'device') throw thrown;
+  /** Ends an attempt that its device failed; the next goes on from the checkpoint. */
+  async #loseDevice(reason: string, directory: string): Promise<void> {
     this.#requireGoingOn();
     const checkpoint = await checkpointMark(directory);
     await this.#withRetry(() => this.#claim.update((job) => claimed(job, checkpoint)));
     this.#figures.beginAgain();
-    this.#warnOfDevice(thrown.message);
+    this.#warnOfDevice(reason);
   }
 
   #warnOfDevice(reason: string): void {

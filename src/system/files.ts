@@ -73,7 +73,7 @@ export function ownerOf(name: string): 'living' | 'ended' | 'elsewhere' | undefi
 /** Ends the process that made a name, if it is certainly the same one; waits at most `patienceMs` for its end. */
 export async function endOwnerOf(name: string, patienceMs: number): Promise<void> {
   const [, pid, started] = OWNED.exec(name) ?? [];
-  if (pid === undefined || Number(pid) === process.pid) return;
+  if (Number(pid) === process.pid) return;
   if (started !== '' && ownerOf(name) === 'living') killIfThere(Number(pid));
   const since = performance.now();
   while (ownerOf(name) === 'living' && performance.now() - since < patienceMs) await delay(10);

@@ -269,10 +269,8 @@ async function withRetry<T>(
       most = Math.max(most, now);
       if (failures > retries) throw thrown;
       const pauseMs = thrown.pauseMs ?? jittered(retryPauseMs * 2 ** (failures - 1));
-      await delay(Math.min(pauseMs, MAX_PAUSE_MS), undefined, { signal }).catch((aborted: unknown) => {
-        signal?.throwIfAborted();
-        throw aborted;
-      });
+      // It rejects only because of the signal, whose reason the caller gets.
+      await delay(Math.min(pauseMs, MAX_PAUSE_MS), undefined, { signal }).catch(() => signal?.throwIfAborted());
     }
   }
 }

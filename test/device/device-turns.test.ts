@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { lockDevice, shareDeviceLock } from '../../src/system/threads.js';
 
 it('belong to one at a time, in the order in which they were asked for', async () => {
@@ -31,4 +31,15 @@ it('are shared with threads', async () => {
   const [next, served] = await new Promise<number[]>((resolve) => worker.once('message', resolve));
   expect((next ?? 0) - (served ?? 0)).toBe(1);
   done();
+});
+
+it('are given up by one who waits while no turn ends for two minutes', async () => {
+  const first = await lockDevice('webgpu');
+  const times = [0, 119_999, 120_000];
+  const now = vi.spyOn(performance, 'now').mockImplementation(() => times.shift() ?? 120_000);
+  onTestFinished(() => now.mockRestore());
+  await expect(lockDevice('webgpu')).rejects.toMatchObject({ code: 'device', device: 'webgpu', when: 'run' });
+  expect(times).toEqual([]);
+  for (const done of [first, first]) done(); // also the turn that was given up
+  (await lockDevice('webgpu'))();
 });

@@ -1,11 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { claimed, withoutAttempt } from '../../src/jobs/retry.js';
 import type { Storage } from '../../src/storage/index.js';
 import { RunnerDeathError } from '../../src/training/index.js';
 import { resultOf } from '../support/outcomes.js';
 import { aMemoryStorage, aSuccessor, aTrainer, createJob } from './builders.js';
 import type { FakeRun } from './fake-host.js';
+import { aJob } from './some-jobs.js';
 
 /** As many trainers as this take up the job, one after the other, and die with it. */
 async function dying(storage: Storage, times: number, each: (run: FakeRun, time: number) => Promise<void>) {
@@ -135,5 +137,29 @@ describe('a job whose run dies in a process of its own', () => {
     await cancelled;
     expect((await resultOf(trainer.getTrainingJob(id))).status).toBe('CANCELLED');
     expect(host.runs).toHaveLength(1);
+  });
+});
+
+describe('a job that a run claims', () => {
+  const attempts = (count: number, checkpoint: string | null) => ({ attempts: { count, checkpoint } });
+
+  it('is RUNNING with its first attempt, also if it was not QUEUED yet', () => {
+    for (const status of ['CREATED', 'QUEUED'] as const) {
+      expect(claimed(aJob(1, status), null)).toEqual({ ...aJob(1, 'RUNNING'), ...attempts(1, null) });
+    }
+  });
+
+  it('has one attempt more if it came no further, and else its first again', () => {
+    const running = { ...aJob(1, 'RUNNING'), ...attempts(2, 'a') };
+    expect(claimed(running, 'a')).toEqual({ ...running, ...attempts(3, 'a') });
+    expect(claimed(running, 'b')).toEqual({ ...running, ...attempts(1, 'b') });
+    expect(withoutAttempt(running)).toEqual({ ...running, ...attempts(1, 'a') });
+  });
+
+  it('stays as it is once it has ended', () => {
+    for (const status of ['READY', 'ERROR', 'CANCELLED', 'DELETED'] as const) {
+      const ended = { ...aJob(1, status), ...attempts(2, null) };
+      expect([claimed(ended, null), withoutAttempt(ended)]).toEqual([ended, ended]);
+    }
   });
 });

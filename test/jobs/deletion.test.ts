@@ -37,6 +37,15 @@ it('is finished by the next process where one was killed before it had removed t
   expect(await storage.listKeys('job-index', LEFT)).toEqual([]);
 });
 
+it('is finished with the next heartbeat of a trainer that runs already', async () => {
+  const storage = aMemoryStorage();
+  const { clock } = aTrainer({ storage });
+  await clock.advance(HEARTBEAT_MS);
+  const id = await killedWithinDelete(storage, 'removeFolder');
+  await clock.advance(HEARTBEAT_MS);
+  expect(await storage.openFolder(id)).toBeUndefined();
+});
+
 it('is forgotten where the process was killed before the job was DELETED, and leaves the model', async () => {
   const storage = aMemoryStorage();
   const id = await killedWithinDelete(storage, 'write');

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { TrainingError } from '../../src/contract/errors.js';
 import type { TrainingEvent } from '../../src/jobs/index.js';
 import { EventBuffer } from '../../src/jobs/job-events.js';
+import { HEARTBEAT_MS } from '../../src/jobs/one-job-per-account.js';
 import { resultOf } from '../support/outcomes.js';
-import { aMemoryStorage, aTrainer, createJob, errorOf } from './builders.js';
+import { aMemoryStorage, aTrainer, createJob, errorOf, nextWrite } from './builders.js';
 import { statsAfter } from './fake-host.js';
+import { bound } from './storages.js';
 
 describe('watching a job', () => {
   it('tells its states and what its run tells, in order, and ends with the job', async () => {
@@ -71,6 +73,27 @@ describe('watching a job', () => {
     await run.finish();
     expect(await nextOf(events)).toMatchObject({ type: 'state', status: 'READY' });
     expect(await events.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it('that another process runs tells its states and epochs with the next heartbeat', async () => {
+    const medium = aMemoryStorage();
+    const { trainer, clock } = aTrainer({ storage: bound(medium), runsJobs: false });
+    const id = await createJob(trainer);
+    const events = trainer.watch(id);
+    expect(await nextOf(events)).toMatchObject({ type: 'state', status: 'QUEUED' });
+    const elsewhere = aTrainer({ storage: bound(medium) });
+    const run = await elsewhere.host.nextRun();
+    await clock.advance(HEARTBEAT_MS);
+    expect(await nextOf(events)).toMatchObject({ type: 'state', status: 'RUNNING' });
+    const written = nextWrite(medium, 'jobs');
+    run.emit({ type: 'epoch', stats: statsAfter(1) });
+    await written;
+    await clock.advance(HEARTBEAT_MS);
+    expect(await nextOf(events)).toEqual({ type: 'epoch', id, stats: statsAfter(1) });
+    await run.finish(statsAfter(1));
+    await resultOf(elsewhere.trainer.waitForTrainingJob(id));
+    await clock.advance(HEARTBEAT_MS);
+    expect(await nextOf(events)).toMatchObject({ type: 'state', status: 'READY' });
   });
 
   it('of an ended job tells its state and ends', async () => {

@@ -129,6 +129,14 @@ describe('a write', () => {
     expect(conflicts).toBe(2);
   });
 
+  it('is left out if nothing changes', async () => {
+    const storage = memoryStorage();
+    const jobs = new JobRepository(storage, app_id, taskOf);
+    const { job } = await jobs.create(aJob(1, 'QUEUED'));
+    storage.write = () => expect.fail('a write');
+    expect(await jobs.update(idOf(1), (found) => found)).toEqual(job);
+  });
+
   it('that fails at any point, whether or not it is repeated, leaves listings right', async () => {
     const step = fc.record({
       n: fc.nat(6),

@@ -1,4 +1,6 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { EventEmitter, once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { inferenceService, Predictor } from '../../src/inference/index.js';
 import { JobRepository, newJobRecord, ReadyModels } from '../../src/jobs/index.js';
 import { folderModels } from '../../src/models/index.js';
@@ -14,18 +16,24 @@ const app_id = 'acme';
 const OTHER_ID = '0190a6f0-0000-7000-8000-000000000002';
 const CREATED = '2026-11-21T08:15:30.123+00:00';
 
-/** A READY model, its storage as this process and as another one sees it, and how often this one has read from it. */
+/**
+ * A READY model, its storage as this process and as another one sees it, how often this one has read from it, and what waits
+ * until this one's next call of a method has had its effects.
+ */
 async function aReadyModel() {
   const directory = temporaryDirectory();
   const [ours, theirs] = [fileStorage(directory), fileStorage(directory)];
   const id = await aReadyModelIn(theirs, app_id);
   let reads = 0;
-  const { read } = ours;
+  const calls = new EventEmitter();
+  const { read, openFolder } = ours;
   ours.read = (...args) => {
     reads += 1;
-    return read.apply(ours, args);
+    return read.apply(ours, args).finally(() => calls.emit('read'));
   };
-  return { id, ours, theirs, reads: () => reads };
+  ours.openFolder = (key) => openFolder.call(ours, key).finally(() => calls.emit('openFolder'));
+  const afterNext = (method: 'read' | 'openFolder') => once(calls, method).then(() => nextTurn());
+  return { id, ours, theirs, reads: () => reads, afterNext };
 }
 
 async function deleteModel(storage: Storage, id: string): Promise<void> {
@@ -48,21 +56,24 @@ describe('a READY model', () => {
   });
 
   it('that is asked all the time is looked up beside the queries, of which none waits', async () => {
-    const { id, ours, theirs, reads } = await aReadyModel();
+    const { id, ours, theirs, reads, afterNext } = await aReadyModel();
     const clock = new ManualClock();
     const models = new ReadyModels(ours, app_id, { clock });
     const directory = await models.directoryOf(id);
     for (let second = 1; second <= 3; second += 1) {
       clock.jump(600);
+      const renewed = afterNext('openFolder');
       expect(models.directoryOf(id)).toBe(directory);
       expect(models.directoryOf(id)).toBe(directory);
-      await vi.waitFor(() => expect(reads()).toBe(1 + second));
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await renewed;
+      expect(reads()).toBe(1 + second);
     }
     await deleteModel(theirs, id);
     clock.jump(600);
+    const renewed = afterNext('read');
     expect(models.directoryOf(id)).toBe(directory);
-    await vi.waitFor(() => expect((async () => models.directoryOf(id))()).rejects.toMatchObject({ code: 'not_found' }));
+    await renewed;
+    await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('is not looked up again because another job was written', async () => {
@@ -92,6 +103,59 @@ describe('a READY model', () => {
     await deleteModel(theirs, id);
     clock.jump(1001);
     await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('is looked up from time to time without a query, and told to be gone once it is deleted', async () => {
+    const { id, ours, theirs } = await aReadyModel();
+    let models: ReadyModels | undefined;
+    const gone = new Promise<string>((resolve) => {
+      models = new ReadyModels(ours, app_id, { gone: resolve, checkMs: 1 });
+    });
+    const directory = await models?.directoryOf(id);
+    await deleteModel(theirs, id);
+    expect(await gone).toBe(directory);
+    models?.close();
+  });
+
+  it('is not gone because the storage fails', async () => {
+    const { id, ours } = await aReadyModel();
+    const clock = new ManualClock();
+    const models = new ReadyModels(ours, app_id, { clock, gone: () => expect.fail('it is there') });
+    const directory = await models.directoryOf(id);
+    const { read } = ours;
+    ours.read = () => Promise.reject(new Error('no connection'));
+    clock.jump(1000);
+    await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'storage' });
+    await expect(models.directoryOf(id)).rejects.toMatchObject({ code: 'storage' });
+    ours.read = read;
+    expect(await models.directoryOf(id)).toBe(directory);
+    models.close();
+  });
+
+  it('is not kept after the end', async () => {
+    const { id, ours, reads } = await aReadyModel();
+    const models = new ReadyModels(ours, app_id, { clock: new ManualClock() });
+    await models.directoryOf(id);
+    models.close();
+    for (let n = 2; n <= 3; n += 1) {
+      await models.directoryOf(id);
+      expect(reads()).toBe(n);
+    }
+  });
+
+  it('has its files, and its training did not fail', async () => {
+    const { id, ours } = await aReadyModel();
+    await ours.removeFolder(id);
+    const models = new ReadyModels(ours, app_id);
+    await expect(models.directoryOf(id)).rejects.toMatchObject({
+      ...{ code: 'model_not_ready', status: 'READY', message: expect.stringContaining('files are missing') },
+    });
+    const job = newJobRecord(aRequest, { id: OTHER_ID, app_id, created: CREATED, seed: 1 });
+    const error = { code: 'training', message: 'it diverged' };
+    await new JobRepository(ours, app_id).create({ ...job, status: 'ERROR', error });
+    await expect(models.directoryOf(OTHER_ID)).rejects.toMatchObject({
+      ...{ code: 'model_not_ready', status: 'ERROR', message: expect.stringContaining('training failed: it diverged') },
+    });
   });
 
   it('does not exist for another account', async () => {

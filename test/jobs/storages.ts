@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Storage } from '../../src/storage/index.js';
+import { type Storage, VersionConflict } from '../../src/storage/index.js';
 
 /** The storage, but for its n-th write or removal from now, which fails. */
 export function failingAt(storage: Storage, n: number): Storage {
@@ -80,4 +80,22 @@ export function countReads(storage: Storage): { jobs: number; listed: number } {
     return keys;
   };
   return reads;
+}
+
+/** The storage as one that reads and creates several records in one call, such as a database. */
+export function withBatches(storage: Storage): Storage {
+  return {
+    ...bound(storage),
+    async readAll(collection, keys) {
+      const found = keys.map(async (key) => ({ key, record: await storage.read(collection, key) }));
+      const records = await Promise.all(found);
+      return records.flatMap(({ key, record }) => (record === undefined ? [] : [{ key, ...record }])).reverse();
+    },
+    async createAll(records) {
+      for (const { collection, key } of records) {
+        if ((await storage.read(collection, key)) !== undefined) throw new VersionConflict(collection, key);
+      }
+      return Promise.all(records.map(({ collection, key, value }) => storage.write(collection, key, value, undefined)));
+    },
+  };
 }

@@ -63,6 +63,17 @@ describe('a training job', () => {
     expect(job.training_stats).toEqual(statsAfter(2));
   });
 
+  it('tells what both reach by the figures of its task alone', async () => {
+    const { trainer, host } = aTrainer();
+    const id = await createJob(trainer);
+    const run = await host.nextRun();
+    const topk = { 1: 0.5, 3: 0.6, 5: 0.7, 10: 0.8, 20: 0.9, 100: 1 };
+    const figures = { topk, value: 0.5, weights: { encoder: 1, expert: 1, bias: [] } };
+    run.emit({ type: 'blend', parts: { encoder: figures, expert: figures, blend: figures } });
+    await run.finish();
+    expect((await resultOf(trainer.waitForTrainingJob(id))).blend).toEqual({ topk });
+  });
+
   it('that goes on tells its warnings once', async () => {
     const storage = aMemoryStorage();
     const first = aTrainer({ storage });

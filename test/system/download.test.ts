@@ -165,12 +165,14 @@ describe('a download whose bytes are checked afterwards', () => {
 });
 
 describe('a download', () => {
-  it('replaces what is there', async () => {
+  it('replaces what is there, also of the same size', async () => {
     const { url } = await serveInTurn(whole());
-    const { file, saved, started } = aDownload(url);
-    writeFileSync(file, changed);
-    await started();
-    expect(saved()).toBe(content);
+    for (const options of [{}, { expectedBytes: content.length }]) {
+      const { file, saved, started } = aDownload(url, options);
+      writeFileSync(file, changed);
+      await started();
+      expect(saved()).toBe(content);
+    }
   });
 
   it('accepts a file that the server compresses although it was asked not to', async () => {
@@ -182,6 +184,40 @@ describe('a download', () => {
     await started();
     expect(saved()).toBe(content);
     expect(totals).toEqual(new Set([undefined]));
+  });
+
+  it('tells its progress, in bytes of the whole', async () => {
+    const { url } = await serveInTurn(whole());
+    const told: unknown[] = [];
+    await aDownload(url, { onProgress: (progress) => told.push(progress) }).started();
+    expect(told.at(-1)).toEqual({ receivedBytes: content.length, totalBytes: content.length });
+  });
+
+  it('may have as many bytes as are allowed, and not one more, announced or not', async () => {
+    const { url } = await serveInTurn(whole());
+    expect(await aDownload(url, { maxBytes: content.length }).started()).toBe(content.length);
+    const unannounced = await serveInTurn((_, response) => response.write(content, () => response.end()));
+    for (const each of [url, unannounced.url]) {
+      const { file, failed } = aDownload(each, { maxBytes: content.length - 1 });
+      expect(await failed()).toMatchObject({
+        ...{ isTooLarge: true, isTransient: false, message: `the file is larger than ${content.length - 1} bytes` },
+      });
+      expect(existsSync(file)).toBe(false);
+    }
+  });
+
+  it('takes a part for the whole only if that is where it starts', async () => {
+    const { url, asked } = await serveInTurn((_, response) => response.writeHead(206).end(content), whole());
+    const { saved, started } = aDownload(url);
+    await started();
+    expect(saved()).toBe(content);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('that can not be had from the start is not asked for again and again', async () => {
+    const { url, asked } = await serveInTurn((_, response) => response.writeHead(416).end());
+    expect(await aDownload(url).failed()).toMatchObject({ status: 416 });
+    expect(asked).toHaveLength(1);
   });
 
   it('has a time limit, pauses included', async () => {

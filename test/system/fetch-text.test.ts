@@ -49,6 +49,38 @@ describe('a request that fails', () => {
     expect(sent).toBe(times);
   });
 
+  it('is sent five times, unless asked otherwise', async () => {
+    const { url, asked } = await serveInTurn(answer(503));
+    await failureOf(fetchText({ ...quick, url }));
+    expect(asked).toHaveLength(5);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['has no message', new TypeError('fetch failed', { cause: new Error('') }), 'fetch failed'],
+    ['has a cause with a message', new TypeError('fetch failed', { cause: new Error('bad port') }), 'bad port'],
+    ['is no error', 'a text', 'the download failed'],
+  ])('for a reason that %s says what is known of it', async (_, thrown, message) => {
+    const fetch = () => Promise.reject(thrown);
+    const failure = await failureOf(fetchText({ ...quick, url: new URL('http://example.com'), fetch }));
+    expect(failure).toMatchObject({ message, isTransient: false, isTooLarge: false });
+    expect(failure.cause).toBe(thrown);
+  });
+
+  it.each(['soon', ''])("pauses as usual if the server's retry-after is %j", async (after) => {
+    const { url, asked } = await serveInTurn(answer(503, { 'retry-after': after }), answer(200));
+    expect(await fetchText({ ...quick, url })).toBe('text');
+    expect(asked).toHaveLength(2);
+  });
+
+  it.each([
+    ['7', 7000],
+    ['soon', undefined],
+    [new Date(0).toUTCString(), 0],
+  ])('tells how long the server asks to wait: %s', async (after, pauseMs) => {
+    const { url } = await serveInTurn(answer(503, { 'retry-after': after }));
+    expect(await failureOf(fetchText({ ...quick, url, retries: 0 }))).toMatchObject({ pauseMs, isTransient: true });
+  });
+
   it('is repeated if the connection breaks in the middle', async () => {
     const { url } = await serveInTurn(
       (_, response) => response.writeHead(200, { 'content-length': 4 }).write('te', () => response.destroy()),
@@ -89,8 +121,28 @@ describe('a request that fails', () => {
   });
 });
 
+describe('a request', () => {
+  it('may be answered by as much as is allowed, and says who asks', async () => {
+    const { url, asked } = await serveInTurn(answer(200, {}, 'x'.repeat(1000)));
+    expect(await fetchText({ ...quick, url, headers: { accept: 'text/plain' } })).toBe('x'.repeat(1000));
+    expect(asked[0]).toMatchObject({
+      'user-agent': 'orchard-nlp',
+      'accept-encoding': 'identity',
+      accept: 'text/plain',
+    });
+  });
+
+  it('may have no body', async () => {
+    const fetch = async () => new Response(null, { status: 204 });
+    expect(await fetchText({ ...quick, url: new URL('http://example.com'), fetch })).toBe('');
+  });
+});
+
 describe('a redirect', () => {
-  const headers = { authorization: 'Bearer secret', cookie: 'a=b', accept: 'text/plain' };
+  const headers = {
+    ...{ authorization: 'Bearer secret', cookie: 'a=b', 'proxy-authorization': 'Basic secret' },
+    accept: 'text/plain',
+  };
 
   it('to the same host gets the credentials', async () => {
     const { url, asked } = await serveInTurn(answer(302, { location: '/other' }), answer(200));
@@ -110,6 +162,7 @@ describe('a redirect', () => {
       expect(asked).toMatchObject({ accept: 'text/plain' });
       expect(asked).not.toHaveProperty('authorization');
       expect(asked).not.toHaveProperty('cookie');
+      expect(asked).not.toHaveProperty('proxy-authorization');
     }
   });
 
@@ -153,6 +206,21 @@ describe('a redirect', () => {
     expect(failure.message).toContain(reason);
     expect(failure.message).not.toContain('secret');
     expect(asked).toHaveLength(1);
+  });
+
+  it.each([301, 302, 303, 307, 308])('with %i leads to a place, which it has to name', async (status) => {
+    const { url, asked } = await serveInTurn(answer(status, { location: '../there?a=b' }), answer(200));
+    expect(await fetchText({ ...quick, url })).toBe('text');
+    expect(asked).toHaveLength(2);
+    const lost = await serveInTurn(answer(status));
+    expect(await failureOf(fetchText({ ...quick, url: lost.url }))).toMatchObject({
+      ...{ status, isTransient: false, message: 'the server redirects without saying where' },
+    });
+  });
+
+  it.each(['http://:secret@127.0.0.1/', 'http://ann@127.0.0.1/'])('has no part of a login: %s', async (location) => {
+    const { url } = await serveInTurn(answer(302, { location }));
+    expect((await failureOf(fetchText({ ...quick, url }))).message).toContain('with a user name or password');
   });
 
   it('is followed five times and no more', async () => {

@@ -5,14 +5,17 @@ import {
   fields,
   filledText,
   flag,
+  type JsonShape,
   listOf,
   nullable,
   number,
+  object,
   oneOf,
   pairOf,
   recordOf,
   requireShape,
   shaped,
+  shortText,
   text,
   whole,
 } from '../../src/system/json-shape.js';
@@ -87,6 +90,46 @@ describe('a shape', () => {
       false,
       false,
     ]);
+  });
+
+  it.each([
+    [shortText(2), ['', 'ab'], ['abc', 5], 'a string of at most 2 characters'],
+    [text, [''], [null, ['a']], 'a string'],
+    [filledText, ['a'], ['', null], 'a string that is not empty'],
+    [number(-1, 2), [-1, 0.5, 2], [-1.1, 2.1, '1'], 'a number, -1 or more, 2 or less'],
+    [number(), [-1e308], [Number.NaN], 'a number'],
+    [whole(-1, 2), [-1, 0, 2], [-2, 3, 0.5, '1'], 'a whole number, -1 or more, 2 or less'],
+    [whole(), [2 ** 53 - 1], [2 ** 53, null], 'a whole number'],
+    [oneOf<string | number>('a', 2), ['a', 2], ['2', 'b', null], '"a" or 2'],
+    [nullable(flag), [null, true], [undefined, 0], 'true or false'],
+    [listOf(flag, 2), [[], [true, false]], [[true, true, true]], 'an array of at most 2 entries'],
+    [listOf(flag), [[true, true, true]], [{ length: 0 }], 'an array'],
+    [pairOf(flag, flag), [[true, false]], [[true], [true, true, true], 'ab'], 'an array of two'],
+    [object, [{}, { a: 1 }], [[], null, 'a'], 'an object'],
+  ])('fits within its bounds only, and says them: %#', async (shape: JsonShape<unknown>, fitting, others, expected) => {
+    for (const value of fitting) expect(shaped(shape, value), JSON.stringify(value)).toEqual(value);
+    for (const value of others) {
+      const error = await failureOf('model_folder', () => requireShape(shape, value, 'x.json'));
+      expect(error.message, JSON.stringify(value)).toBe(`x.json: the file: expected ${expected}`);
+    }
+  });
+
+  it.each([
+    [pairOf(flag, flag), [1, true], 'model.0: expected true or false'],
+    [pairOf(flag, flag), [true, 1], 'model.1: expected true or false'],
+    [either(recordOf(listOf(flag)), text), { a: [1] }, 'model: expected a string'],
+    [either(text, recordOf(listOf(flag))), { a: [true, 1] }, 'model.a.1: expected true or false'],
+    [fields({}, {}, 'refused'), { a: 1 }, 'model.a: expected no field of this name'],
+    [fields({}, { a: flag }), { a: null }, 'model.a: expected true or false'],
+  ])('says where it is wrong in the field of a file: %#', async (shape: JsonShape<unknown>, value, message) => {
+    const error = await failureOf('model_folder', () => requireShape(shape, value, 'x.json', 'model'));
+    expect(error.message).toBe(`x.json: ${message}`);
+  });
+
+  it('has further fields only where they are allowed', () => {
+    expect(shaped(fields({ a: flag }, {}), { a: true, b: 1 })).toEqual({ a: true, b: 1 });
+    expect(shaped(fields({ a: flag }, { b: flag }, 'refused'), { a: true, b: undefined })).toBeDefined();
+    expect(shaped(fields({ a: flag }, {}, 'refused'), { a: true, b: 1 })).toBeUndefined();
   });
 
   it('takes any JSON without throwing', () => {

@@ -13,6 +13,20 @@ describe('Random', () => {
     expect(new Set(streams).size).toBe(4);
   });
 
+  it('gives the same streams in every release, as models are reproduced by their seed', () => {
+    const streams = [[0], [1], [-1], [1, 2], [2 ** 31, 7]].map((seeds) => {
+      const random = Random.fromSeed(...seeds);
+      return [random.uniform(), random.integer(1000), random.normal(), ...random.shuffle([1, 2, 3, 4, 5])].join(' ');
+    });
+    expect(streams).toEqual([
+      '0.5423716050118442 944 0.7395156037647541 5 1 4 3 2',
+      '0.7336476399752114 62 0.19828464600638837 2 4 3 5 1',
+      '0.26009726666704736 150 0.3494295545623357 5 3 4 1 2',
+      '0.2829377511894775 944 0.25581855551182126 2 3 5 1 4',
+      '0.4629390005658859 234 0.892054994483019 3 1 4 5 2',
+    ]);
+  });
+
   it('starts unrelated streams from neighbouring seeds', () => {
     const firsts = Array.from({ length: 4096 }, (_, seed) => Random.fromSeed(seed).uniform());
     expect(mean(firsts)).toBeCloseTo(0.5, 1.5);

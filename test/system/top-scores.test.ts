@@ -18,13 +18,18 @@ function sortedScores(values: Float32Array) {
 }
 
 describe('topScores', () => {
-  it('gives what sorting would put first if many are left out', () => {
+  it('gives what sorting would put first of those above a bar if many are left out', () => {
     fc.assert(
-      fc.property(manyScores, fc.integer({ min: 0, max: 10 }), (values, k) => {
-        // Infinite scores count like any other, except for −∞.
-        const expected = sortedScores(values).filter(({ score }) => score > Number.NEGATIVE_INFINITY);
-        expect(topScores(values, k)).toEqual(expected.slice(0, k));
-      }),
+      fc.property(
+        manyScores,
+        fc.integer({ min: 0, max: 10 }),
+        fc.constantFrom(Number.NEGATIVE_INFINITY, -2, 0, 4, Number.POSITIVE_INFINITY),
+        (values, k, above) => {
+          // Infinite scores count like any other, except for −∞.
+          const expected = sortedScores(values).filter(({ score }) => score > above);
+          expect(topScores(values, k, above)).toEqual(expected.slice(0, k));
+        },
+      ),
     );
   });
 
