@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ResultAsync } from 'neverthrow';
 import { describe, expect, it } from 'vitest';
-import { exportModel, loadModel } from '../../src/index.js';
+import { exportModel, loadModel, type TrainingRow, train } from '../../src/index.js';
 import { type OrchardError, openModel } from '../../src/web.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { byLabel, largestDifference } from './same-answers.js';
@@ -50,6 +50,21 @@ describe('a model for the web', () => {
     }
     for (const answer of answers) expect(answer).toEqual(answers[0]);
     expect(answers[0]).toMatchObject({ kind: 'labels', label: 'positive' });
+  });
+
+  it.each<[family: string, row: (at: number) => TrainingRow, text: string]>([
+    ['labels', (at) => ({ text: `${['good', 'bad'][at % 2]} thing ${at}`, label: `${at % 2}` }), 'a good thing'],
+    ['entities', (at) => ({ tokens: ['Ann', 'sees', `${at}`], tags: ['B-PER', 'O', 'O'] }), 'Ann sees 3'],
+    ['passages', (at) => ({ question: `What is ${at} for?`, passage: `${at} is for work.` }), 'What is 3 for?'],
+  ])('answers as in Node after it was trained here (%s)', async (_, row, text) => {
+    const output = join(temporaryDirectory(), 'trained');
+    const rows = Array.from({ length: 40 }, (_, at) => row(at));
+    await using model = (await train({ rows, output, epochs: 1 }))._unsafeUnwrap();
+    const path = `${output}.orchard`;
+    (await exportModel(output, path, { for: 'web' }))._unsafeUnwrap();
+    const there = (await openModel(path))._unsafeUnwrap();
+    const [ours, theirs] = [(await there.predict(text))._unsafeUnwrap(), (await model.predict(text))._unsafeUnwrap()];
+    expect(largestDifference(byLabel(ours), byLabel(theirs))).toBeLessThan(5e-3);
   });
 
   it('finds passages by words and by meaning, and gives vectors of unit length', async () => {
