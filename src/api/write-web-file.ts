@@ -1,18 +1,11 @@
 import { open } from 'node:fs/promises';
 import { basename, isAbsolute, join } from 'node:path';
 import { ModelFolderError, ValidationError } from '../contract/index.js';
+import { PASSAGES_FILE } from '../families/index.js';
 import { PortableModel } from '../inference/index.js';
-import {
-  CONFIG_FILE,
-  type FoundModel,
-  isModelFile,
-  MAX_CONFIG_BYTES,
-  modelFilePieces,
-  readFolderFile,
-  readJsonText,
-} from '../models/index.js';
+import { type FoundModel, isModelFile, modelFilePieces, readFolderFile } from '../models/index.js';
 import { failedWith, isPresent, replaceFile, TemporaryDirectory, withPauses } from '../system/index.js';
-import { askableFolder, isCheckpoint, MODULES_FILE, writeSentenceEncoder } from '../training/index.js';
+import { askableFolder, MODULES_FILE, writeSentenceEncoder } from '../training/index.js';
 
 /**
  * Writes what a model answers with as one file for `orchard-nlp/web`, after it was opened as it will be there.
@@ -38,19 +31,14 @@ interface OpenableFolder {
 /** The folder itself or, of a checkpoint or a folder of sentence-transformers, what it is converted to. @throws ModelFolderError */
 async function openableFolder(model: FoundModel, temporary: TemporaryDirectory): Promise<OpenableFolder> {
   const { directory: named } = model;
-  if ((await isPresent(join(named, MODULES_FILE))) && !(await isModelFolder(named))) {
+  // Models that rank passages have modules.json for other libraries.
+  if ((await isPresent(join(named, MODULES_FILE))) && !(await isPresent(join(named, PASSAGES_FILE)))) {
     const directory = join(await temporary.path(), 'encoder');
     await writeSentenceEncoder(model, directory);
     return { directory, named };
   }
   const { directory } = await askableFolder(model);
   return { directory, named: directory };
-}
-
-/** Models that rank passages have modules.json for other libraries. */
-async function isModelFolder(directory: string): Promise<boolean> {
-  if (!(await isPresent(join(directory, CONFIG_FILE)))) return false;
-  return !isCheckpoint((await readJsonText(directory, CONFIG_FILE, MAX_CONFIG_BYTES)).json);
 }
 
 /** The files that a model is opened with. @throws ModelFolderError */

@@ -8,7 +8,7 @@ export {
   MODULES_FILE,
   namedFiles,
 } from './backbone-files.js';
-export { type AskableModel, askableFolder, isCheckpoint } from './checkpoint.js';
+export { type AskableModel, askableFolder } from './checkpoint.js';
 export { checkpointMark } from './checkpoint-mark.js';
 export { type CopiedWeights, convertFolder, writePairEncoder, writeSentenceEncoder } from './convert-folder.js';
 export { frozenBackbone, learningOptions, trainedHead } from './frozen-backbone.js';

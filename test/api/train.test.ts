@@ -177,7 +177,7 @@ describe('a model trained on rows', () => {
     const evaluation = await model.evaluate(rows);
     expect(evaluation.isOk() && evaluation.value.kind === 'labels' && evaluation.value.accuracy).toBeGreaterThan(0.9);
     const wrong = await model.evaluate([{ question: 'a?', passage: 'a' }]);
-    expect(wrong.isErr() && wrong.error.message).toMatch(/rows of question and passage.*rows of text and label/);
+    expect(wrong.isErr() && wrong.error.message).toMatch(/fields question and passage.*needs text and label/);
   });
 
   it('is a folder that can be opened, saved and asked elsewhere', async () => {
