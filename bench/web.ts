@@ -337,8 +337,9 @@ async function printCustom(): Promise<void> {
   const rows: object[] = [];
   for (const [name, labelled, asked] of trainings) {
     const output = join(await temporary.path(), name);
-    await using model = await orThrow(train({ rows: labelled, output, epochs: 1 }));
-    console.log(`${name}: trained on ${labelled.length} rows, saved in ${model.directory}`);
+    const model = await orThrow(train({ rows: labelled, output, epochs: 1 }));
+    await model.close();
+    console.log(`${name}: trained on ${labelled.length} rows`);
     rows.push(await comparison(name, output, asked));
   }
   console.table(rows);

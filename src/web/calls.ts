@@ -77,7 +77,7 @@ export const SLICE_MS = 10;
 /** What only some places have; taken here, so that timers which a test replaces later don't stop a call. */
 const { setImmediate: soon }: { readonly setImmediate?: (task: () => void) => void } = globalThis;
 
-/** Other tasks of the thread run first. Unlike a timer, a message is not delayed by 4 ms; Node loads 20 files to send one. */
+/** Other tasks of the thread run first. Unlike a timer, a message is not delayed by 4 ms; for the first one, Node loads its streams. */
 export function nextTask(): Promise<void> {
   return new Promise((resolve) => {
     if (soon !== undefined) return soon(resolve);
