@@ -2,9 +2,21 @@ import { open } from 'node:fs/promises';
 import { basename, isAbsolute, join } from 'node:path';
 import { ModelFolderError, ValidationError } from '../contract/index.js';
 import { PASSAGES_FILE } from '../families/index.js';
+import { encoderFile, storedModel } from '../graph/index.js';
 import { PortableModel } from '../inference/index.js';
-import { type FoundModel, isModelFile, modelFilePieces, readFolderFile } from '../models/index.js';
-import { failedWith, isPresent, replaceFile, TemporaryDirectory, withPauses } from '../system/index.js';
+import {
+  CONFIG_FILE,
+  ENCODER_FILE,
+  type FoundModel,
+  isModelFile,
+  modelFilePieces,
+  modelFolderConfig,
+  ONNX_FILE,
+  readFolderFile,
+  TOKENIZER_FILE,
+} from '../models/index.js';
+import { failedWith, isPresent, replaceFile, TemporaryDirectory, utf8Text, withPauses } from '../system/index.js';
+import { withListedPieces } from '../text/index.js';
 import { askableFolder, MODULES_FILE, writeSentenceEncoder } from '../training/index.js';
 
 /**
@@ -16,7 +28,8 @@ export async function writeWebFile(directory: string, path: string): Promise<voi
   const temporary = new TemporaryDirectory();
   try {
     const opened = await openableFolder({ name: basename(directory), directory }, temporary);
-    await replaceFile(path, Buffer.concat([...modelFilePieces(await filesOf(opened))]));
+    const files = await quickFiles(await filesOf(opened));
+    await replaceFile(path, Buffer.concat([...modelFilePieces(files)]));
   } finally {
     await temporary.remove();
   }
@@ -57,6 +70,30 @@ async function filesOf({ directory, named }: OpenableFolder): Promise<ReadonlyMa
     throw new ModelFolderError(file, thrown.reason, { cause: thrown });
   }
   return files;
+}
+
+/** The same model with weights instead of its graph, and a list of pieces: a first answer waits for the reading. */
+async function quickFiles(given: ReadonlyMap<string, Uint8Array>): Promise<ReadonlyMap<string, Uint8Array>> {
+  const files = new Map(given);
+  const config = modelFolderConfig(jsonIn(files, CONFIG_FILE), CONFIG_FILE);
+  const graphFile = config.orchard.graph ?? ONNX_FILE;
+  files.set(ENCODER_FILE, encoderFile(storedModel(contentOf(files, graphFile))));
+  files.delete(graphFile);
+  const orchard = { ...config.orchard, graph: ENCODER_FILE };
+  files.set(CONFIG_FILE, Buffer.from(JSON.stringify({ ...config, orchard })));
+  files.set(TOKENIZER_FILE, Buffer.from(JSON.stringify(withListedPieces(jsonIn(files, TOKENIZER_FILE)))));
+  await PortableModel.open(async (name) => contentOf(files, name), withPauses);
+  return files;
+}
+
+function jsonIn(files: ReadonlyMap<string, Uint8Array>, name: string): unknown {
+  return JSON.parse(utf8Text(contentOf(files, name)));
+}
+
+function contentOf(files: ReadonlyMap<string, Uint8Array>, name: string): Uint8Array {
+  const content = files.get(name);
+  if (content === undefined) throw new ModelFolderError(name, 'the file is missing');
+  return content;
 }
 
 async function requireReplaceable(path: string): Promise<void> {

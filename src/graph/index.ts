@@ -1,4 +1,5 @@
 export { type DeviceGraph, type DeviceUse, openDeviceGraph } from './device-graph.js';
+export { encoderFile, readEncoderFile } from './encoder-file.js';
 export {
   type CompiledGraph,
   type CompileOptions,

@@ -13,6 +13,8 @@ export const TOKENIZER_CONFIG_FILE = 'tokenizer_config.json';
 export const ONNX_FILE = 'onnx/model.onnx';
 /** The graph with 8-bit weights. */
 export const QUANTIZED_ONNX_FILE = 'onnx/model_quantized.onnx';
+/** The weights of the graph alone, in a model file for the web. */
+export const ENCODER_FILE = 'encoder.safetensors';
 /** Its outputs are blended with the encoder's. */
 export const EXPERT_FILE = 'lexical.safetensors';
 /** Weights of a sentence encoder's layers after pooling. */

@@ -24,7 +24,14 @@ import {
   text,
   whole,
 } from '../system/index.js';
-import { CONFIG_FILE, MAX_CONFIG_BYTES, ONNX_FILE, QUANTIZED_ONNX_FILE, readJsonText } from './folder-files.js';
+import {
+  CONFIG_FILE,
+  ENCODER_FILE,
+  MAX_CONFIG_BYTES,
+  ONNX_FILE,
+  QUANTIZED_ONNX_FILE,
+  readJsonText,
+} from './folder-files.js';
 
 /** How outputs are blended: encoder · the encoder's outputs + expert · the lexical expert's outputs + bias. */
 export interface BlendWeights {
@@ -136,7 +143,7 @@ interface OrchardConfig {
   /** Other files that inference needs. */
   readonly files: readonly string[];
   /** `blend` was fitted to its outputs. Default: float32. */
-  readonly graph?: typeof ONNX_FILE | typeof QUANTIZED_ONNX_FILE;
+  readonly graph?: typeof ONNX_FILE | typeof QUANTIZED_ONNX_FILE | typeof ENCODER_FILE;
   readonly blend?: BlendWeights;
   /** Absent: scores are not calibrated, and a label always fits. */
   readonly evidence?: Evidence;
@@ -205,7 +212,7 @@ const orchardShape: JsonShape<OrchardConfig> = fields(
     parts: oneOf('pair', 'prompt'),
     sentence: sentenceShape,
     pairs: fields({ activation: oneOf(...SENTENCE_ACTIVATIONS), prompt: text }, {}, 'refused'),
-    graph: oneOf(ONNX_FILE, QUANTIZED_ONNX_FILE),
+    graph: oneOf(ONNX_FILE, QUANTIZED_ONNX_FILE, ENCODER_FILE),
     blend: fields({ encoder: weight, expert: weight, bias: listOf(bias) }, {}, 'refused'),
     evidence: fields({ rows: whole(1), coverage: number(0, 1), none_below: number(0, 1) }, {}, 'refused'),
     licence: fields({ commercial_use: flag, reasons: listOf(text, MAX_REASONS) }, { alternative: text }, 'refused'),

@@ -1,5 +1,15 @@
 import { ModelFolderError } from '../contract/index.js';
-import { fields, isInnerName, type JsonShape, listOf, shaped, shortText, utf8Text, whole } from '../system/index.js';
+import {
+  fields,
+  isInnerName,
+  type JsonShape,
+  listOf,
+  type Shaped,
+  shaped,
+  shortText,
+  utf8Text,
+  whole,
+} from '../system/index.js';
 
 /**
  * A model as one file, which can be read from a stream:
@@ -58,7 +68,7 @@ export function isModelFile(bytes: Uint8Array): boolean {
 }
 
 /**
- * Reads such a file as its bytes arrive, into one piece of memory.
+ * Reads such a file as its bytes arrive, into one piece of memory. That is the first piece's own if it is the whole file.
  * @param file named in errors. @returns the files by their names, as views of that memory
  * @throws ModelFolderError for a file of another kind, or one that is damaged or cut off
  */
@@ -71,13 +81,18 @@ export async function readModelFile(
   return reader.files();
 }
 
+interface Header extends Shaped<typeof headerShape> {
+  /** Of the files. */
+  readonly start: number;
+  readonly end: number;
+}
+
 class ModelFileReader {
   readonly #file: string;
-  /** The whole file, once its header says how long it is. */
-  #bytes = new Uint8Array(new ArrayBuffer(PREFIX_BYTES));
+  /** With room for the whole file, once its header says how long it is. The first piece isn't copied if it is the whole. */
+  #bytes: Uint8Array = new Uint8Array();
   #have = 0;
-  #header: { readonly files: readonly { name: string; bytes: number }[]; readonly xxh32: string } | undefined;
-  #contentStart = 0;
+  #header: Header | undefined;
   readonly #hash = new Xxh32();
   #hashed = 0;
 
@@ -86,28 +101,24 @@ class ModelFileReader {
   }
 
   add(chunk: Uint8Array): void {
-    let rest = chunk;
-    while (rest.length > 0) {
-      const taken = Math.min(rest.length, this.#bytes.length - this.#have);
-      if (taken === 0) throw this.#refusal('it is longer than its header says');
-      this.#bytes.set(rest.subarray(0, taken), this.#have);
-      this.#have += taken;
-      rest = rest.subarray(taken);
-      if (this.#have === this.#bytes.length) this.#grow();
-    }
+    if (this.#have === 0 && chunk.byteOffset % ALIGNMENT === 0) this.#bytes = chunk;
+    else this.#append(chunk);
+    this.#have += chunk.length;
+    this.#header ??= this.#readHeader();
+    if (this.#have > (this.#header?.end ?? MAX_BYTES)) throw this.#refusal('it is longer than its header says');
     this.#hashMore();
   }
 
   files(): ReadonlyMap<string, Uint8Array> {
-    if (this.#header === undefined || this.#have < this.#bytes.length) {
+    if (this.#header === undefined || this.#have < this.#header.end) {
       throw this.#refusal(`it is cut off after ${this.#have} bytes; download or copy it again`);
     }
-    const { files, xxh32 } = this.#header;
+    const { files, xxh32, start } = this.#header;
     const found = this.#hash.digest();
     if (found !== xxh32) {
       throw this.#refusal(`it is damaged: its checksum is ${found}, not ${xxh32}; download or copy it again`);
     }
-    let at = this.#contentStart;
+    let at = start;
     return new Map(
       files.map(({ name, bytes }) => {
         const content = this.#bytes.subarray(at, at + bytes);
@@ -117,40 +128,37 @@ class ModelFileReader {
     );
   }
 
-  /** After the prefix, and after the header. */
-  #grow(): void {
-    if (this.#header !== undefined) return;
-    if (this.#contentStart === 0) {
-      if (!isModelFile(this.#bytes)) throw this.#refusal('it is not a file that "orchard export --for web" wrote');
-      const length = new DataView(this.#bytes.buffer).getUint32(MAGIC.length, true);
-      if (length > MAX_HEADER_BYTES) throw this.#refusal(`its header has ${length} bytes`);
-      this.#contentStart = PREFIX_BYTES + length;
-      this.#resize(this.#contentStart);
-      return;
+  #append(chunk: Uint8Array): void {
+    const needed = this.#have + chunk.length;
+    if (needed > this.#bytes.length) {
+      const larger = new Uint8Array(new ArrayBuffer(Math.max(needed, this.#header?.end ?? 2 * this.#bytes.length)));
+      larger.set(this.#bytes.subarray(0, this.#have));
+      this.#bytes = larger;
     }
-    this.#header = this.#readHeader();
-    const content = this.#header.files.reduce((sum, { bytes }) => sum + aligned(bytes), 0);
-    if (content > MAX_BYTES) throw this.#refusal(`it has ${content} bytes`);
-    this.#resize(this.#contentStart + content);
+    this.#bytes.set(chunk, this.#have);
   }
 
-  #readHeader() {
-    const header = shaped(headerShape, parsed(utf8Text(this.#bytes.subarray(PREFIX_BYTES))));
-    if (header === undefined || this.#contentStart % ALIGNMENT !== 0) throw this.#refusal('its header is damaged');
-    return header;
-  }
-
-  #resize(length: number): void {
-    const bytes = new Uint8Array(new ArrayBuffer(length));
-    bytes.set(this.#bytes);
-    this.#bytes = bytes;
+  /** Undefined while it isn't there as a whole. */
+  #readHeader(): Header | undefined {
+    const { buffer, byteOffset } = this.#bytes;
+    if (this.#have < PREFIX_BYTES) return undefined;
+    if (!isModelFile(this.#bytes)) throw this.#refusal('it is not a file that "orchard export --for web" wrote');
+    const length = new DataView(buffer, byteOffset).getUint32(MAGIC.length, true);
+    if (length > MAX_HEADER_BYTES) throw this.#refusal(`its header has ${length} bytes`);
+    const start = PREFIX_BYTES + length;
+    if (this.#have < start) return undefined;
+    const header = shaped(headerShape, parsed(utf8Text(this.#bytes.subarray(PREFIX_BYTES, start))));
+    if (header === undefined || start % ALIGNMENT !== 0) throw this.#refusal('its header is damaged');
+    const end = header.files.reduce((sum, { bytes }) => sum + aligned(bytes), start);
+    if (end > MAX_BYTES) throw this.#refusal(`it has ${end} bytes`);
+    return { ...header, start, end };
   }
 
   #hashMore(): void {
     if (this.#header === undefined) return;
-    const whole = Math.floor((this.#have - this.#contentStart) / ALIGNMENT) * ALIGNMENT;
-    const start = this.#contentStart + this.#hashed;
-    this.#hash.add(this.#bytes.subarray(start, this.#contentStart + whole));
+    const { start } = this.#header;
+    const whole = Math.floor((this.#have - start) / ALIGNMENT) * ALIGNMENT;
+    this.#hash.add(this.#bytes.subarray(start + this.#hashed, start + whole));
     this.#hashed = whole;
   }
 

@@ -2,6 +2,7 @@ export { loadBertStyleTokenizer } from './bert-style-tokenizer.js';
 export { encodingWindows, markCapitals } from './encoding.js';
 export { englishTokenizer } from './english-tokenizer.js';
 export { loadTokenizer, withTimeLimit } from './load-tokenizer.js';
+export { withListedPieces } from './steps/piece-models.js';
 export { TermMatcher } from './term-matcher.js';
 export {
   defaultWindowOverlap,

@@ -24,7 +24,8 @@ const NODE_FACTOR = 0x9e3779b1;
 const UNIT_FACTOR = 0x85ebca6b;
 
 interface Branch {
-  readonly pieces: readonly string[];
+  /** Places in the vocabulary. */
+  readonly pieces: readonly number[];
   readonly depth: number;
 }
 
@@ -33,7 +34,8 @@ export class PieceTrie {
   /** Id of the piece that {@link longest} found. */
   id = -1;
 
-  readonly #vocabulary: PieceIds;
+  readonly #pieces: readonly string[];
+  readonly #ids: readonly number[];
   readonly #continuingPrefix: string;
   /** Undefined until a word is continued. */
   #continuingRoot: number | undefined;
@@ -48,9 +50,10 @@ export class PieceTrie {
     const bits = Math.ceil(Math.log2(2 * vocabulary.size + 2));
     this.#table = new Int32Array(FIELDS << bits);
     this.#shift = 32 - bits;
-    this.#vocabulary = vocabulary;
+    this.#pieces = Array.from(vocabulary.keys());
+    this.#ids = Array.from(vocabulary.values());
     this.#continuingPrefix = continuingPrefix;
-    this.#addBranches(ROOT, vocabulary.keys(), 0);
+    this.#addBranches(ROOT, this.#pieces.keys(), 0);
   }
 
   /** Sets `id`; if `start` isn't 0, pieces continue a word. @returns the piece's end; `start` if there is none. */
@@ -104,8 +107,8 @@ export class PieceTrie {
   }
 
   /** The pieces behind each edge wait there. */
-  #addBranches(node: number, pieces: Iterable<string>, depth: number): void {
-    for (const [unit, branch] of byUnit(pieces, depth)) {
+  #addBranches(node: number, pieces: Iterable<number>, depth: number): void {
+    for (const [unit, branch] of this.#byUnit(pieces, depth)) {
       this.#waiting.push({ pieces: branch, depth: depth + 1 });
       this.#add(node, unit, -this.#waiting.length);
     }
@@ -140,9 +143,9 @@ export class PieceTrie {
     const parent = this.#table[edge + PARENT] ?? ROOT;
     const unit = this.#table[edge + UNIT] ?? 0;
     const node = this.#nodes++;
-    const complete = pieces.find((piece) => piece.length === depth);
+    const complete = pieces.find((piece) => this.#pieces[piece]?.length === depth);
     this.#table[edge + CHILD] = node;
-    this.#table[edge + PIECE] = complete === undefined ? NONE : 1 + (this.#vocabulary.get(complete) ?? 0);
+    this.#table[edge + PIECE] = complete === undefined ? NONE : 1 + (this.#ids[complete] ?? 0);
     this.#addBranches(node, pieces, depth);
     return this.#find(parent, unit);
   }
@@ -162,16 +165,17 @@ export class PieceTrie {
     }
     return node;
   }
-}
 
-function byUnit(pieces: Iterable<string>, depth: number): ReadonlyMap<number, string[]> {
-  const branches = new Map<number, string[]>();
-  for (const piece of pieces) {
-    if (piece.length <= depth) continue;
-    const unit = piece.charCodeAt(depth);
-    const branch = branches.get(unit);
-    if (branch === undefined) branches.set(unit, [piece]);
-    else branch.push(piece);
+  #byUnit(pieces: Iterable<number>, depth: number): ReadonlyMap<number, number[]> {
+    const branches = new Map<number, number[]>();
+    for (const piece of pieces) {
+      const text = this.#pieces[piece] ?? '';
+      if (text.length <= depth) continue;
+      const unit = text.charCodeAt(depth);
+      const branch = branches.get(unit);
+      if (branch === undefined) branches.set(unit, [piece]);
+      else branch.push(piece);
+    }
+    return branches;
   }
-  return branches;
 }

@@ -75,11 +75,14 @@ export class EncoderWeights {
     return { weight: place('weight'), bias: place('bias') };
   }
 
-  /** A table that stays in few bits, since it is large. @throws ModelFolderError */
+  /** A table, which stays in few bits. @throws ModelFolderError */
   table(name: string, width: number): Table {
     const stored = this.#stored.tables.get(`${name}.weight`);
     if (stored === undefined) {
-      const { at, rows } = this.floatTable(name, width);
+      const values = this.#floats(`${name}.weight`);
+      const rows = values.length / width;
+      if (!Number.isInteger(rows)) throw this.#refusal(`${name} has ${values.length} numbers: no rows of ${width}`);
+      const at = this.#layout.put(values);
       return { rows, gather: (kernels, ids, count, out) => kernels.gatherFloats(at, width, ids, count, out) };
     }
     if (stored.kind === 'bytes') {
@@ -96,27 +99,6 @@ export class EncoderWeights {
       rows,
       gather: (kernels, ids, count, out) => kernels.gatherPacked(at, scales, columns, width, ids, count, out),
     };
-  }
-
-  /** A small table, in float32. @throws ModelFolderError */
-  floatTable(name: string, width: number): { readonly at: number; readonly rows: number } {
-    const values = this.#tableValues(name);
-    const rows = values.length / width;
-    if (!Number.isInteger(rows)) throw this.#refusal(`${name} has ${values.length} numbers: no rows of ${width}`);
-    return { at: this.#layout.put(values), rows };
-  }
-
-  #tableValues(name: string): Float32Array {
-    const stored = this.#stored.tables.get(`${name}.weight`);
-    if (stored === undefined) return this.#floats(`${name}.weight`);
-    if (stored.kind === 'packed') throw this.#refusal(`${name} is stored in 4 bits, but only word embeddings may be`);
-    const { integers, scales } = stored;
-    const width = integers.length / scales.length;
-    const values = new Float32Array(integers.length);
-    for (const [row, scale] of scales.entries()) {
-      for (let at = row * width; at < (row + 1) * width; at += 1) values[at] = (integers[at] ?? 0) * scale;
-    }
-    return values;
   }
 
   #byteLayer(names: readonly string[], stored: readonly StoredLayer[], inputs: number): Layer {

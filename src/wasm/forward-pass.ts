@@ -1,6 +1,7 @@
 import { ModelFolderError, messageOf } from '../contract/index.js';
 import type { ForwardKernels } from '../engine/index.js';
-import { type StoredModel, storedModel } from '../graph/index.js';
+import { readEncoderFile, type StoredModel, storedModel } from '../graph/index.js';
+import { ENCODER_FILE } from '../models/index.js';
 import { fields, number, oneOf, requireShape, type Shaped, whole } from '../system/index.js';
 import type { Encoding } from '../text/index.js';
 import { EncoderWeights, type Layer, type Norm, PANEL, type Table } from './encoder-weights.js';
@@ -22,7 +23,7 @@ export interface ForwardPassOptions extends PassOutput {
   /** The contents of config.json. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly configFile: string;
-  /** Of the `.onnx` file. They are not read after `open`. */
+  /** Of the `.onnx` file, or of {@link encoderFile}. They are not read after `open`. */
   readonly graph: Uint8Array;
   readonly graphFile: string;
   /** The most tokens of a text. */
@@ -71,8 +72,8 @@ interface Block {
 /** What a text passes through; numbers are addresses. */
 interface Network {
   readonly words: Table;
-  readonly positions: number;
-  readonly types: { readonly at: number; readonly rows: number };
+  readonly positions: Table;
+  readonly types: Table;
   readonly embeddingNorm: Norm;
   readonly blocks: readonly Block[];
   readonly pooler: Layer | undefined;
@@ -86,14 +87,14 @@ function networkOf(
 ): Network {
   const { hidden_size: width, num_hidden_layers: layers } = config;
   const prefix = weights.has(`${PREFIX}embeddings.LayerNorm.weight`) ? PREFIX : '';
-  const positions = weights.floatTable(`${prefix}embeddings.position_embeddings`, width);
+  const positions = weights.table(`${prefix}embeddings.position_embeddings`, width);
   if (positions.rows < maxTokens) {
     throw new ModelFolderError(graphFile, `has ${positions.rows} positions, but a text may have ${maxTokens} tokens`);
   }
   return {
     words: weights.table(`${prefix}embeddings.word_embeddings`, width),
-    positions: positions.at,
-    types: weights.floatTable(`${prefix}embeddings.token_type_embeddings`, width),
+    positions,
+    types: weights.table(`${prefix}embeddings.token_type_embeddings`, width),
     embeddingNorm: weights.norm(`${prefix}embeddings.LayerNorm`, width),
     blocks: Array.from({ length: layers }, (_, at) => blockOf(weights, `${prefix}encoder.layer.${at}`, config)),
     pooler: classifier && pooling === 'first' ? weights.layer([`${prefix}pooler.dense`], width) : undefined,
@@ -203,8 +204,13 @@ export class ForwardPass {
     const { words, types, positions, embeddingNorm, blocks } = this.#network;
     const at = this.#at;
     words.gather(this.#kernels, at.ids, tokens, at.update);
-    this.#kernels.addRows(types.at, width, at.typeIds, tokens, at.update);
-    this.#kernels.addRows(positions, width, at.positions, tokens, at.update);
+    for (const [table, rows] of [
+      [types, at.typeIds],
+      [positions, at.positions],
+    ] as const) {
+      table.gather(this.#kernels, rows, tokens, at.wide);
+      this.#kernels.addRows(at.wide, width, at.positions, tokens, at.update);
+    }
     this.#normalize(embeddingNorm, at.update, 0, tokens, blocks[0]?.projections);
     for (const [number, block] of blocks.entries()) {
       const next = blocks[number + 1]?.projections;
@@ -320,6 +326,7 @@ function withoutPadding(padded: Float32Array, rows: number, outputs: number): Fl
 }
 
 function readGraph(graph: Uint8Array, file: string): StoredModel {
+  if (file === ENCODER_FILE) return readEncoderFile(graph, file);
   try {
     return storedModel(graph);
   } catch (cause) {

@@ -38,7 +38,7 @@ export interface OpenedSource {
 /** @throws ValidationError for another value, ModelFolderError, ModelDownloadError, StorageError */
 export async function openSource(source: ModelSource, options: Options): Promise<OpenedSource> {
   if (typeof source === 'string' || isUrl(source)) return openPlace(String(source), options);
-  if (isBytes(source)) return inOneFile([new Uint8Array(bufferOf(source))], 'the given bytes');
+  if (isBytes(source)) return inOneFile([copyOf(source)], 'the given bytes');
   if (isStream(source)) return inOneFile(chunksOf(source), 'the given stream');
   if (isBlob(source)) return inOneFile(chunksOf(source.stream()), nameOf(source));
   if (typeof source === 'object' && source !== null) return inObject(source);
@@ -115,7 +115,7 @@ async function inOneFile(
 function inObject(files: ModelFiles): OpenedSource {
   const read = async (name: string) => {
     const content = Object.hasOwn(files, name) ? files[name] : undefined;
-    if (isBytes(content)) return new Uint8Array(bufferOf(content));
+    if (isBytes(content)) return copyOf(content);
     if (isBlob(content)) return new Uint8Array(await content.arrayBuffer());
     throw missing(name);
   };
@@ -195,8 +195,10 @@ const isStream = (value: unknown): value is ReadableStream<Uint8Array> =>
   typeof value === 'object' && value !== null && 'getReader' in value;
 const isBlob = (value: unknown): value is Blob => ['Blob', 'File'].includes(kindOf(value));
 
-function bufferOf(bytes: ArrayBuffer | Uint8Array): ArrayBuffer | Uint8Array {
-  return ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : bytes;
+/** Whoever gave them may change them later. */
+function copyOf(bytes: ArrayBuffer | Uint8Array): Uint8Array {
+  if (!ArrayBuffer.isView(bytes)) return new Uint8Array(bytes).slice();
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength).slice();
 }
 
 const nameOf = (blob: Blob): string => ('name' in blob && typeof blob.name === 'string' ? blob.name : 'the given Blob');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nonspacingMarks } from '../../src/text/character-classes.js';
-import { loadTokenizer, type Tokenizer, trainWordPiece } from '../../src/text/index.js';
+import { loadTokenizer, type Tokenizer, trainWordPiece, withListedPieces } from '../../src/text/index.js';
 import { WordReader } from '../../src/text/word-piece-tokenizer.js';
 import { anyText, characters, englishTexts, hardTexts } from './generated-texts.js';
 import { differences, encodeByRust, rustTokenizer, rustTokenizers, withoutRust } from './rust-tokenizers.js';
@@ -276,3 +276,21 @@ function comparable(text: string): string {
 function* chunksOf<Item>(items: readonly Item[], size: number): Generator<Item[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
+
+describe('a vocabulary as a list', () => {
+  it('is read as the same vocabulary', () => {
+    const listed = withListedPieces(cased);
+    expect(listed).toMatchObject({ model: { vocab: expect.arrayContaining(['[MASK]']) } });
+    const [ours, theirs] = [loadTokenizer(listed), loadTokenizer(cased)];
+    expect(ours.vocabularySize).toBe(theirs.vocabularySize);
+    expect(ours.specialTokens).toEqual(theirs.specialTokens);
+    for (const text of corpus.slice(0, 300)) expect(ours.encode(text)).toEqual(theirs.encode(text));
+    expect(ours.token(7)).toBe(theirs.token(7));
+  });
+
+  it('is not made where an id has no piece', () => {
+    const { '[MASK]': _, ...vocab } = cased.model.vocab;
+    const gap = { ...cased, model: { ...cased.model, vocab } };
+    expect(withListedPieces(gap)).toBe(gap);
+  });
+});

@@ -351,7 +351,7 @@ class StoredGraph {
 /** A layer's output may be multiplied by a number, which the stored scales contain; their name ends with it. */
 const factorOf = (name: string): number => Number(/ (?<factor>[-+.e\d]+)$/u.exec(name)?.groups?.factor ?? 1);
 
-const biasOf = (weight: string): string => weight.replace(/weight$/u, 'bias');
+export const biasOf = (weight: string): string => weight.replace(/weight$/u, 'bias');
 
 /** A copy, which is aligned. Every supported platform is little-endian, as the file is. */
 const floatsOf = ({ rawData }: StoredTensor): Float32Array => new Float32Array(new Uint8Array(rawData).buffer);

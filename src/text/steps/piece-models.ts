@@ -358,13 +358,14 @@ const bytePairShape = fields(
   },
 );
 const wordPieceShape = fields(
-  { vocab: object },
+  { vocab: either(listOf(text), object) },
   {
     unk_token: text,
     continuing_subword_prefix: text,
     max_input_chars_per_word: whole(1, MAX_WORD_CHARACTERS),
   },
 );
+const objectVocabularyShape = fields({ model: fields({ vocab: recordOf(idShape) }, {}) }, {});
 const typeShape = fields({}, { type: text });
 /** Pieces with logarithms of probabilities. */
 export const listedPieces = listOf(pairOf(text, number()));
@@ -458,7 +459,7 @@ function splitMerge(merge: string): [string, string] {
 /** @throws ModelFolderError */
 export function readWordPieces(part: unknown, file: string): WordPieceOptions {
   const fields = requireShape(wordPieceShape, part, file, 'model');
-  const vocabulary = new JsonVocabulary(fields.vocab, file);
+  const vocabulary = readVocabulary(fields.vocab, file);
   const { unk_token = '[UNK]', continuing_subword_prefix = CONTINUING_PREFIX } = fields;
   const unknownId = vocabulary.get(unk_token);
   if (unknownId === undefined) {
@@ -472,27 +473,45 @@ export function readWordPieces(part: unknown, file: string): WordPieceOptions {
   };
 }
 
-/** A vocabulary as JSON has it: a first answer waits for it, and to make a map of it takes twice as long as to check it. */
-class JsonVocabulary implements PieceIds {
-  readonly #vocab: Readonly<Record<string, unknown>>;
+/** As a list, whose places are the ids, or as an object. @throws ModelFolderError */
+function readVocabulary(vocab: Readonly<Record<string, unknown>> | readonly string[], file: string): PieceIds {
+  if (isList(vocab)) return new ListedPieces(vocab, Int32Array.from(vocab.keys()), (piece) => vocab.indexOf(piece));
+  const pieces = Object.keys(vocab);
+  const ids = new Int32Array(pieces.length);
+  const problem = { path: [], expected: '' };
+  for (const [at, piece] of pieces.entries()) {
+    const id = vocab[piece];
+    if (!idShape(id, problem)) {
+      const reason = `model.vocab.${piece.slice(0, MAX_QUOTED_CHARACTERS)}: expected ${problem.expected}`;
+      throw new ModelFolderError(file, reason);
+    }
+    ids[at] = id;
+  }
+  return new ListedPieces(pieces, ids, (piece) => (Object.hasOwn(vocab, piece) ? Number(vocab[piece]) : -1));
+}
+
+/** The same tokenizer.json, of WordPiece, with its vocabulary as a list, if every id up to the last has its piece. */
+export function withListedPieces(tokenizer: unknown): unknown {
+  const given = shaped(objectVocabularyShape, tokenizer);
+  if (given === undefined) return tokenizer;
+  const entries = Object.entries(given.model.vocab).sort(([, a], [, b]) => a - b);
+  if (entries.some(([, id], place) => id !== place)) return tokenizer;
+  return { ...given, model: { ...given.model, vocab: entries.map(([piece]) => piece) } };
+}
+
+const isList = (vocab: object): vocab is readonly string[] => Array.isArray(vocab);
+
+/** A first answer waits for it, and to make a map of it takes twice as long as to check it. */
+class ListedPieces implements PieceIds {
   readonly #pieces: readonly string[];
   readonly #ids: Int32Array;
+  readonly #find: (piece: string) => number;
 
-  /** @throws ModelFolderError */
-  constructor(vocab: Readonly<Record<string, unknown>>, file: string) {
-    this.#vocab = vocab;
-    this.#pieces = Object.keys(vocab);
-    this.#ids = new Int32Array(this.#pieces.length);
-    const problem = { path: [], expected: '' };
-    for (let at = 0; at < this.#pieces.length; at += 1) {
-      const piece = this.#pieces[at] ?? '';
-      const id = vocab[piece];
-      if (!idShape(id, problem)) {
-        const reason = `model.vocab.${piece.slice(0, MAX_QUOTED_CHARACTERS)}: expected ${problem.expected}`;
-        throw new ModelFolderError(file, reason);
-      }
-      this.#ids[at] = id;
-    }
+  /** @param find gives -1 for what is no piece. */
+  constructor(pieces: readonly string[], ids: Int32Array, find: (piece: string) => number) {
+    this.#pieces = pieces;
+    this.#ids = ids;
+    this.#find = find;
   }
 
   get size(): number {
@@ -500,8 +519,8 @@ class JsonVocabulary implements PieceIds {
   }
 
   get(piece: string): number | undefined {
-    const id = Object.hasOwn(this.#vocab, piece) ? this.#vocab[piece] : undefined;
-    return typeof id === 'number' ? id : undefined;
+    const id = this.#find(piece);
+    return id < 0 ? undefined : id;
   }
 
   keys(): Iterable<string> {
