@@ -45,15 +45,15 @@ export function limitsAmong(connections: number): AccountLimits {
   };
 }
 
-/** Refusals of one account that go out in a second while it doesn't stop asking. */
+/** Refusals of one account, or network, that go out in a second while it doesn't stop asking. */
 const REFUSALS_PER_SECOND = 50;
-const LONGEST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 5000;
 
 /** Counts what accounts hold, so that none takes all connections, files or memory of the service. */
 export class AccountHolds {
   readonly #limits: AccountLimits;
   readonly #held = new Map<string, number>();
-  /** When the next refusal of an account may go out. */
+  /** When the next refusal of an account, or network, may go out. */
   readonly #nextRefusals = new Map<string, number>();
 
   constructor(limits: AccountLimits = {}) {
@@ -78,19 +78,19 @@ export class AccountHolds {
   }
 
   /**
-   * How long a refusal of this account waits before it goes out. A client that asks again at once would otherwise keep the
+   * How long a refusal of this account, or network, waits before it goes out. A client that asks again at once would otherwise keep the
    * service's thread busy with refusals. An account that waits for as long as `retry-after` says has no pause.
    * @param now milliseconds of a clock that doesn't go back
    */
-  refusalPauseMs(app_id: string, now: number): number {
-    const due = Math.max(now, this.#nextRefusals.get(app_id) ?? 0);
+  refusalPauseMs(asker: string, now: number): number {
+    const due = Math.max(now, this.#nextRefusals.get(asker) ?? 0);
     const pause = Math.min(LONGEST_PAUSE_MS, due - now);
     for (const [each, next] of this.#nextRefusals) {
       if (next > now) break;
       this.#nextRefusals.delete(each);
     }
-    this.#nextRefusals.delete(app_id);
-    this.#nextRefusals.set(app_id, now + pause + 1000 / REFUSALS_PER_SECOND);
+    this.#nextRefusals.delete(asker);
+    this.#nextRefusals.set(asker, now + pause + 1000 / REFUSALS_PER_SECOND);
     return pause;
   }
 }

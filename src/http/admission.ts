@@ -98,7 +98,7 @@ function unknownKey(msg: string, type: string): Refusal {
 const NETWORK_PARTS = 4;
 
 /** What wrong keys are counted by: an IPv4 address, or an IPv6 network. Undefined for an invalid address. */
-function networkOf(address: string | undefined): string | undefined {
+export function networkOf(address: string | undefined): string | undefined {
   if (address === undefined || !ipaddr.isValid(address)) return undefined;
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();

@@ -20,7 +20,7 @@ import {
 } from '../contract/index.js';
 import { ownFile } from '../system/index.js';
 import { AccountHolds, type AccountLimits, endingWith } from './account-limits.js';
-import { type Admission, admit, type OperatorAccess } from './admission.js';
+import { type Admission, admit, networkOf, type OperatorAccess } from './admission.js';
 import { type BodyLimits, readBody } from './body.js';
 import { addProbes, observe, type ProbeOptions } from './probes.js';
 import type { Quota } from './quota.js';
@@ -117,15 +117,16 @@ function addRoute(app: App, route: Route, options: HandlerOptions, holds: Accoun
   const needed = Math.max(DEFAULT_MAX_BODY_BYTES, (mostQueries + 1) * MAX_QUERY_BYTES);
   const limits: BodyLimits = { maxBodyBytes: options.maxBodyBytes ?? needed, bodyTimeoutMs };
   app.on(route.method, honoPath(route), async (context) => {
-    const account = await admit(context, route, options);
     const request = context.req.raw;
-    const releases = [holds.take(account.app_id, held)];
+    const releases: (() => void)[] = [];
     const release = () => {
       for (const each of releases) each();
     };
-    const hold = (bytes: number) => void releases.push(holds.take(account.app_id, 'bodyBytes', bytes));
     let isStream = false;
     try {
+      const account = await admit(context, route, options);
+      releases.push(holds.take(account.app_id, held));
+      const hold = (bytes: number) => void releases.push(holds.take(account.app_id, 'bodyBytes', bytes));
       const caller = { account, signal: request.signal, context };
       const answer = await route.handle(options, caller, {
         path: context.req.param(),
@@ -144,14 +145,26 @@ function addRoute(app: App, route: Route, options: HandlerOptions, holds: Accoun
       return new Response(endingWith(answer.body, request.signal, release), answer);
     } catch (thrown) {
       const refusal = refusalOf(thrown, route.places);
-      const asksAgain = refusal.status === 429 || refusal.status === 503;
-      const pauseMs = asksAgain ? holds.refusalPauseMs(account.app_id, performance.now()) : 0;
-      if (pauseMs > 0) await delay(pauseMs, undefined, { signal: request.signal }).catch(() => undefined);
+      if (ASK_AGAIN.includes(refusal.status)) await pauseBefore(context, holds);
       throw refusal;
     } finally {
       if (!isStream) release();
     }
   });
+}
+
+/** Statuses after which a client may ask again and again. */
+const ASK_AGAIN: readonly number[] = [401, 429, 503];
+
+/** Waits for the turn of a refusal. Those without a known account take turns by their network. */
+async function pauseBefore(context: Context<HandlerEnvironment>, holds: AccountHolds): Promise<void> {
+  const { env, req } = context;
+  const account = context.get('account');
+  const asker = account === undefined ? `network ${networkOf(env.remoteAddress)}` : `account ${account.app_id}`;
+  const pauseMs = holds.refusalPauseMs(asker, performance.now());
+  if (pauseMs === 0) return;
+  env.onRefused?.();
+  await delay(pauseMs, undefined, { signal: req.raw.signal }).catch(() => undefined);
 }
 
 /** `/models/{model_id}` as Hono writes it: `/models/:model_id`. */

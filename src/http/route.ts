@@ -13,6 +13,8 @@ import type { Services } from './services.js';
 export interface Connection {
   /** The IP address of the client. */
   readonly remoteAddress?: string | undefined;
+  /** Called when the request is refused and the refusal waits. Until it goes out, the connection may be closed for others. */
+  readonly onRefused?: (() => void) | undefined;
 }
 
 export interface HandlerEnvironment {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { clearTimeout, setTimeout } from 'node:timers';
@@ -19,10 +19,17 @@ const MAX_PIPELINED = 16;
 const RESERVED_PLACES = 16;
 const RESERVED_PATHS = ['/health', '/ready'];
 
+interface Exchange {
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Whether the answer is a refusal that waits. */
+  isRefused: boolean;
+}
+
 interface Connection {
   /** Whether it took a reserved place. */
   readonly isReserved: boolean;
-  current: { readonly incoming: IncomingMessage; readonly response: ServerResponse } | undefined;
+  current: Exchange | undefined;
   readonly waiting: [incoming: IncomingMessage, response: ServerResponse][];
 }
 
@@ -51,6 +58,12 @@ class Connections {
     return this.#open.get(socket)?.current?.response;
   }
 
+  /** The answer to this request is a refusal that waits. */
+  refused({ socket }: IncomingMessage): void {
+    const current = this.#open.get(socket)?.current;
+    if (current !== undefined) current.isRefused = true;
+  }
+
   /** Breaks all connections, including those that Node no longer tracks. */
   endAll(): void {
     for (const socket of this.#open.keys()) this.#end(socket);
@@ -71,11 +84,15 @@ class Connections {
     });
   }
 
-  /** Closes an idle connection, otherwise one that is slow to read its answer. @returns whether there is one */
+  /**
+   * Closes a connection that waits for a refusal, otherwise an idle one, otherwise one that is slow to read its answer.
+   * @returns whether there is one
+   */
   #makeRoom(): boolean {
     const open = [...this.#open];
-    const idle = open.find(([, { current }]) => current === undefined);
-    const [socket] = idle ?? open.find(([{ writableLength }]) => writableLength > 0) ?? [];
+    const refused = open.find(([, { current }]) => current?.isRefused);
+    const idle = () => open.find(([, { current }]) => current === undefined);
+    const [socket] = refused ?? idle() ?? open.find(([{ writableLength }]) => writableLength > 0) ?? [];
     if (socket === undefined) return false;
     this.#end(socket);
     return true;
@@ -97,7 +114,7 @@ class Connections {
   }
 
   #begin(socket: Socket, connection: Connection, incoming: IncomingMessage, response: ServerResponse): void {
-    connection.current = { incoming, response };
+    connection.current = { incoming, response, isRefused: false };
     response.once('close', () => {
       connection.current = undefined;
       this.#markUsed(socket, connection);
@@ -229,8 +246,8 @@ export interface ServeOptions {
    */
   readonly drainTimeoutMs?: number;
   /**
-   * Maximum number of open connections. A further connection replaces the one that has been idle longest, or one that
-   * is slow to read its answer. If there is no such connection, it gets a 503, except for /health and /ready. Default
+   * Maximum number of open connections. A further connection replaces one that waits for a refusal, the one that has
+   * been idle longest, or one that is slow to read its answer. If there is no such connection, it gets a 503, except for /health and /ready. Default
    * 1,000.
    */
   readonly maxConnections?: number;
@@ -258,6 +275,8 @@ export interface RunningServer {
 const HEAD_TIMEOUT_MS = 15_000;
 /** How long an idle connection is kept for another request. */
 const KEEP_ALIVE_MS = 5000;
+/** Connections that the system keeps until Node takes them, if it keeps that many: the client of one more tries again after a second. */
+const BACKLOG = 4096;
 /** How often Node looks for late headers and bodies. */
 const LATE_CHECK_MS = 5000;
 
@@ -277,13 +296,17 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
     connectionsCheckingInterval: LATE_CHECK_MS,
     requireHostHeader: false, // its refusal has no body; ours has one
   });
-  const connections = new Connections(server, limits, listener(handler, options));
+  const connections: Connections = new Connections(
+    server,
+    limits,
+    listener(handler, options, (incoming) => connections.refused(incoming)),
+  );
   server.on('clientError', (error, socket) => {
     answerBrokenRequest(error, socket, socket instanceof Socket ? connections.answering(socket) : undefined);
   });
   server.on('checkExpectation', refuseExpectation);
   server.on('connect', (_, socket) => refuseTunnel(socket));
-  server.listen(port, host);
+  server.listen({ port, host, backlog: BACKLOG });
   await once(server, 'listening');
   let closing: Promise<void> | undefined;
   const eventStreams = new Set<ServerResponse>();
@@ -305,13 +328,20 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
   };
 }
 
-function listener(handler: Handler, { trustProxy = false }: ServeOptions): Answer {
+function listener(
+  handler: Handler,
+  { trustProxy = false }: ServeOptions,
+  refused: (incoming: IncomingMessage) => void,
+): Answer {
   return getRequestListener(
     (request, { incoming }) => {
       if ('headersDistinct' in incoming && (incoming.headersDistinct.host?.length ?? 0) > 1)
         return answerUnreadable(true);
       const forwarded = trustProxy ? forwardedAddress(request.headers.get('x-forwarded-for')) : undefined;
-      return handler(request, { remoteAddress: forwarded ?? incoming.socket.remoteAddress });
+      return handler(request, {
+        remoteAddress: forwarded ?? incoming.socket.remoteAddress,
+        onRefused: () => void (incoming instanceof IncomingMessage && refused(incoming)),
+      });
     },
     { errorHandler: (thrown) => answerUnreadable(thrown instanceof RequestError) },
   );

@@ -158,14 +158,36 @@ describe('a body', () => {
 });
 
 describe('refusals', () => {
-  it('wait for 20 ms behind the last one of their account, and for a second at most', () => {
+  it('wait for 20 ms behind the last one of their account, and for five seconds at most', () => {
     const holds = new AccountHolds();
     const paused = (account: string, now: number) => Math.round(holds.refusalPauseMs(account, now));
     expect([0, 0, 5, 100].map((now) => paused('acme', now))).toEqual([0, 20, 35, 0]);
     expect(paused('stranger', 100)).toBe(0);
-    const flood = Array.from({ length: 100 }, () => paused('acme', 1000));
-    expect([flood[1], flood[49], flood[50], flood[99]]).toEqual([20, 980, 1000, 1000]);
-    expect(paused('acme', 3000)).toBe(0);
+    const flood = Array.from({ length: 300 }, () => paused('acme', 1000));
+    expect([flood[1], flood[249], flood[250], flood[299]]).toEqual([20, 4980, 5000, 5000]);
+    expect(paused('acme', 7000)).toBe(0);
+  });
+
+  it('without a valid key wait behind the last one of their network', async () => {
+    const pauses = vi.spyOn(AccountHolds.prototype, 'refusalPauseMs').mockReturnValue(1);
+    onTestFinished(() => pauses.mockRestore());
+    const { handler } = await aHandler();
+    const onRefused = vi.fn();
+    const request = new Request('http://service.test/trainer/language/models');
+    expect((await handler(request, { remoteAddress: '::ffff:192.0.2.7', onRefused })).status).toBe(401);
+    expect(pauses.mock.calls.map(([asker]) => asker)).toEqual(['network 192.0.2.7']);
+    expect(onRefused).toHaveBeenCalledOnce();
+  });
+
+  it('for too many at a time wait too', async () => {
+    const pauses = vi.spyOn(AccountHolds.prototype, 'refusalPauseMs').mockReturnValue(1);
+    onTestFinished(() => pauses.mockRestore());
+    const { send, aJob } = await aHandler({ streams: 1 });
+    const id = await aJob();
+    const first = await send('GET', EVENTS(id));
+    expect((await send('GET', EVENTS(id))).status).toBe(429);
+    await first.body?.cancel();
+    expect(pauses).toHaveBeenCalledOnce();
   });
 
   it('wait, and answers do not', async () => {
@@ -175,6 +197,6 @@ describe('refusals', () => {
     const body = JSON.stringify({ query: 'a'.repeat(600) });
     const statuses = await Promise.all([1, 2].map(async () => (await send('POST', PREDICT, { body })).status));
     expect(statuses.toSorted()).toEqual([200, 429]);
-    expect(pauses.mock.calls.map(([account]) => account)).toEqual(['acme']);
+    expect(pauses.mock.calls.map(([account]) => account)).toEqual(['account acme']);
   });
 });

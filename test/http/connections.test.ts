@@ -111,6 +111,25 @@ describe('connections beyond the limit', () => {
     expect(await half.read((text) => text.endsWith('/'))).toContain('200 OK');
   });
 
+  it('take the place of one that waits for a refusal, rather than of one that is silent', async () => {
+    const handler = vi.fn<Handler>((request, connection) => {
+      if (!request.url.endsWith('/refused')) return echo(request);
+      connection?.onRefused?.();
+      return new Promise(() => undefined);
+    });
+    const { url } = await aServer(handler, { maxConnections: 2 });
+    const silent = await rawConnection(url);
+    const refused = await rawConnection(url);
+    refused.write(gets('/refused'));
+    await vi.waitFor(() => expect(handler).toHaveBeenCalledTimes(1));
+    const third = await rawConnection(url);
+    third.write(gets('/third'));
+    expect(await third.read((text) => text.endsWith('/third'))).toContain('200 OK');
+    expect(await refused.read()).toBe('');
+    silent.write(gets('/silent'));
+    expect(await silent.read((text) => text.endsWith('/silent'))).toContain('200 OK');
+  });
+
   it('are refused where all the others are being answered', async () => {
     const handler = vi.fn<Handler>(() => new Promise(() => undefined));
     const { url } = await aServer(handler, { maxConnections: 2 });
