@@ -134,7 +134,7 @@ export class PassageCollection<Data> {
 
   /** The vectors of the first sentences that had none. */
   addVectors(vectors: readonly Float32Array[]): void {
-    this.#vectors = this.#vectors?.with(vectors) ?? VectorIndex.fromRows(vectors);
+    this.#vectors = (this.#vectors ?? VectorIndex.empty(vectors[0]?.length ?? 1)).with(vectors, this.sentences);
     this.#given += vectors.length;
     // Rarely, since it copies the others.
     if (this.#given > this.waiting) {

@@ -411,7 +411,7 @@ async function writeIndexFolder(
   const data = await mapWithPauses(passages, dataAsJson);
   await writeFile(join(folder, DATA_FILE), `[${data.join(',\n')}]\n`);
   await writeFile(join(folder, PASSAGES_FILE), encodePassages(passages.map(({ text }) => text)));
-  await writeFile(join(folder, VECTORS_FILE), encodeVectors(vectors ?? VectorIndex.fromRows([])));
+  await writeFile(join(folder, VECTORS_FILE), encodeVectors(vectors ?? VectorIndex.empty(1)));
   await writeFile(join(folder, POSTINGS_FILE), encodeBm25(words));
   await writeFile(join(folder, STARTS_FILE), encodeStarts(starts));
   await writeFile(join(folder, SEARCH_FOLDER.marker), `${JSON.stringify(settings, undefined, 2)}\n`);

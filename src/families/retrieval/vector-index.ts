@@ -101,9 +101,8 @@ export class VectorIndex {
     return index;
   }
 
-  /** @param vectors all as wide as the first. @throws RangeError as {@link fromVectors} does */
-  static fromRows(vectors: readonly Float32Array[]): VectorIndex {
-    return VectorIndex.fromVectors(joined(vectors), vectors[0]?.length ?? 1);
+  static empty(width: number): VectorIndex {
+    return new VectorIndex(0, width);
   }
 
   get size(): number {
@@ -112,17 +111,27 @@ export class VectorIndex {
 
   /**
    * An index with more vectors at its end: this one, or a larger one if it has no room. Use this one no longer.
-   * @param vectors each as wide as the index. @throws RangeError for more than 4 GiB of memory
+   * @param vectors each as wide as the index. @param expected the number of vectors that there will be, if it is known
+   * @throws RangeError for more than 4 GiB of memory
    */
-  with(vectors: readonly Float32Array[]): VectorIndex {
+  with(vectors: readonly Float32Array[], expected = 0): VectorIndex {
     const size = this.#size + vectors.length;
     let index: VectorIndex = this;
     if (size > this.capacity) {
-      index = new VectorIndex(Math.ceil(size * GROWTH), this.width);
-      index.#append(this.rows(0, this.#size));
+      index = new VectorIndex(Math.max(expected, Math.ceil(size * GROWTH)), this.width);
+      index.#takeAll(this);
     }
     index.#append(joined(vectors));
     return index;
+  }
+
+  /** What another index has, into this empty one. */
+  #takeAll(other: VectorIndex): void {
+    this.#size = other.#size;
+    this.#largest = other.#largest;
+    this.#vectors.set(other.#vectors.subarray(0, other.#size * other.#stride));
+    this.#codes.set(other.#codes.subarray(0, other.#size * other.#stride));
+    this.#scales.set(other.#scales.subarray(0, other.#size));
   }
 
   /** An index with some of the vectors. @param ids ascending */

@@ -104,12 +104,21 @@ describe('VectorIndex', () => {
     expect(idsOf(index.search(new Float32Array(16), 3))).toEqual([0, 1, 2]);
   });
 
-  it('is made of vectors one by one too', () => {
-    const vectors = unitVectors(3, 17, 9);
-    const [first = new Float32Array()] = vectors;
-    const index = VectorIndex.fromRows(vectors);
-    expect(index).toMatchObject({ size: 3, width: 17 });
-    expect(index.scores(first)).toEqual(indexOf(vectors, 17).scores(first));
+  it.each([
+    ['grows', 0, 500],
+    ['has room for those that were announced', 600, 600],
+  ])('%s, and answers as one that is made of all vectors at once', (_, expected, capacity) => {
+    const [query = new Float32Array(), ...vectors] = unitVectors(401, 17, 9);
+    const rest = vectors.slice(101);
+    const grown = VectorIndex.empty(17).with(vectors.slice(0, 100), expected).with(vectors.slice(100, 101));
+    const index = rest.reduce((index, vector) => index.with([vector]), grown);
+    expect(index).toMatchObject({ size: 400, width: 17 });
+    expect(index.capacity).toBeGreaterThanOrEqual(400);
+    expect(index.capacity).toBeLessThanOrEqual(capacity);
+    const whole = indexOf(vectors, 17);
+    expect(index.search(query, 7)).toEqual(whole.search(query, 7));
+    expect(index.scores(query)).toEqual(whole.scores(query));
+    expect(encodeVectors(index)).toEqual(encodeVectors(whole));
   });
 
   it('refuses vectors and queries of another width', () => {
