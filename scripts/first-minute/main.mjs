@@ -50,7 +50,7 @@ function shownProgram(name) {
 /** What is typed, with what must be printed. */
 const [train, predict, evaluate] = shownCommands(readme).map(wordsOf);
 const STEPS = [
-  { name: 'first-answer.mts', command: ['tsx', 'first-answer.mts'], prints: /^positive [01]\.\d\d$/m },
+  { name: 'first-answer.mts', command: ['tsx', 'first-answer.mts'], prints: /^card_arrival [01]\.\d\d$/m },
   { name: 'train-rows.mts', command: ['tsx', 'train-rows.mts'], prints: /^(posi|nega)tive [01]\.\d\d$/m },
   { name: 'orchard train', command: train, prints: /rows trained on/ },
   { name: 'orchard predict', command: predict, prints: /^(posi|nega)tive\t0\.\d+\tIt works/m },

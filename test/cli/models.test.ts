@@ -24,8 +24,23 @@ describe('orchard models', () => {
     const rowOf = (name: string) => linesOf(stdout).find((line) => line.startsWith(`${name}  `)) ?? '';
     expect(rowOf(BOUND)).toContain('not for commercial use');
     expect(rowOf(FREE)).not.toContain('commercial');
+    expect(rowOf(FREE)).toContain('any use');
     expect(stdout).toMatch(/^news-classification: not for .*AG News.*: given for non-commercial use\. Instead: /m);
     expect(stdout).not.toMatch(/^financial-customer-support: /m);
+  });
+
+  it('lists models for any use first, and names no option of its own that it does not have', async () => {
+    const { stdout } = await run(['models']);
+    const [table = '', restrictions = ''] = stdout.split(/\n\n(.*)/s);
+    const terms = linesOf(table)
+      .filter((line) => line.includes('pretrained model'))
+      .map((line) => line.includes('not for commercial use'));
+    expect(terms).toEqual(terms.toSorted());
+    expect(new Set(terms).size).toBe(2);
+    for (const [advice] of restrictions.matchAll(/`[^`]*--free`/g)) {
+      expect(advice).toMatch(/^`npx tsx models\/recipes\/catalogue\/main\.ts train [a-z-]+ --free`$/);
+    }
+    expect(restrictions).toContain('--free');
   });
 
   it('tells the same with --json, in the list and with a card', async () => {

@@ -23,7 +23,7 @@ afterAll(() => rm(application, { recursive: true }));
 
 /** What each prints. */
 const programs: readonly (readonly [string, RegExp])[] = [
-  ['first-answer.ts', /^positive 0\.\d\d\n$/],
+  ['first-answer.ts', /^card_arrival [01]\.\d\d\n$/],
   ['load-model.ts', /^PER "Ada Lovelace" at 0\n[\s\S]*^LOC "Vienna" at 15\n/m],
   ['medley.ts', /^sentiment-classification: negative 0\.\d\d\nemotion-detection: \w+ 0\.\d\d\n$/m],
   ['explain.ts', /^positive 0\.\d\d\n( +-?\d\.\d\d \w+ at \d+\n){3}/],

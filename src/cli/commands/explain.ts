@@ -12,7 +12,7 @@ export const explainCommand = command({
 log-odds of the answer; negative words count against it. On a terminal, influential words are coloured instead: green counts towards
 the answer, red against it.
 
-  orchard explain sentiment-classification 'Slow delivery, but it works perfectly.'`,
+  orchard explain emotion-detection 'Slow delivery, but I love it.'`,
   parameters: {
     model: modelParameters.model,
     texts: list('[texts...]', 'texts to explain'),

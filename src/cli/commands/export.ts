@@ -13,12 +13,12 @@ export const exportCommand = command({
   details: `fp32 writes model.safetensors and onnx/model.onnx, which Python libraries and transformers.js load. If a model has only 8-bit
 weights, its fp32 weights are restored from them. int8 writes only the 8-bit graph: a quarter of the size, and enough for Orchard.
 
-  orchard export sentiment-classification ./sentiment-fp32
+  orchard export emotion-detection ./emotions-fp32
   orchard export ./reviews-model reviews.zip --precision int8
 
 With --for web, the output is one file that openModel of orchard-nlp/web reads in browsers and edge runtimes.
 
-  orchard export sentiment-classification sentiment.orchard --for web`,
+  orchard export emotion-detection emotions.orchard --for web`,
   parameters: {
     model: modelParameters.model,
     output: argument('<output>', 'new folder, new .zip file or, with --for web, new file of any name'),

@@ -101,7 +101,13 @@ function placeOf(directory: string | undefined): { readonly directory?: string }
 
 async function listed(directory: string | undefined): Promise<readonly ListedModel[]> {
   const { listModels } = await import('../../models/index.js');
-  return orThrow(listModels(placeOf(directory)));
+  const models = await orThrow(listModels(placeOf(directory)));
+  return models.toSorted((a, b) => rankOf(a) - rankOf(b));
+}
+
+/** Pretrained models before backbones, and those for any use first. */
+function rankOf({ kind, licence }: ListedModel): number {
+  return (kind === 'backbone' ? 2 : 0) + Number(isRestricted(licence));
 }
 
 function cellsOf({ name, kind, bytes, source, directory, licence }: ListedModel): readonly string[] {
@@ -109,7 +115,7 @@ function cellsOf({ name, kind, bytes, source, directory, licence }: ListedModel)
     name,
     kind,
     `${(bytes / 1e6).toFixed(1)} MB`,
-    isRestricted(licence) ? 'not for commercial use' : '',
+    isRestricted(licence) ? 'not for commercial use' : 'any use',
     source ?? 'not here',
     directory ?? `orchard models pull ${name}`,
   ];

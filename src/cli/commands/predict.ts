@@ -26,7 +26,7 @@ export const predictCommand = command({
 text that can't be read or answered is reported with its line number; the other texts are still answered, and the exit code is 1.
 A model of pairs reads two texts per answer: from two columns or, without a table, from one line with a tab between them.
 
-  orchard predict sentiment-classification 'Works perfectly!'
+  orchard predict financial-customer-support 'Where is my card?'
   orchard predict ./reviews-model --input reviews.csv --text-column review --format csv > answers.csv`,
   parameters: {
     model: modelParameters.model,

@@ -73,7 +73,8 @@ export const customerReview: ClassifierRecipe = {
   kinds: sentimentKinds,
   // Six million tokens: one epoch takes as long as a whole training of most other models.
   training: { num_epochs: 1 },
-  alternative: '`train --free` makes it without IMDB, from CC BY 4.0 reviews alone.',
+  alternative:
+    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free` makes it without IMDB, from CC BY 4.0 reviews alone.',
   weaknesses: [
     'There is no neutral label: "It arrived on Tuesday." gets one of the two all the same, with a score near one half at best.',
     'Most of what it read are films; of products it knows cameras, players, phones and the like of about 2004. Restaurants, hotels, apps and services are new to it.',

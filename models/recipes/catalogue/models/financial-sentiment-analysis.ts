@@ -48,7 +48,8 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
     },
   ],
   training: { data_augmentation: true },
-  alternative: '`train --free` makes it without the tweets, from MIT headlines alone.',
+  alternative:
+    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train financial-sentiment-analysis --free` makes it without the tweets, from MIT headlines alone.',
   weaknesses: [
     'It judges a headline as a whole. Good news for one company that is bad for another gets one label.',
     'It cannot calculate: whether a number is more than was expected must be said in words.',

@@ -69,7 +69,8 @@ export const namedEntityRecognition: TaggerRecipe = {
     }),
   ],
   training: { preprocessing: { lowercase: false }, num_epochs: 6 },
-  alternative: '`train --free` makes it without WikiANN, from CC BY 4.0 tweets alone.',
+  alternative:
+    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train named-entity-recognition --free` makes it without WikiANN, from CC BY 4.0 tweets alone.',
   weaknesses: [
     'Names that came up after 2017, and names in texts without capitals or all in capitals, are found less surely.',
     'Nationalities, languages, dates, amounts, products and titles of works are no entities here.',

@@ -78,7 +78,8 @@ export const sentimentClassification: ClassifierRecipe = {
     },
   ],
   kinds: sentimentKinds,
-  alternative: 'customer-review as `train --free` makes it tells negative from positive, too.',
+  alternative:
+    '`customer-review` tells negative from positive, too; in a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free` makes it without such data.',
   weaknesses: [
     'Nearly all that it read are sentences about films, and some about products. Chat, news and complaints sound different.',
     'There is no neutral label; facts without a mood get one of the two.',

@@ -70,7 +70,8 @@ export const toxicityDetection: ClassifierRecipe = {
     },
   ],
   kinds: toxicityKinds,
-  alternative: "`train --free` makes it without Jigsaw's comments.",
+  alternative:
+    "In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train toxicity-detection --free` makes it without Jigsaw's comments.",
   weaknesses: [
     'Words alone often decide. Swearing among friends, reclaimed slurs and quoted insults are called toxic; contempt in polite words is not seen.',
     'Tweets in African American English were labelled offensive more often than others in data such as this (Sap et al. 2019), and names of groups stand in many insults. Expect more false alarms on such texts, and check before anybody is blocked.',
