@@ -80,11 +80,11 @@ async function pageOf(evaluation: Evaluation, options: EvaluationReportOptions):
     ...evaluation,
     title,
     note: `${evaluation.rows.toLocaleString('en-US')} ${evaluation.kind === 'passages' ? 'questions' : 'rows'}${unknownNote(evaluation)}`,
-    tiles: figures.slice(0, TILES).map(({ name, value }) => ({ name, value: decimals(value) })),
+    tiles: figures.slice(0, TILES).map(({ name, value }) => ({ name, value: percent(value) })),
     intervals: [...figures, ...averagesOf(evaluation)].map(({ name, value, interval }) => ({
       name,
-      value: decimals(value),
-      interval: interval ? `${decimals(interval[0])} to ${decimals(interval[1])}` : '',
+      value: percent(value),
+      interval: interval ? `${percent(interval[0])} to ${percent(interval[1])}` : '',
     })),
   });
 }
@@ -96,7 +96,8 @@ function unknownNote(evaluation: Evaluation): string {
   return `; the labels ${unknown} are unknown to the model and count as wrong; the model has ${known}`;
 }
 
-const decimals = (value: number): string => value.toFixed(4);
+/** As in the tables of classes and confusions. */
+const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
 /** Averages of precision and recall, which have no interval. */
 function averagesOf(evaluation: Evaluation): readonly EvaluationFigure[] {

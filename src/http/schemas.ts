@@ -125,7 +125,7 @@ export const explanationSchema = z.strictObject({
 });
 
 export const pageModelsSchema = z.strictObject({
-  data: z.array(z.strictObject({ name: z.string(), type: modelTypeSchema })),
+  data: z.array(z.strictObject({ name: z.string(), type: modelTypeSchema, commercial_use: z.boolean() })),
   answer_views: z.record(z.string(), z.enum(answerViews)),
 });
 

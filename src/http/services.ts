@@ -94,6 +94,8 @@ export interface PageServices {
 export interface InstalledModel {
   readonly name: string;
   readonly type: ModelType;
+  /** False if its training data rule that out. */
+  readonly commercial_use: boolean;
 }
 
 /** What was removed with an account. */
@@ -240,7 +242,8 @@ async function installedModels(loader: ModelLoader): Promise<readonly InstalledM
       try {
         const { directory } = await loader.load(name, { files: [CONFIG_FILE] });
         const config: unknown = JSON.parse((await readFolderFile(directory, CONFIG_FILE)).toString('utf8'));
-        return [{ name, type: modelFolderConfig(config, CONFIG_FILE).orchard.type }];
+        const { type, licence } = modelFolderConfig(config, CONFIG_FILE).orchard;
+        return [{ name, type, commercial_use: licence?.commercial_use !== false }];
       } catch {
         return []; // it could not answer, so it is not offered
       }

@@ -3,8 +3,10 @@ import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { clearInterval, setInterval } from 'node:timers';
 import { pathToFileURL } from 'node:url';
+import * as z from 'zod';
 import {
   type Account,
+  absentable,
   DatasetError,
   DownloadError,
   describeDatasetProblem,
@@ -217,6 +219,8 @@ function noUpload(): Refusal {
 /** The name of a file of rows, percent-encoded, and the type of model that it is for. */
 const FILE_NAME_HEADER = 'x-file-name';
 const MODEL_TYPE_HEADER = 'x-model-type';
+/** The columns with other names than usual, by what they hold: percent-encoded JSON. */
+const COLUMNS_HEADER = 'x-columns';
 
 /** A file of rows is read into memory as a whole; larger datasets fit in a zip. */
 const MAX_ROWS_BYTES = 16 * 2 ** 20;
@@ -244,13 +248,14 @@ async function saveRows(request: Request, path: string, limits: BodyLimits, inTu
   const name = fileNameOf(request);
   const type = request.headers.get(MODEL_TYPE_HEADER) ?? '';
   const taskOf = taskFor(type, extname(name).toLowerCase());
+  const columns = columnsOf(request);
   const folder = await mkdtemp(join(await temporaryRoot(), 'orchard-rows-'));
   try {
     await mkdir(join(folder, 'rows'));
     const source = join(folder, 'rows', name);
     const maxBodyBytes = Math.min(MAX_ROWS_BYTES, limits.maxBodyBytes);
     await saveBody(request, source, { ...limits, maxBodyBytes });
-    const task = taskOf({ name: 'upload', rows: { path: source } }, path);
+    const task = taskOf({ name: 'upload', rows: { path: source, ...columns } }, path);
     const within = { signal: request.signal, memoryLimit: ROWS_MEMORY_BYTES, timeoutMs: ROWS_TIMEOUT_MS };
     await inTurn(() => makeArchiveWithin(task, within)).catch((thrown: unknown) => {
       throw thrown instanceof DatasetError ? refusalOfRows(thrown) : thrown;
@@ -290,9 +295,32 @@ export class Turns {
   }
 }
 
+interface RowColumns {
+  readonly textColumn?: string | undefined;
+  readonly labelColumn?: string | undefined;
+  readonly questionColumn?: string | undefined;
+  readonly contextColumn?: string | undefined;
+}
+
+const column = absentable(z.string());
+const columnsSchema = z.strictObject({ text: column, label: column, question: column, passage: column });
+
+/** @throws Refusal */
+function columnsOf({ headers }: Request): RowColumns {
+  const header = headers.get(COLUMNS_HEADER);
+  if (header === null) return {};
+  try {
+    const { text, label, question, passage } = columnsSchema.parse(JSON.parse(decodeURIComponent(header)));
+    return { textColumn: text, labelColumn: label, questionColumn: question, contextColumn: passage };
+  } catch {
+    const msg = 'give percent-encoded JSON, such as {"text": "Message", "label": "Topic"}';
+    throw invalid([{ loc: ['header', COLUMNS_HEADER], msg, type: 'columns' }]);
+  }
+}
+
 interface ArchiveOptions {
   readonly name: string;
-  readonly rows: { readonly path: string };
+  readonly rows: { readonly path: string } & RowColumns;
 }
 
 /** @throws Refusal */
@@ -329,8 +357,13 @@ export function fileNameOf({ headers }: Request): string {
   throw invalid([{ loc: ['header', FILE_NAME_HEADER], msg, type: 'missing' }]);
 }
 
+/** The library's advice, which names an option that requests don't have. */
+const OPTION = /give the option columns, such as .*/s;
+
 export function refusalOfRows(error: DatasetError): Refusal {
-  const listed = error.problems.map((problem) => `in ${describeDatasetProblem(problem)}`);
+  const listed = error.problems.map(
+    (problem) => `in ${describeDatasetProblem(problem).replace(OPTION, 'choose the columns')}`,
+  );
   const unlisted = error.total - listed.length;
   const all = unlisted > 0 ? [...listed, `and ${unlisted.toLocaleString('en-US')} more`] : listed;
   return new Refusal(

@@ -103,8 +103,21 @@ th, td { padding: .3rem .75rem; border-bottom: 1px solid var(--line); text-align
 th:first-child, .text { text-align: left; }
 th { font-weight: 600; } tbody th { font-weight: 400; max-width: 20rem; overflow-wrap: break-word; }
 td { white-space: nowrap; } .text { white-space: normal; }
-section { overflow-x: auto; } .texts { width: 100%; } .texts .text { overflow-wrap: anywhere; }
+/* Where a table is wider than the page, a shadow at its edge shows that it scrolls. */
+section { overflow-x: auto; background:
+  linear-gradient(to right, var(--paper) 50%, transparent) left / 2.5rem 100% no-repeat local,
+  linear-gradient(to left, var(--paper) 50%, transparent) right / 2.5rem 100% no-repeat local,
+  linear-gradient(to right, var(--line), transparent) left / .75rem 100% no-repeat scroll,
+  linear-gradient(to left, var(--line), transparent) right / .75rem 100% no-repeat scroll; }
+.texts { width: 100%; } .texts .text { overflow-wrap: anywhere; }
 .texts .text + .text { min-width: 6rem; }
+/* On a telephone, a mistake is a block: its text, and below it the rest. */
+@media screen and (max-width: 40rem) {
+  th, td { padding-inline: .4rem; } .bar { margin-inline: -.4rem; padding-inline: .4rem; }
+  .texts, .texts thead, .texts tbody { display: block; }
+  .texts tr { display: grid; grid-template-columns: 1fr 1fr auto; border-bottom: 1px solid var(--line); }
+  .texts th, .texts td { border: 0; padding: .2rem .4rem; } .texts .text + .text { min-width: 0; }
+  .texts tr > :nth-last-child(n + 4) { grid-column: 1 / -1; } }
 .for, .against { color: var(--ink); border-radius: .2rem; padding: 0 .1em; border-bottom: 2px solid; }
 .for { background: color-mix(in srgb, var(--accent) var(--strength), transparent); border-color: var(--accent); }
 .against { background: color-mix(in srgb, var(--second) var(--strength), transparent); border-color: var(--second); border-bottom-style: dashed; }

@@ -7,6 +7,7 @@ import type {
   Confusion,
   Mistake,
   ModelEvaluation,
+  RecordedPart,
   TrainingRecord,
   WeighedWord,
 } from '../models/index.js';
@@ -330,7 +331,7 @@ function heatMap({ labels, counts }: Confusion): Chart {
     width: side + margin + PADDING,
     height: side + margin + PADDING,
     caption:
-      'Rows are the actual labels, columns the predicted ones. The darker a cell, the larger its share of the row.',
+      'Rows are the actual labels, columns the predicted ones. The stronger its colour, the larger the share of the row.',
     alternative: `Confusion matrix of ${labels.length} labels: ${whole(right)} of ${whole(total)} rows are on its diagonal. The table below lists the most frequent confusions.`,
     drawing: [
       ...cells(counts, counted, { side, margin, fontSize }),
@@ -359,7 +360,8 @@ function axisNames(names: readonly string[], { side, margin, fontSize }: Layout)
   });
 }
 
-const opacityOf = scaleLinear([0, 1], [0.03, 0.85]);
+/** The strongest leaves the count at a contrast above 4.5 : 1, in light and in dark mode. */
+const opacityOf = scaleLinear([0, 1], [0.03, 0.55]);
 
 /** Empty cells are drawn only if the counts are shown. */
 function cells(counts: Confusion['counts'], counted: boolean, { side, margin }: Layout): Html[] {
@@ -527,9 +529,12 @@ function parts(input: ReportInput): Html | undefined {
   const [first] = measured;
   if (first === undefined) return undefined;
   const isCalibrated = measured.some(({ figures }) => figures.calibration_error !== undefined);
-  const rows = measured.map(({ name, figures }) => {
+  const found = input.evaluation?.calibration;
+  // The blend's figures are those of the section on calibration, which looks at the scores that answers have.
+  const ofAnswers = found && { before: found.error_before, after: found.error };
+  const rows = measured.map(({ name, figures }, at) => {
     const { calibration_error: error } = figures;
-    const calibration = error && `${decimal(error.after)} (was ${decimal(error.before)})`;
+    const calibration = errorShown(at === measured.length - 1 ? (ofAnswers ?? error) : error);
     const scores = scoresOf(figures, f1Name(input)).map(({ value }) => value);
     return [name, ...scores, ...(isCalibrated ? [calibration] : [])];
   });
@@ -540,6 +545,9 @@ ${table(['Part', ...columns, ...(isCalibrated ? ['calibration error'] : [])], ro
 <p class="note">${judgedRows({ training }).note}${isCalibrated ? ' The calibration error is 0 if answers with a score of 0.8 are right 8 times out of 10, and so on for every score.' : ''}</p>
 </section>`;
 }
+
+const errorShown = (error: RecordedPart['calibration_error']): string | undefined =>
+  error && `${decimal(error.after)} (was ${decimal(error.before)})`;
 
 /** More classes are folded away, the best ones first. */
 const MAX_UNFOLDED = 30;

@@ -42,8 +42,11 @@ function aPage() {
     const response = await send('POST', path, sent);
     return { status: response.status, body: JSON.parse(await response.text()) };
   };
-  const upload = async (name: string, text: string, type: string = aRequest.model_config.type) => {
-    const headers = { 'x-file-name': encodeURIComponent(name), 'x-model-type': type };
+  const upload = async (name: string, text: string, type: string = aRequest.model_config.type, columns?: string) => {
+    const headers = {
+      ...{ 'x-file-name': encodeURIComponent(name), 'x-model-type': type },
+      ...(columns !== undefined && { 'x-columns': encodeURIComponent(columns) }),
+    };
     const response = await send('POST', '/page/uploads', { type: 'text/plain', body: text, headers });
     return { status: response.status, body: JSON.parse(await response.text()) };
   };
@@ -64,6 +67,17 @@ async function trainedOn({ ask, host }: ReturnType<typeof aPage>, upload: string
 
 describe('a file of rows', () => {
   const rows = Array.from({ length: 10 }, (_, at) => ({ text: `row ${at}`, label: at % 2 ? 'good' : 'bad' }));
+
+  it('may have other names for its columns, which the request gives', async () => {
+    const page = aPage();
+    const text = ['Message,Kind', ...rows.map(({ text, label }) => `${text},${label}`)].join('\n');
+    const unnamed = await page.upload('rows.csv', text);
+    expect(unnamed.status).toBe(422);
+    expect(unnamed.body.detail[0].msg).toMatch(/; if yours have other names, choose the columns$/);
+    expect((await page.upload('rows.csv', text, undefined, '{"text": "Message", "label": "Kind"}')).status).toBe(200);
+    const wrong = await page.upload('rows.csv', text, undefined, '{"texts": "Message"}');
+    expect(wrong.body.detail).toMatchObject([{ loc: ['header', 'x-columns'], type: 'columns' }]);
+  });
 
   it.each([
     ['rows.csv', ['text,label', ...rows.map(({ text, label }) => `"${text}",${label}`)].join('\n')],

@@ -168,8 +168,8 @@ it('lists the documented pretrained models that are installed, and how the answe
   const { data, answer_views } = JSON.parse(await (await send('GET', '/page/models')).text());
   const type = 'multiclass-text-classification';
   expect(data).toEqual([
-    { name: MODEL, type },
-    { name: OTHER_MODEL, type },
+    { name: MODEL, type, commercial_use: true },
+    { name: OTHER_MODEL, type, commercial_use: true },
   ]);
   expect(answer_views).toEqual({
     'binary-text-classification': 'labels',

@@ -41,7 +41,10 @@ export const catalogue: Record<string, { readonly type: ModelType; readonly answ
 /** The services of an account, the pretrained models played. */
 function withCatalogue({ predictor, page, ...services }: AccountServices) {
   const { predictCustom, predictCustomBatch, predictPretrainedBatch } = predictor(account);
-  const pretrained = Object.entries(catalogue).map(([name, { type }]) => ({ name, type }));
+  const pretrained = Object.entries(catalogue).map(([name, { type }]) => ({
+    ...{ name, type },
+    commercial_use: name !== 'named-entity-recognition',
+  }));
   return {
     ...services,
     page: { ...page, installedModels: async () => pretrained, explain: explaining(page) },

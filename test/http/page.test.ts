@@ -149,6 +149,44 @@ describe.skipIf(executable === undefined)(title, () => {
     await page.locator('#job-state', { hasText: '■ cancelled' }).waitFor();
   });
 
+  it('shows the first rows of a file, whose columns can have any names, and fills in what follows from them', async () => {
+    const page = await aPage();
+    const rows = Array.from(
+      { length: 30 },
+      (_, at) => `${at},"Message ${at}, in full",${['Bill', 'Card', 'Loan'][at % 3]}`,
+    );
+    const buffer = Buffer.from(['No,Message Body,Topic of it', ...rows].join('\n'));
+    await page.getByLabel('File', { exact: true }).setInputFiles({ name: 'My Mail.csv', mimeType: 'text/csv', buffer });
+    const preview = page.getByRole('region', { name: 'The first rows of the file' });
+    await preview.getByRole('cell', { name: 'Message 0, in full' }).waitFor();
+    expect(await preview.locator('tbody tr').count()).toBe(3);
+    expect(await page.getByLabel('Text is in').inputValue()).toBe('Message Body');
+    expect(await page.getByLabel('Label is in').inputValue()).toBe('Topic of it');
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('my-mail');
+    expect(await page.getByLabel('Task').inputValue()).toBe('multiclass-text-classification');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await page.getByRole('button', { name: 'Start training' }).click();
+    await page.getByRole('heading', { name: 'Job my-mail' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel the job' }).click();
+    await page.locator('#job-state', { hasText: '■ cancelled' }).waitFor();
+  });
+
+  it('lists the models for any use before those that are not for commercial use, and says what each answers', async () => {
+    const page = await aPage();
+    const groups = page.locator('#model optgroup');
+    const labels = await groups.evaluateAll((all) => all.map((group) => group.getAttribute('label')));
+    expect(labels.slice(-2)).toEqual(['Pretrained, for any use', 'Pretrained, not for commercial use']);
+    expect(await groups.last().locator('option').allTextContents()).toEqual(['named-entity-recognition']);
+    const model = page.getByLabel('Model', { exact: true });
+    await model.selectOption('pre-trained/named-entity-recognition');
+    const note = page.locator('#model-note');
+    expect(await note.textContent()).toMatch(/^Which people.*names\. Not for commercial use\.$/);
+    await model.selectOption('pre-trained/emotion-detection');
+    expect(await note.textContent()).toBe('Which emotions a text shows.');
+  });
+
   it('colours the words that moved an answer, and offers examples', async () => {
     const page = await aPage();
     await page.getByLabel('Model', { exact: true }).selectOption('pre-trained/named-entity-recognition');
@@ -221,12 +259,12 @@ describe.skipIf(executable === undefined)(title, () => {
     await told.waitFor({ state: 'attached' });
 
     await tab(5); // past two examples, the button, and the one that explains
-    await keyboard.type('long');
-    await tab(3); // past the type and the size
     await keyboard.press('ArrowDown'); // from the upload to the URL
     await tab(1);
     await keyboard.type(datasets.url);
     await tab(1);
+    await keyboard.type('long');
+    await tab(3); // past the type and the size
     await keyboard.press('Enter'); // opens the settings
     await tab(1);
     await keyboard.type('500');

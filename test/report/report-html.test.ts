@@ -9,6 +9,17 @@ const pageOf = async (...parts: Parameters<typeof aReport>): Promise<Page> =>
 const headings = (page: Page) => page.elements('h2').map(textOf);
 const svgTexts = (page: Page) => page.elements('text').map(textOf);
 
+/** WCAG 2.2, of colours in sRGB from 0 to 255. */
+function contrast(...colours: readonly [readonly number[], readonly number[]]): number {
+  const [dark = 0, light = 0] = colours
+    .map((colour) =>
+      colour.map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4)),
+    )
+    .map(([red = 0, green = 0, blue = 0]) => 0.2126 * red + 0.7152 * green + 0.0722 * blue)
+    .toSorted((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}
+
 describe('the report', () => {
   it('is one page without scripts that makes no requests', async () => {
     const page = await pageOf();
@@ -73,8 +84,36 @@ describe('the report', () => {
     expect(rowsUnder(await pageOf(), 'Part')).toEqual([
       ['Encoder alone', '81.3 %', '70.0 %', '0.050 (was 0.200)'],
       ['Lexical expert alone', '84.0 %', '80.0 %', '0.060 (was 0.300)'],
-      ['Blend of both', '87.5 %', '85.0 %', '0.025 (was 0.100)'],
+      ['Blend of both', '87.5 %', '85.0 %', '0.050 (was 0.100)'],
     ]);
+  });
+
+  it('names one calibration error of the blend, in the table of the parts and where it is drawn', async () => {
+    const calibration = { bins: [], error: 0.03, error_before: 0.12 };
+    const page = await pageOf({ evaluation: { calibration } });
+    expect(rowsUnder(page, 'Part').at(-1)).toContain('0.030 (was 0.120)');
+    expect(page.elements('p').map(textOf)).toContainEqual(expect.stringContaining('error 0.030; 0.120 before'));
+  });
+
+  it('draws no cell of the confusions so strong that its count can hardly be read', async () => {
+    const page = await pageOf();
+    const shades = page
+      .elements('rect')
+      .map(({ attrs }) => Number(attrs.find(({ name }) => name === 'fill-opacity')?.value));
+    const strongest = Math.max(...shades);
+    // Ink, accent and paper of the page, in light and in dark mode.
+    for (const colours of [
+      ['1d2330', '2f6f4f', 'ffffff'],
+      ['e7eaf0', '63b58c', '14181f'],
+    ]) {
+      const [ink = [], accent = [], paper = []] = colours.map((hex) =>
+        [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)),
+      );
+      for (const share of [0, strongest]) {
+        const cell = accent.map((value, at) => share * value + (1 - share) * (paper[at] ?? 0));
+        expect(contrast(ink, cell)).toBeGreaterThan(4.5);
+      }
+    }
   });
 
   it('marks the best epoch in the learning curves and in their table', async () => {

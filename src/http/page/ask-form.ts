@@ -12,8 +12,11 @@ export function startAskForm(service: Service, models: ModelChoice): void {
     if (button) void whileBusy(button, () => ask(service, models, query.value));
   });
   const choice = byId('model', HTMLSelectElement);
-  const showExamples = () => {
-    const examples = exampleQueries(models.chosen?.model ?? '').map((text) => {
+  const showModel = () => {
+    const about = aboutOf(models.chosen?.model ?? '');
+    const terms = models.chosen?.isRestricted ? 'Not for commercial use.' : '';
+    byId('model-note', HTMLElement).textContent = [about?.answers ?? '', terms].join(' ').trim();
+    const examples = (about?.examples ?? []).map((text) => {
       const example = element('button', { type: 'button', className: 'example' }, text);
       example.addEventListener('click', () => {
         query.value = text;
@@ -23,8 +26,9 @@ export function startAskForm(service: Service, models: ModelChoice): void {
     });
     byId('examples', HTMLElement).replaceChildren(...examples);
   };
-  choice.addEventListener('change', showExamples);
-  showExamples();
+  choice.addEventListener('change', showModel);
+  models.onRefresh = showModel;
+  showModel();
   const why = byId('explain', HTMLButtonElement);
   why.addEventListener('click', () => void whileBusy(why, () => explain(service)));
   query.addEventListener('keydown', (event) => {
@@ -76,16 +80,19 @@ export class ModelChoice {
   readonly #service: Service;
   /** How the answers of each model are shown, by its path below /predictor/language. */
   readonly #views = new Map<string, AnswerView>();
+  readonly #restricted = new Set<string>();
+  /** Called when the list, and with it the chosen model, may have changed. */
+  onRefresh = () => {};
 
   constructor(service: Service) {
     this.#service = service;
   }
 
-  /** The chosen model: its path below /predictor/language, and how its answers are shown. */
-  get chosen(): { readonly model: string; readonly view: AnswerView } | undefined {
+  /** The chosen model: its path below /predictor/language, how its answers are shown, and whether its use is restricted. */
+  get chosen(): { readonly model: string; readonly view: AnswerView; readonly isRestricted: boolean } | undefined {
     const model = this.#select.value;
     const view = this.#views.get(model);
-    return view && { model, view };
+    return view && { model, view, isRestricted: this.#restricted.has(model) };
   }
 
   /** Lists the current models. @param chosen the id of a custom model to choose; default: the same as before */
@@ -96,13 +103,23 @@ export class ModelChoice {
     ]);
     const before = chosen === undefined ? this.#select.value : `model/${chosen}`;
     this.#views.clear();
-    const catalogue = installed.map(({ name, type }) => this.#option(`pre-trained/${name}`, name, views[type]));
+    const pretrained = (isFree: boolean) =>
+      installed
+        .filter(({ commercial_use }) => commercial_use === isFree)
+        .map(({ name, type }) => this.#option(`pre-trained/${name}`, name, views[type]));
+    const [free, restricted] = [pretrained(true), pretrained(false)];
+    for (const { value } of restricted) this.#restricted.add(value);
     const trained = custom.map((model) => this.#option(`model/${model.id}`, nameOf(model), views[model.type]));
-    this.#select.replaceChildren(...group('Your models', trained), ...group('Catalogue', catalogue));
+    this.#select.replaceChildren(
+      ...group('Your models', trained),
+      ...group('Pretrained, for any use', free),
+      ...group('Pretrained, not for commercial use', restricted),
+    );
     if (this.#views.has(before)) this.#select.value = before;
     const isEmpty = this.#views.size === 0;
     byId('no-model', HTMLElement).hidden = !isEmpty;
     this.#select.disabled = isEmpty;
+    this.onRefresh();
   }
 
   /** @param view default: every answer has labels */
@@ -121,29 +138,62 @@ function nameOf({ name, created }: ModelRecord): string {
   return `${name} (${shownTime(created)})`;
 }
 
-const ofModels: Readonly<Record<string, readonly string[]>> = {
-  'sentiment-classification': [
-    'A warm, funny and quietly moving film.',
-    'The plot is thin, but the actors are wonderful.',
-  ],
-  'emotion-detection': ['I can’t believe you did that for me, thank you!', 'Leave me alone.'],
-  'customer-review': ['The battery lasts for days.', 'It broke after a week and nobody answers.'],
-  'toxicity-detection': ['You are a wonderful person.', 'Shut up, you idiot.'],
-  'news-classification': [
-    'The central bank raises interest rates again.',
-    'The striker scored twice in the final minutes.',
-  ],
-  'financial-sentiment-analysis': ['Shares fall as profits miss expectations.', 'Revenue doubles in a year.'],
-  'financial-customer-support': ['My card still hasn’t arrived.', 'Why was I charged twice for one payment?'],
-  'named-entity-recognition': ['Angela Merkel met the head of Siemens in Berlin.', 'Apple opens a shop in Paris.'],
-  'research-papers-search': ['How can machine translation handle rare words?', 'detecting sarcasm in short messages'],
-  'conversational-language-understanding-english': ['Wake me up at seven tomorrow.', 'Play some jazz.'],
-  'conversational-language-understanding-japanese': ['明日の朝七時に起こして', 'ジャズをかけて'],
+interface About {
+  /** What the model answers. */
+  readonly answers: string;
+  readonly examples: readonly string[];
+}
+
+const ofModels: Readonly<Record<string, About>> = {
+  'sentiment-classification': {
+    answers: 'Whether a text is positive.',
+    examples: ['A warm, funny and quietly moving film.', 'The plot is thin, but the actors are wonderful.'],
+  },
+  'emotion-detection': {
+    answers: 'Which emotions a text shows.',
+    examples: ['I can’t believe you did that for me, thank you!', 'Leave me alone.'],
+  },
+  'customer-review': {
+    answers: 'Whether a review is positive.',
+    examples: ['The battery lasts for days.', 'It broke after a week and nobody answers.'],
+  },
+  'toxicity-detection': {
+    answers: 'Whether a text is insulting.',
+    examples: ['You are a wonderful person.', 'Shut up, you idiot.'],
+  },
+  'news-classification': {
+    answers: 'The topic of a news text.',
+    examples: ['The central bank raises interest rates again.', 'The striker scored twice in the final minutes.'],
+  },
+  'financial-sentiment-analysis': {
+    answers: 'Whether financial news is good news.',
+    examples: ['Shares fall as profits miss expectations.', 'Revenue doubles in a year.'],
+  },
+  'financial-customer-support': {
+    answers: 'What a bank’s customer asks for.',
+    examples: ['My card still hasn’t arrived.', 'Why was I charged twice for one payment?'],
+  },
+  'named-entity-recognition': {
+    answers: 'Which people, places and organizations a text names.',
+    examples: ['Angela Merkel met the head of Siemens in Berlin.', 'Apple opens a shop in Paris.'],
+  },
+  'research-papers-search': {
+    answers: 'Which abstracts of research papers answer a question.',
+    examples: ['How can machine translation handle rare words?', 'detecting sarcasm in short messages'],
+  },
+  'conversational-language-understanding-english': {
+    answers: 'What a user asks an assistant to do.',
+    examples: ['Wake me up at seven tomorrow.', 'Play some jazz.'],
+  },
+  'conversational-language-understanding-japanese': {
+    answers: 'What a user asks an assistant to do, in Japanese.',
+    examples: ['明日の朝七時に起こして', 'ジャズをかけて'],
+  },
 };
 
 /** @param model its path below /predictor/language. */
-function exampleQueries(model: string): readonly string[] {
-  return ofModels[model.replace('pre-trained/', '')] ?? [];
+function aboutOf(model: string): About | undefined {
+  return ofModels[model.replace('pre-trained/', '')];
 }
 
 const SHOWN_LABELS = 10;

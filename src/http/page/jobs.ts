@@ -264,8 +264,10 @@ class JobCharts {
     this.#metrics.show(figures.epochs, figures.metrics, Math.max(lastEpoch, figures.epochs.length));
     byId('loss-now', HTMLElement).textContent = live.loss.at(-1)?.toFixed(3) ?? '';
     byId('metric-legend', HTMLElement).replaceChildren(...legend(figures));
-    byId('metric-figure', HTMLElement).hidden = figures.metrics.length === 0;
-    byId('loss-figure', HTMLElement).hidden = live.loss.length === 0;
+    // One epoch makes no curve; the table has its figures.
+    const isPoint = hasEnded(job) && figures.epochs.length < 2;
+    byId('metric-figure', HTMLElement).hidden = isPoint || figures.metrics.length === 0;
+    byId('loss-figure', HTMLElement).hidden = isPoint || live.loss.length === 0;
     showTable(figures);
   }
 }
@@ -390,7 +392,7 @@ class CurveChart {
         scales: { x: { time: false, range: () => [0, this.#lastEpoch] }, y: { range: fromZero } },
         axes: [
           { ...axis, incrs: epochSteps, label: 'epoch', labelSize: 20, size: 36 },
-          { ...axis, size: 48 },
+          { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => String(Number(tick.toPrecision(3)))) },
         ],
         series: [{ label: 'epoch' }, ...series],
       },

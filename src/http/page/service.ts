@@ -85,12 +85,17 @@ export class Service {
     await this.#ask(`/trainer/language/models/${id}`, { method: 'DELETE' });
   }
 
-  /** @param type of the model to train, which decides how a file of rows is read. @returns the id of the upload */
-  async upload(file: File, type: string): Promise<string> {
+  /**
+   * @param type of the model to train, which decides how a file of rows is read
+   * @param columns the columns of a file of rows that have other names than usual, by what they hold
+   * @returns the id of the upload
+   */
+  async upload(file: File, type: string, columns?: Readonly<Record<string, string | undefined>>): Promise<string> {
     const isZip = /\.zip$/i.test(file.name);
     const headers = {
       'content-type': isZip ? 'application/zip' : 'text/plain',
       ...(!isZip && { 'x-file-name': encodeURIComponent(file.name), 'x-model-type': type }),
+      ...(!isZip && columns && { 'x-columns': encodeURIComponent(JSON.stringify(columns)) }),
     };
     const response = await this.#ask('/page/uploads', { method: 'POST', headers, body: file });
     const { upload }: { upload: string } = await response.json();

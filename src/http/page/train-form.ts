@@ -1,4 +1,5 @@
 import { byId, clearProblems, element, type Fields, showProblems, whileBusy } from './elements.js';
+import { FilePreview } from './file-preview.js';
 import type { NewJob, Service } from './service.js';
 
 const fields: Fields = {
@@ -17,9 +18,12 @@ const REST = 'train-problem';
 export function startTrainForm(service: Service, onStarted: (id: string, name: string) => Promise<void>): void {
   const form = byId('train-form', HTMLFormElement);
   const button = byId('train-button', HTMLButtonElement);
-  form.addEventListener('change', () => {
+  const preview = new FilePreview();
+  form.addEventListener('change', ({ target }) => {
     showSource();
     showFormat(modelConfig().family);
+    if (target === byId('file', HTMLInputElement)) void showFile(preview);
+    if (target === byId('type', HTMLSelectElement)) preview.fit(modelConfig().family);
   });
   form.addEventListener('submit', (event) => {
     event.preventDefault();
@@ -28,7 +32,7 @@ export function startTrainForm(service: Service, onStarted: (id: string, name: s
       button.textContent = isUpload() ? 'Uploading…' : 'Starting…';
       try {
         const job: NewJob = { model_config: modelConfig(), training_config: trainingConfig() };
-        const { id } = await start(service, job);
+        const { id } = await start(service, job, preview);
         await onStarted(id, job.model_config.name);
       } catch (thrown) {
         showProblems(thrown, fields, REST);
@@ -39,6 +43,37 @@ export function startTrainForm(service: Service, onStarted: (id: string, name: s
   });
   showSource();
   showFormat(modelConfig().family);
+}
+
+/** Shows the first rows of the chosen file, and fills in the name and the task that follow from it. */
+async function showFile(preview: FilePreview): Promise<void> {
+  clearProblems(fields, REST);
+  const file = chosenFile();
+  const name = byId('name', HTMLInputElement);
+  if (file !== undefined && name.value === '') name.value = modelNameOf(file);
+  const type = await preview.show(file);
+  if (file !== chosenFile()) return; // another was chosen in the meantime
+  if (type !== undefined && !fits(type)) byId('type', HTMLSelectElement).value = type;
+  preview.fit(modelConfig().family);
+  showFormat(modelConfig().family);
+}
+
+const chosenFile = (): File | undefined => byId('file', HTMLInputElement).files?.item(0) ?? undefined;
+
+/** Multilabel models can learn from rows with one label each, and sequences have two types. */
+function fits(type: string): boolean {
+  const chosen = modelConfig().type;
+  return chosen === type || (chosen.startsWith('multilabel') && type.endsWith('text-classification'));
+}
+
+/** The name of a model may have 24 lower-case letters, digits and hyphens. */
+function modelNameOf(file: File): string {
+  const [stem = ''] = file.name.toLowerCase().split('.', 1);
+  return stem
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '')
+    .slice(0, 24)
+    .replace(/-$/, '');
 }
 
 function isUpload(): boolean {
@@ -56,11 +91,11 @@ function showSource(): void {
   }
 }
 
-async function start(service: Service, job: NewJob): Promise<{ id: string }> {
+async function start(service: Service, job: NewJob, preview: FilePreview): Promise<{ id: string }> {
   if (!isUpload()) return service.trainOnUrl(byId('url', HTMLInputElement).value, job);
-  const file = byId('file', HTMLInputElement).files?.item(0);
+  const file = chosenFile();
   if (!file) throw new Error('choose a file');
-  return service.trainOnUpload(await service.upload(file, job.model_config.type), job);
+  return service.trainOnUpload(await service.upload(file, job.model_config.type, preview.columns), job);
 }
 
 function modelConfig(): NewJob['model_config'] {
@@ -89,10 +124,7 @@ function setting(name: keyof NewJob['training_config'], id: string): NewJob['tra
 interface DatasetFormat {
   readonly about: string;
   readonly samples: Readonly<Record<string, string>>;
-  readonly accept: string;
 }
-
-const TABLES = '.zip,.csv,.tsv,.jsonl,.ndjson,.json';
 
 const datasetFormats: Readonly<Record<string, DatasetFormat>> = {
   Papaya: {
@@ -103,13 +135,11 @@ const datasetFormats: Readonly<Record<string, DatasetFormat>> = {
       'reviews.jsonl':
         '{"text": "Works, as it should", "label": "positive"}\n{"text": "Broke at once", "label": "negative"}\n',
     },
-    accept: TABLES,
   },
   Grapefruit: {
     about:
       'CoNLL columns: one word per line, then a tab or space and its tag: O, or B- and I- with the entity type. A blank line ends a sentence.',
     samples: { 'names.conll': 'Ada\tB-PER\nLovelace\tI-PER\nleft\tO\nParis\tB-LOC\n\nIt\tO\nrains\tO\n' },
-    accept: '.zip,.conll,.txt,.tsv,.bio,.iob',
   },
   Dragonfruit: {
     about: 'One row per question and the passage that answers it, with the columns “question” and “context”.',
@@ -118,14 +148,12 @@ const datasetFormats: Readonly<Record<string, DatasetFormat>> = {
         'question,context\nHow heavy is the lamp?,The lamp weighs two kilograms.\nWhere is it made?,All lamps are made in Graz.\n',
       'questions.jsonl': '{"question": "How heavy is the lamp?", "context": "The lamp weighs two kilograms."}\n',
     },
-    accept: TABLES,
   },
 };
 
 function showFormat(family: string): void {
   const format = datasetFormats[family];
   if (format === undefined) return;
-  byId('file', HTMLInputElement).accept = format.accept;
   const samples = Object.entries(format.samples).map(([name, text]) => {
     const link = element('a', { href: dataUrl(text), download: name }, name);
     const sample = element('pre', { tabIndex: 0, ariaLabel: `A sample of ${name}` }, text);
