@@ -1,7 +1,8 @@
+import { writeFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type ReadingOptions, readRows } from '../../src/datasets/index.js';
+import { columnOf, type ReadingOptions, readRows } from '../../src/datasets/index.js';
 import { shapeOfFirst } from '../../src/datasets/rows.js';
 import { failureOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -125,6 +126,33 @@ describe('JSON Lines', () => {
     await expect(read({ 'a.jsonl': `${deep(1)}\n${deep(200)}` }, 'a.jsonl')).rejects.toThrow(
       /a\.jsonl line 2, column 1: found deeply nested JSON/,
     );
+  });
+});
+
+describe('one column of a file', () => {
+  const column = (content: string, name: string, reading?: ReadingOptions) => {
+    const path = join(temporaryDirectory(), 'a.txt');
+    writeFileSync(path, content);
+    return columnOf(path, name, reading);
+  };
+
+  it('has the lines of its records, also of those that are left out', async () => {
+    const csv = 'text,label,author\na,x,ann\n\n,y,bob\n"c\nd",y,\n';
+    expect(await column(csv, 'author')).toEqual([
+      { line: 2, value: 'ann' },
+      { line: 4, value: 'bob' },
+      { line: 5, value: '' },
+    ]);
+    const rows = jsonl({ text: 'a', answer: 'reject', by: 7 }, { text: 'b', answer: 'accept' });
+    expect(await column(rows, 'by')).toEqual([
+      { line: 1, value: '7' },
+      { line: 2, value: '' },
+    ]);
+  });
+
+  it('is between tabs if the file is said to be', async () => {
+    const tsv = 'a,b,c\td\nx,y,z\t1\n';
+    expect(await column(tsv, 'd', { format: 'tsv' })).toEqual([{ line: 2, value: '1' }]);
   });
 });
 

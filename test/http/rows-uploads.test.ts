@@ -57,6 +57,7 @@ function watchedThreads() {
   return seen;
 }
 
+const detailOf = async (response: Response) => JSON.parse(await response.text()).detail;
 const temporaryFolders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('orchard-rows-'));
 
 describe('an upload of many rows', () => {
@@ -115,14 +116,14 @@ describe('an upload of many rows', () => {
   it('names what is wrong with its rows', async () => {
     const response = await aService().send('acme', `${many}\n,l0\nrow,l1,l2`);
     expect(response.status).toBe(422);
-    const [problem, ...others] = (await response.json()).detail;
+    const [problem, ...others] = await detailOf(response);
     expect(problem).toEqual({ loc: ['body'], msg: expect.stringContaining('in rows.csv line 4,003'), type: 'dataset' });
     expect(others).toEqual([]);
   });
 
   it('lists 100 of its problems and says how many more there are', async () => {
     const wrong = Array.from({ length: 1234 }, () => 'row,l1,l2').join('\n');
-    const { detail } = await (await aService().send('acme', `${many}\n${wrong}`)).json();
+    const detail = await detailOf(await aService().send('acme', `${many}\n${wrong}`));
     expect(detail).toHaveLength(101);
     expect(detail[99].msg).toContain('in rows.csv line 4,101');
     expect(detail[100]).toEqual({ loc: ['body'], msg: 'and 1,134 more', type: 'dataset' });
@@ -131,7 +132,7 @@ describe('an upload of many rows', () => {
   it.each([undefined, 'translation'])('is refused for the type of model %s, before it is read', async (type) => {
     const response = await aService().send('acme', many, undefined, { 'x-model-type': type });
     expect(response.status).toBe(422);
-    const [problem] = (await response.json()).detail;
+    const [problem] = await detailOf(response);
     expect(problem).toMatchObject({ loc: ['header', 'x-model-type'], type: 'model_type' });
     expect(problem.msg).toContain(`${type ?? ''} is not a type of model`);
   });
