@@ -1,9 +1,25 @@
 import * as z from 'zod';
 import { AbortedError, validate } from '../contract/index.js';
-import { type CheckedRows, invalid, type RowTable, rowsAt, rowsOf, type TrainingRow } from '../datasets/index.js';
+import {
+  type CheckedRows,
+  type ColumnCell,
+  invalid,
+  type RowTable,
+  rowsAt,
+  rowsOf,
+  type TrainingRow,
+} from '../datasets/index.js';
 import { families } from '../families/index.js';
 import { type FoundModel, findModel } from '../models/index.js';
-import { pause, Random, type Steps, TemporaryDirectory, withPauses } from '../system/index.js';
+import {
+  isPauseDue,
+  mapWithPauses,
+  pause,
+  Random,
+  type Steps,
+  TemporaryDirectory,
+  withPauses,
+} from '../system/index.js';
 import type { Answer } from './answers.js';
 import type {
   CrossValidateOptions,
@@ -71,7 +87,7 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const read = await readTypedTable({ rows: given, reading, labels, passages, type: asked, effort, signal });
   const { table, type } = read;
   const rows = await examplesOf(table.checked, signal, type.type === 'multilabel-text-classification');
-  const groups = await readGroups(settings, table.checked);
+  const groups = await readGroups(settings, table);
   const units = await withPauses(unitsOf(rows, groups), signal);
   await withPauses(requireDivisible(table, units, settings.folds), signal);
   const validation: Validation = {
@@ -121,18 +137,43 @@ function crossValidateSettings(options: unknown) {
 
 async function readGroups(
   { groups, groupColumn, training }: CrossValidateSettings,
-  { rows }: CheckedRows,
+  { checked: { rows }, places }: RowTable,
 ): Promise<readonly string[] | undefined> {
   const { source, signal } = training;
   const read =
     groupColumn !== undefined && source.kind === 'path'
-      ? await readColumn({ rows: source.path, column: groupColumn, reading: readingOf(source.path, training), signal })
+      ? await groupsOf(
+          await readColumn({
+            rows: source.path,
+            column: groupColumn,
+            reading: readingOf(source.path, training),
+            signal,
+          }),
+          places?.lines ?? [],
+          signal,
+        )
       : typeof groups === 'function'
         ? rows.map((row, at) => String(groups(row, at)))
         : groups;
   if (read === undefined || read.length === rows.length) return read;
   const option = groupColumn === undefined ? 'groups' : 'groupColumn';
   throw invalid([option], `there are ${read.length} groups for ${rows.length} rows; give one for each row`);
+}
+
+/** The cells of the rows on some lines, as some records may be left out; all cells where several share a line. */
+async function groupsOf(
+  cells: readonly ColumnCell[],
+  lines: readonly number[],
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
+  const byLine = new Map<number, string>();
+  for (const { line, value } of cells) {
+    byLine.set(line, value);
+    if (isPauseDue()) await pause(signal);
+  }
+  if (byLine.size < cells.length) return mapWithPauses(cells, ({ value }) => value, signal);
+  const groups = await mapWithPauses(lines, (line) => byLine.get(line), signal);
+  return groups.filter((group) => group !== undefined);
 }
 
 /** @throws ValidationError if folds would be empty, or would leave nothing to learn */

@@ -40,6 +40,7 @@ export {
   warnAbout,
 } from './problems.js';
 export {
+  type ColumnCell,
   type Columns,
   columnOf,
   isRowFile,

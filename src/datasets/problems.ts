@@ -33,9 +33,14 @@ export function singleProblem(problem: DatasetProblem, cause?: unknown): Dataset
 
 const LONGEST_QUOTE = 60;
 
-/** A value as problems show it: JSON, cut after 60 characters. */
+/** A value as problems show it: JSON or, for what JSON can't write, a string; cut after 60 characters. */
 export function quoted(value: unknown): string {
-  const json = JSON.stringify(value) ?? String(value);
+  let json: string;
+  try {
+    json = JSON.stringify(value) ?? String(value);
+  } catch {
+    json = String(value); // a BigInt, or an object that has itself
+  }
   return json.length <= LONGEST_QUOTE ? json : `${json.slice(0, LONGEST_QUOTE)}…`;
 }
 

@@ -420,23 +420,37 @@ function notAFile(file: string, found: string) {
   return singleProblem({ file, found, expected: `a file of rows: ${endings}` });
 }
 
-/** One column of a file of records, in the order of its rows. @throws DatasetError; ValidationError for a column it lacks */
-export async function columnOf(path: string, column: string, reading: ReadingOptions = {}): Promise<readonly string[]> {
+/** What a column has in one record of a file. */
+export interface ColumnCell {
+  /** Of the record, as in {@link RowPlaces}. */
+  readonly line: number;
+  readonly value: string;
+}
+
+/**
+ * One column of a file of records, in their order; also of those that are no rows, such as rows with a problem that are left
+ * out. @throws DatasetError; ValidationError for a column it lacks
+ */
+export async function columnOf(
+  path: string,
+  column: string,
+  reading: ReadingOptions = {},
+): Promise<readonly ColumnCell[]> {
   const file = basename(path);
   const problems = new ProblemList();
   const { lines } = await readRowText(path, reading.encoding);
   const format = reading.format ?? formatOf(path, lines);
   const isTable = format === 'csv' || format === 'tsv';
   const { records, columns } = isTable
-    ? tableRecords(lines, file, problems, reading.delimiter)
+    ? tableRecords(lines, file, problems, reading.delimiter ?? (format === 'tsv' ? '\t' : undefined))
     : jsonRecords(lines, file, problems);
   if (problems.total > 0 && !reading.skipInvalid) throw problems.toError();
   if (!columns.includes(column)) {
     const listed = someOf(columns.map((name) => quoted(name)));
     throw invalid(['groupColumn'], `${file} has no column ${quoted(column)}; it has ${listed}`);
   }
-  return records.map(({ value }) => {
-    const cell = isObject(value) ? own(value, column) : undefined;
-    return typeof cell === 'string' ? cell : JSON.stringify(cell ?? '');
+  return records.map(({ line, value }) => {
+    const cell = (isObject(value) ? own(value, column) : undefined) ?? '';
+    return { line, value: typeof cell === 'string' ? cell : JSON.stringify(cell) };
   });
 }

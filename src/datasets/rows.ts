@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type DatasetProblem, ValidationError } from '../contract/index.js';
 import { type DatasetWarning, quoted } from './problems.js';
+import { isObject } from './records.js';
 
 /** The rows that a model is trained and judged on. */
 
@@ -269,18 +270,13 @@ export function placeOfField(table: RowTable, row: number, field: string, item?:
 /** @throws ValidationError for what has the fields of no shape. @param option what the rows were given as */
 export function shapeOfFirst(first: unknown, option: string): RowShape {
   if (first === undefined) throw invalid([option], 'there are no rows');
-  const fields = new Set(typeof first === 'object' && first !== null ? Object.keys(first) : []);
-  const shape = rowShapes.find((each) => shapes[each].every((field) => fields.has(field)));
-  if (shape === 'soft') return hasShares(first) ? shape : 'labels';
+  const row = isObject(first) ? first : {};
+  const fields = Object.keys(row);
+  const shape = rowShapes.find((each) => shapes[each].every((field) => fields.includes(field)));
+  if (shape === 'soft') return isObject(row.labels) ? shape : 'labels';
   if (shape !== undefined) return shape;
-  const found = fields.size > 0 ? `the fields ${[...fields].join(', ')}` : quoted(first);
+  const found = fields.length > 0 ? `the fields ${fields.join(', ')}` : quoted(first);
   throw invalid([option, 0], `found ${found}; give rows of one of ${KNOWN_SHAPES}`);
-}
-
-/** Whether the labels of a row are an object, with the probability of each. */
-export function hasShares(row: unknown): boolean {
-  const labels: unknown = typeof row === 'object' && row !== null && 'labels' in row ? row.labels : undefined;
-  return typeof labels === 'object' && labels !== null && !Array.isArray(labels);
 }
 
 export function invalid(loc: readonly (string | number)[], msg: string): ValidationError {

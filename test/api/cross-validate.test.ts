@@ -116,6 +116,15 @@ describe('rows that cannot be divided', () => {
     await writeFile(path, `text,label,author\n${noisy.map(({ text, label }) => `${text},${label},ann`).join('\n')}\n`);
     expect((await failure({ path, groupColumn: 'writer' })).message).toMatch(/no column "writer".*"author"/);
     expect((await failure({ path, groupColumn: 'author' })).message).toMatch(/1 different texts or groups/);
+    // One group per row, but for rows that are left out.
+    const lines = noisy.map(({ text, label }, at) => `${text},${label},${at === 40 ? 'bob' : 'ann'}`);
+    const leftOut = [' ,good,cyd', 'a text, ,cyd'];
+    await writeFile(
+      path,
+      `${['text,label,author', leftOut[0], ...lines.slice(0, 40), leftOut[1], ...lines.slice(40)].join('\n')}\n`,
+    );
+    const skipping = { path, groupColumn: 'author', skipInvalid: true };
+    expect((await failure(skipping)).message).toMatch(/2 different texts or groups/);
     await writeFile(path, 'text,label\ngood,a\n,b\nbad,b\nworse,b\nbetter,a\n');
     expect((await failure({ path, folds: 2 })).message).toMatch(/rows\.csv line 3/);
   });

@@ -104,6 +104,8 @@ describe('findConfiguredFile', () => {
   });
 
   it('does not take an absolute path for a file of the archive', () => {
-    expect(find(anArchive(), '', '/etc/passwd').file).toBeUndefined();
+    const { file, problems } = find(anArchive(), '', '/etc/passwd');
+    expect(file).toBeUndefined();
+    expect(problems[0]?.found).toBe('"/etc/passwd" is a path outside the archive');
   });
 });

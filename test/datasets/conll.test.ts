@@ -63,6 +63,39 @@ describe('lines of words', () => {
     expect(look('a text', 'and another')).toBe(false);
   });
 
+  it.each([
+    ['before the last one', ['Ada B-PER x', 'sang O y', 'Bob B-PER z'], ['B-PER', 'O', 'B-PER']],
+    ['that is the last of several with tags', ['Ada B-NP B-PER', 'sang O O', 'Bob B-NP O'], ['B-PER', 'O', 'O']],
+    ['between tabs and spaces', ['Ada\tB-PER \tx', 'sang\t O\ty'], ['B-PER', 'O']],
+    [
+      'even if later ones look like tags here and there',
+      ['Ada B-PER O', 'sang O y', 'Bob I-PER z'],
+      ['B-PER', 'O', 'I-PER'],
+    ],
+  ])('have their tags in a column %s', (_, texts, tags) => {
+    const lines = texts.map((text, at) => ({ number: at + 1, text }));
+    const problems = new ProblemList();
+    const { rows } = conllSentences(lines, 'x', problems);
+    expect(problems.total).toBe(0);
+    expect(rows.map((row) => row.tags)).toEqual([tags]);
+  });
+
+  it('have their tags in a column of which nine in ten are tags; the others are problems', () => {
+    const read = (odd: number) => {
+      const texts = Array.from({ length: 20 }, (_, at) => `w${at} ${at < odd ? 'odd' : 'B-PER'} NN`);
+      const problems = new ProblemList();
+      conllSentences(
+        texts.map((text, at) => ({ number: at + 1, text })),
+        'x',
+        problems,
+      );
+      return problems.toError().problems.map(({ line, found }) => [line, found]);
+    };
+    expect(read(2)).toEqual([1, 2].map((line) => [line, 'found the tag "odd"']));
+    // Otherwise the last column has the tags, whatever they are.
+    expect(read(3)).not.toContainEqual([1, 'found the tag "odd"']);
+  });
+
   it('may be a # or numbers', () => {
     const lines = linesOf([['O', 'B-X']], (tag, word) => `${word === 0 ? '#' : '7'} ${tag}`);
     const { rows } = conllSentences(lines, 'x', new ProblemList());

@@ -31,6 +31,7 @@ describe('readLabelIds', () => {
     ['a gap between ids', '{"0": "a", "2": "b"}', 'the id 1 is missing'],
     ['a label that is a number', '{"0": 5, "1": "b"}', 'found 5'],
     ['an empty label', '{"0": "", "1": "b"}', 'found ""'],
+    ['a blank label', '{"0": " \\t", "1": "b"}', 'found " \\t"'],
     ['a label of two ids', '{"0": "a", "1": "a"}', 'found "a", which is also the label of id 0'],
     ['no label at all', '{}', 'found {}'],
     ['an array', '["a", "b"]', 'found ["a","b"]'],

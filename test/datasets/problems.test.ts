@@ -26,6 +26,12 @@ describe('the words of problems', () => {
     expect(quoted('x'.repeat(500))).toHaveLength(61);
   });
 
+  it('show values that JSON does not have', () => {
+    const circular: unknown[] = [];
+    circular.push(circular);
+    expect([undefined, 5n, { id: 5n }, circular].map(quoted)).toEqual(['undefined', '5', '[object Object]', '']);
+  });
+
   it('tell singular from plural', () => {
     expect([0, 1, 2, 1234].map((value) => counted(value, 'row'))).toEqual(['0 rows', '1 row', '2 rows', '1,234 rows']);
   });

@@ -81,6 +81,44 @@ describe('an account', () => {
     expect((await send('POST', PREDICT, { as: 'stranger', body: '{"query": "a"}' })).status).toBe(200);
   });
 
+  it.each([
+    ['requests', 250, '250 requests'],
+    ['streams', 50, '50 event streams'],
+    ['uploads', 5, '5 uploads'],
+    ['downloads', 10, '10 downloads'],
+  ] as const)('has by default some %s at a time: %d', (what, most, figure) => {
+    const holds = new AccountHolds();
+    const releases = Array.from({ length: most }, () => holds.take('acme', what));
+    const refusal = expect.objectContaining({
+      status: 429,
+      headers: { 'retry-after': '1' },
+      detail: [
+        {
+          loc: ['header', 'x-api-key'],
+          msg: `an account may have ${figure} open at a time; wait until others have ended`,
+          type: `open_${what}`,
+        },
+      ],
+    });
+    expect(() => holds.take('acme', what)).toThrow(refusal);
+    holds.take('stranger', what)();
+    releases[0]?.();
+    releases[0]?.(); // counts once
+    holds.take('acme', what);
+    expect(() => holds.take('acme', what)).toThrow(refusal);
+  });
+
+  it('has by default 64 MiB of bodies at a time, or a single larger one', () => {
+    const holds = new AccountHolds();
+    const first = holds.take('acme', 'bodyBytes', 2 ** 26 - 1);
+    const second = holds.take('acme', 'bodyBytes', 1);
+    expect(() => holds.take('acme', 'bodyBytes', 1)).toThrow('67,108,864 bytes of request bodies');
+    first();
+    second();
+    holds.take('acme', 'bodyBytes', 2 ** 30);
+    expect(() => holds.take('acme', 'bodyBytes', 1)).toThrow('67,108,864 bytes of request bodies');
+  });
+
   it('has by default at most two thirds of the connections of a server, and 315 of many', () => {
     const together = (connections: number) =>
       Object.values(limitsAmong(connections)).reduce((sum, most) => sum + most, 0);

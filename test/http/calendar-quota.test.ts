@@ -98,6 +98,30 @@ describe('the counts in a storage', () => {
     await expect(calendarQuota({ ...options(storage), now: later.now }).consume('acme')).rejects.toBeDefined();
   });
 
+  it('of a month that is over do not take the place of those of the next, however late they are saved', async () => {
+    const storage = memoryStorage();
+    const slow = aClock('2026-11-30T23:59:59Z');
+    const fast = aClock('2026-12-01T00:00:00Z');
+    const [late, early] = [slow, fast].map(({ now }) => calendarQuota({ ...options(storage), now }));
+    await late?.consume('acme', 3);
+    await early?.consume('acme', 10);
+    await early?.close();
+    await late?.close();
+    await expect(calendarQuota({ ...options(storage), now: fast.now }).consume('acme')).rejects.toHaveProperty(
+      'msBeforeNext',
+    );
+  });
+
+  it('begin anew where the quota becomes one per day, or per month', async () => {
+    const storage = memoryStorage();
+    for (const per of ['month', 'day', 'month'] as const) {
+      const quota = calendarQuota({ ...options(storage), per });
+      await quota.consume('acme', 10);
+      await quota.close();
+      await expect(calendarQuota({ ...options(storage), per }).consume('acme')).rejects.toHaveProperty('msBeforeNext');
+    }
+  });
+
   it('that cannot be read are an error, not a free pass', async () => {
     const storage = memoryStorage();
     await storage.write('quota', 'acme', { calls: 'many' }, undefined);

@@ -72,6 +72,26 @@ describe('a service that watches for drift', () => {
     expect(gauge(text, 'known_share')).toBe(1);
   });
 
+  it('shows by how much the share of a label has shifted most', async () => {
+    const service = await aService(catalogue, { watchDrift: true });
+    const id = await service.aReadyModel();
+    await askUntilWatched(service, id, usual);
+    // All texts of the baseline are neutral; the untrained model's answers are what they are.
+    const path = `/batch-predictor/language/model/${id}`;
+    const answers: string[] = [];
+    for (let start = 0; start < usual.length; start += 20) {
+      const { data } = (await service.ask('POST', path, { body: { queries: usual.slice(start, start + 20) } })).body;
+      answers.push(...data.map(({ labels }: { readonly labels: readonly string[] }) => labels[0]));
+    }
+    const neutral = answers.filter((label) => label === 'neutral').length / answers.length;
+    const others = LABELS.filter((label) => label !== 'neutral').map(
+      (label) => answers.filter((each) => each === label).length / answers.length,
+    );
+    const shift = Math.max(1 - neutral, ...others);
+    // The first query was counted some times before the others.
+    expect(gauge(await metrics(service), 'label_shift')).toBeCloseTo(shift, 1);
+  });
+
   it('forgets a model that is deleted, and all of an account that is erased', async () => {
     const service = await aService(catalogue, { watchDrift: true });
     const [id, other] = [await service.aReadyModel(), await service.aReadyModel()];
@@ -79,6 +99,8 @@ describe('a service that watches for drift', () => {
     await askUntilWatched(service, other, usual);
     await service.ask('DELETE', `/trainer/language/models/${id}`);
     expect(await metrics(service)).not.toContain(shortOf(id));
+    expect(await metrics(service)).toContain(shortOf(other));
+    await service.services.operator.eraseAccount('stranger');
     expect(await metrics(service)).toContain(shortOf(other));
     await service.services.operator.eraseAccount('acme');
     expect(await metrics(service)).not.toContain(shortOf(other));

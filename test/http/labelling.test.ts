@@ -192,7 +192,9 @@ describe('a set of texts', () => {
       },
     ]);
     const text = await choose(id, 8, 'neutral');
-    expect([text.status, text.body.detail[0].loc]).toEqual([422, ['body', 'text']]);
+    const msg = 'the set has 8 texts, numbered from 0; there is no text 8';
+    expect([text.status, text.body.detail]).toEqual([422, [{ loc: ['body', 'text'], msg, type: 'text' }]]);
+    expect((await choose(id, 7, 'neutral')).status).toBe(200);
   });
 
   it('is listed with what is done, the newest first', async () => {
@@ -231,7 +233,9 @@ describe('a set of texts', () => {
     const { ask, aSet, choose, label } = aProcess(storage);
     const id = await aSet();
     await label(id, 2, 'neutral');
-    expect((await ask('DELETE', `/${id}`)).body.detail[0].type).toBe('labelling_set.deleted');
+    expect((await ask('DELETE', `/${id}`)).body.detail).toEqual([
+      { loc: ['path', 'set_id'], msg: `set ${id} is deleted`, type: 'labelling_set.deleted' },
+    ]);
     expect(await recordsOf(storage)).toEqual([]);
     expect((await choose(id, 4, 'neutral')).status).toBe(404);
     expect((await ask('DELETE', `/${id}`)).status).toBe(404);

@@ -233,6 +233,10 @@ describe('the pages that need no key', () => {
     const policy = page.headers.get('content-security-policy');
     expect(policy).toMatch(/^default-src 'self'; /);
     expect(policy).not.toMatch(/script-src|https?:/);
+    // What Swagger UI needs: its icons, and style attributes.
+    expect(policy?.split('; ')).toEqual(
+      expect.arrayContaining(["img-src 'self' data:", "style-src 'self' 'unsafe-inline'"]),
+    );
     expect(page.body).not.toMatch(/<script>|<style|style=/);
   });
 });

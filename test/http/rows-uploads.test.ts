@@ -21,12 +21,21 @@ function aService() {
   onTestFinished(() => services.close());
   const authenticate = (apiKey: string) => ({ app_id: apiKey, tier: 'pro' }) as const;
   const handler = createHandler({ ...services, authenticate });
-  const send = async (as: string, body = many, signal?: AbortSignal) => {
+  const send = async (
+    as: string,
+    body = many,
+    signal?: AbortSignal,
+    changed: Readonly<Record<string, string | undefined>> = {},
+  ) => {
     const headers = {
       ...{ 'x-api-key': as, 'content-type': 'text/plain', 'content-length': `${body.length}` },
       ...{ 'x-file-name': 'rows.csv', 'x-model-type': 'multiclass-text-classification' },
     };
-    const request = new Request('http://test/page/uploads', { method: 'POST', headers, body, signal: signal ?? null });
+    const sent = Object.entries({ ...headers, ...changed }).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, value]],
+    );
+    const init = { method: 'POST', headers: sent, body, signal: signal ?? null };
+    const request = new Request('http://test/page/uploads', init);
     return handler(request);
   };
   return { storage, send };
@@ -48,6 +57,7 @@ function watchedThreads() {
   return seen;
 }
 
+const detailOf = async (response: Response) => JSON.parse(await response.text()).detail;
 const temporaryFolders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('orchard-rows-'));
 
 describe('an upload of many rows', () => {
@@ -95,9 +105,35 @@ describe('an upload of many rows', () => {
     expect(done.indexOf('other')).toBeLessThan(4);
   });
 
+  it('leaves none of its files where it was read', async () => {
+    const before = temporaryFolders();
+    const { send } = aService();
+    expect((await send('acme')).status).toBe(200);
+    expect((await send('acme', `${many}\nrow,l1,l2`)).status).toBe(422);
+    expect(temporaryFolders()).toEqual(before);
+  });
+
   it('names what is wrong with its rows', async () => {
     const response = await aService().send('acme', `${many}\n,l0\nrow,l1,l2`);
     expect(response.status).toBe(422);
-    expect(JSON.stringify(await response.json())).toContain('in rows.csv line 4,003');
+    const [problem, ...others] = await detailOf(response);
+    expect(problem).toEqual({ loc: ['body'], msg: expect.stringContaining('in rows.csv line 4,003'), type: 'dataset' });
+    expect(others).toEqual([]);
+  });
+
+  it('lists 100 of its problems and says how many more there are', async () => {
+    const wrong = Array.from({ length: 1234 }, () => 'row,l1,l2').join('\n');
+    const detail = await detailOf(await aService().send('acme', `${many}\n${wrong}`));
+    expect(detail).toHaveLength(101);
+    expect(detail[99].msg).toContain('in rows.csv line 4,101');
+    expect(detail[100]).toEqual({ loc: ['body'], msg: 'and 1,134 more', type: 'dataset' });
+  });
+
+  it.each([undefined, 'translation'])('is refused for the type of model %s, before it is read', async (type) => {
+    const response = await aService().send('acme', many, undefined, { 'x-model-type': type });
+    expect(response.status).toBe(422);
+    const [problem] = await detailOf(response);
+    expect(problem).toMatchObject({ loc: ['header', 'x-model-type'], type: 'model_type' });
+    expect(problem.msg).toContain(`${type ?? ''} is not a type of model`);
   });
 });

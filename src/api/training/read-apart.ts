@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path';
 import {
   type CheckedRows,
+  type ColumnCell,
   columnOf,
   type DatasetWarning,
   type ReadingOptions,
@@ -122,10 +123,10 @@ export async function writeFold({ options: { rows, ...options }, file }: FoldTas
 }
 
 /** One column of a file. @throws as `columnOf` of the room of datasets */
-export async function readColumn(options: ColumnOptions): Promise<readonly string[]> {
+export async function readColumn(options: ColumnOptions): Promise<readonly ColumnCell[]> {
   if (await isSmallFile(options.rows)) return columnOf(options.rows, options.column, options.reading);
   const packed = await readInThread<readonly Uint8Array[]>({ kind: 'column', options }, options);
-  return allOf<string>(packed, options.signal);
+  return allOf<ColumnCell>(packed, options.signal);
 }
 
 /**
