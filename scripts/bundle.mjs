@@ -32,19 +32,22 @@ const anywhere = { web: 'src/web.ts' };
 const command = { orchard: 'src/orchard.ts' };
 
 /**
- * Put into our own files although they are dependencies, since a first answer waits for them: as a package, zod loads its
- * messages in some sixty languages, which stay out only because src has `import * as z`, and Node loads neverthrow in its
- * CommonJS form. Development dependencies that src imports are bundled too; docs/dependencies.md says why each is.
+ * Put into our own files although it is a dependency: as a package it loads its messages in some sixty languages, and a
+ * first answer waits for them. They stay out only because src has `import * as z`. Development dependencies that src
+ * imports are bundled too; docs/dependencies.md says why each is.
  */
-const BUNDLED = ['zod', 'neverthrow'];
+const BUNDLED = ['zod'];
+/** What runs anywhere has neverthrow, too, which Node would load in its slower CommonJS form. */
+const BUNDLED_ANYWHERE = [...BUNDLED, 'neverthrow'];
 
 /** What the page at /docs loads, of a package whose other 10 MB nobody reads. */
 const REFERENCE = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE'];
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const external = Object.keys({ ...dependencies, ...peerDependencies })
-  .filter((name) => !BUNDLED.includes(name))
-  .map((name) => new RegExp(`^${name}(/|$)`));
+const externalBut = (bundled) =>
+  Object.keys({ ...dependencies, ...peerDependencies })
+    .filter((name) => !bundled.includes(name))
+    .map((name) => new RegExp(`^${name}(/|$)`));
 
 const LATE = '?late';
 
@@ -160,7 +163,10 @@ async function bundle(input, { platform = 'node', ...options }) {
   const build = await rolldown({
     cwd: root,
     input,
-    external: [platform === 'node' ? /^node:(?!crypto$|child_process$)/ : /^node:/, ...external],
+    external:
+      platform === 'node'
+        ? [/^node:(?!crypto$|child_process$)/, ...externalBut(BUNDLED)]
+        : [/^node:/, ...externalBut(BUNDLED_ANYWHERE)],
     plugins: platform === 'node' ? [lateFunctions, lateRooms, directImports] : [],
     platform,
     ...(platform !== 'node' && { treeshake: { moduleSideEffects: false } }),

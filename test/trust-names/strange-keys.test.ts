@@ -22,7 +22,10 @@ describe.each(names)('the name %s', (name) => {
   it('is a column of JSON Lines where it is written, and missing where it is not', async () => {
     const file = path();
     writeFileSync(file, `{"${name}": "there"}\n{"other": 1}\n`);
-    expect(await columnOf(file, name)).toEqual(['there', '""']);
+    expect(await columnOf(file, name)).toEqual([
+      { line: 1, value: 'there' },
+      { line: 2, value: '' },
+    ]);
   });
 
   it('is no index of a question', async () => {
