@@ -77,7 +77,9 @@ describe('an application with the models installed', () => {
     const [failure, ...answers] = (await output('medley.ts')).trimEnd().split('\n');
     const catalogue = join('orchard-nlp-models', 'catalogue');
     expect(failure).toContain('2 of 3 models answered; weather: no pretrained model "weather"');
-    expect(failure).toContain(`${catalogue} has emotion-detection, financial-customer-support, sentiment-classification`);
+    expect(failure).toContain(
+      `${catalogue} has emotion-detection, financial-customer-support, sentiment-classification`,
+    );
     expect(answers).toHaveLength(2);
     expect(answers[0]).toMatch(/^sentiment-classification: (negative|neutral|positive) 0\.\d\d$/);
     expect(answers[1]).toMatch(/^emotion-detection: (anger|calm|joy) 0\.\d\d$/);
