@@ -247,8 +247,8 @@ export interface ServeOptions {
   readonly drainTimeoutMs?: number;
   /**
    * Maximum number of open connections. A further connection replaces one that waits for a refusal, the one that has
-   * been idle longest, or one that is slow to read its answer. If there is no such connection, it gets a 503, except for /health and /ready. Default
-   * 1,000.
+   * been idle longest, or one that is slow to read its answer. If there is no such connection, it gets a 503, except for
+   * /health and /ready. Default 1,000.
    */
   readonly maxConnections?: number;
   /**
@@ -275,7 +275,7 @@ export interface RunningServer {
 const HEAD_TIMEOUT_MS = 15_000;
 /** How long an idle connection is kept for another request. */
 const KEEP_ALIVE_MS = 5000;
-/** Connections that the system keeps until Node takes them, if it keeps that many: the client of one more tries again after a second. */
+/** New connections that may wait for Node, where the system allows so many. Another client's system tries again after a second. */
 const BACKLOG = 4096;
 /** How often Node looks for late headers and bodies. */
 const LATE_CHECK_MS = 5000;

@@ -195,7 +195,7 @@ const isStream = (value: unknown): value is ReadableStream<Uint8Array> =>
   typeof value === 'object' && value !== null && 'getReader' in value;
 const isBlob = (value: unknown): value is Blob => ['Blob', 'File'].includes(kindOf(value));
 
-/** Whoever gave them may change them later. */
+/** The caller may change them later. */
 function copyOf(bytes: ArrayBuffer | Uint8Array): Uint8Array {
   if (!ArrayBuffer.isView(bytes)) return new Uint8Array(bytes).slice();
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength).slice();
