@@ -12,7 +12,10 @@ import {
   train,
 } from 'orchard-nlp';
 import { z } from 'zod';
+import { readMovieReviews } from '../models/recipes/catalogue/datasets/reviews.js';
+import { reviewSentences } from '../models/recipes/catalogue/datasets/sentences.js';
 import { Random } from '../src/system/index.js';
+import { readers } from './datasets/labelled-texts.js';
 import { classificationSets, type LabelledText, shuffled } from './few-shot/sets.js';
 import { machine } from './report.js';
 
@@ -22,12 +25,14 @@ import { machine } from './report.js';
  * - `targets`: what the student learns of the same answers: the teacher's probabilities, at several temperatures; its most
  *   probable label; or a label drawn from its probabilities.
  * - `choice`: which of the texts are asked, central ones or random ones.
- * - `path`: a user's path: size and time of both, too, with `--teacher`.
+ * - `path`: a user's path, on SST-2: a teacher trained on all of its rows answers sentences of film reviews; size and time of
+ *   both models, too. The student learns from the answers alone, and from the rows as well.
  *
  * Usage: `npm run bench -- distill <datasets folder> [dataset …] [--part targets|choice|path] [--teacher <folder>]
- * [--texts 2000] [--budget 500] [--test 1000] [--seeds 1] [--threads 2] [--teacher-rows 2000]
- * [--effort balanced]`; without names SST-2. Without
- * `--teacher`, a base model trained on `--teacher-rows` rows teaches, whose texts are not among the others.
+ * [--texts 2000] [--budget 500] [--test 1000] [--seeds 1] [--threads 2] [--teacher-rows 2000] [--teacher-base <folder>]
+ * [--effort balanced]`; without names SST-2. Without `--teacher`, a model teaches that is trained on `--teacher-rows` rows,
+ * whose texts are not among the others: the base backbone, or the encoder in the folder `--teacher-base`. `--save <folder>`
+ * keeps it.
  */
 
 const { values, positionals } = parseArgs({
@@ -37,6 +42,8 @@ const { values, positionals } = parseArgs({
     teacher: { type: 'string' },
     'teacher-rows': { type: 'string', default: '2000' },
     'teacher-size': { type: 'string', default: 'base' },
+    'teacher-base': { type: 'string' },
+    save: { type: 'string' },
     texts: { type: 'string', default: '2000' },
     budget: { type: 'string', default: '500' },
     test: { type: 'string', default: '1000' },
@@ -57,6 +64,7 @@ const mean = (list: readonly number[]) => list.reduce((sum, each) => sum + each,
 
 interface Teaching {
   readonly teacher: Model;
+  readonly rows: readonly LabelledText[];
   readonly texts: readonly string[];
   readonly test: readonly LabelledText[];
   /** Of each test row. */
@@ -121,7 +129,13 @@ function waysOf(teaching: Teaching): readonly Way[] {
     const maxTexts = Number(values.budget);
     return (['random', 'central'] as const).map((choose) => [choose, (seed) => ({ teacher, choose, maxTexts, seed })]);
   }
-  if (values.part === 'path') return [['soft', (seed) => ({ teacher, seed, test: teaching.test })]];
+  if (values.part === 'path') {
+    const { test, rows } = teaching;
+    return [
+      ['answers', (seed) => ({ teacher, seed, test })],
+      ['answers and rows', (seed) => ({ teacher, seed, test, rows })],
+    ];
+  }
   return [
     ...[1, 2, 4].map((temperature): Way => [`soft, T = ${temperature}`, (seed) => ({ teacher, temperature, seed })]),
     ['most probable label', (seed) => ({ ...answering(teaching, ({ label }) => label), seed })],
@@ -135,10 +149,21 @@ function waysOf(teaching: Teaching): readonly Way[] {
   ];
 }
 
+/** Sentences of film reviews, without their labels, in random order. */
+async function reviewTexts(folder: string): Promise<string[]> {
+  const { imdb } = readers;
+  const reviews = [...(await readMovieReviews(folder)), ...(imdb?.(folder).train ?? [])];
+  return shuffled([...new Set(reviewSentences(reviews))], 1);
+}
+
 async function teacherOf(rows: readonly LabelledText[]): Promise<Model> {
   if (values.teacher !== undefined) return (await loadModel(values.teacher))._unsafeUnwrap();
+  const { save: output, 'teacher-base': base } = values;
   const size = values['teacher-size'] === 'mini' ? 'mini' : 'base';
-  return (await train({ rows, size, threads }))._unsafeUnwrap();
+  const startedAt = performance.now();
+  const teacher = (await train({ rows, threads, output, ...(base ? { base } : { size }) }))._unsafeUnwrap();
+  console.log(`teacher trained on ${rows.length} rows in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
+  return teacher;
 }
 
 console.log(machine());
@@ -153,9 +178,11 @@ async function measure(folder: string, name: string): Promise<void> {
   if (set === undefined) throw new Error(`there is no set ${name}, only ${Object.keys(classificationSets).join(', ')}`);
   const { train: all, test: tests } = set.read(folder);
   const rows = shuffled(all, 1);
-  const taughtRows = values.teacher === undefined ? Number(values['teacher-rows']) : 0;
+  const isPath = values.part === 'path';
+  const taughtRows = isPath ? rows.length : values.teacher === undefined ? Number(values['teacher-rows']) : 0;
   await using teacher = await teacherOf(rows.slice(0, taughtRows));
-  const texts = rows.slice(taughtRows, taughtRows + Number(values.texts)).map(({ text }) => text);
+  const unlabelled = isPath ? await reviewTexts(folder) : rows.slice(taughtRows).map(({ text }) => text);
+  const texts = unlabelled.slice(0, Number(values.texts));
   const test = shuffled(tests, 2).slice(0, Number(values.test));
   const taught = await answers(
     teacher,
@@ -163,7 +190,7 @@ async function measure(folder: string, name: string): Promise<void> {
   );
   const accuracy = share(taught.map(({ label }, at) => label === test[at]?.label));
   console.log(`\n${name}: ${texts.length} texts; teacher's accuracy ${percent(accuracy)} on ${test.length} rows`);
-  const teaching = { teacher, texts, test, taught };
+  const teaching = { teacher, rows, texts, test, taught };
   for (const [way, options] of waysOf(teaching)) {
     const runs: Awaited<ReturnType<typeof student>>[] = [];
     for (let seed = 0; seed < Number(values.seeds); seed += 1) runs.push(await student(options(seed), teaching));
