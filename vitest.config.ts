@@ -10,7 +10,7 @@ const MODELS = [
 
 /** Tests of documentation, examples, packaging, dependencies and releases. `npm run check` runs them. */
 const CHECKS = [
-  'test/{docs,house,rooms}.test.ts',
+  'test/{docs,docs-figures,house,rooms}.test.ts',
   'test/cli/docs.test.ts',
   'test/package/**/*.test.ts',
   'test/public/pretrained.test.ts',
