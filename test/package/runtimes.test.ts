@@ -61,7 +61,7 @@ describe.runIf(process.platform === 'linux').each(['bun', 'deno'])('%s', (wanted
     await writeFile(join(application, 'stream.ts'), readFileSync(join(root, 'examples', 'stream.ts')));
     const target = join(application, `${wanted}.tsv`);
     await run('stream.ts', 'reviews.txt', target);
-    expect(await readFile(target, 'utf8')).toMatch(/^positive\t0\.\d{3}\nnegative\t0\.\d{3}\n$/);
+    expect(await readFile(target, 'utf8')).toMatch(/^approval\t0\.\d{3}\nneutral\t0\.\d{3}\n$/);
   });
 
   it('trains in a child process', async () => {
