@@ -2,7 +2,7 @@ import { memoryStorage, Predictor } from 'orchard-nlp';
 
 await using predictor = new Predictor({ storage: memoryStorage() });
 const text = 'The plot is thin, but the actors are wonderful.';
-const answer = await predictor.explainPretrained('sentiment-classification', text);
+const answer = await predictor.explainPretrained('emotion-detection', text);
 if (answer.isErr()) throw answer.error;
 for (const { answer: label, score, words } of answer.value.data.explained) {
   console.log(`${label} ${score.toFixed(2)}`);

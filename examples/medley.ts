@@ -2,8 +2,8 @@ import { type InferenceResult, Medley, type MedleyAnswers } from 'orchard-nlp';
 
 await using medley = new Medley();
 const outcome = await medley.predict({
-  query: 'My order never came, and nobody answers the phone.',
-  models: ['sentiment-classification', 'emotion-detection', 'weather'],
+  query: 'I was charged twice, and nobody answers the phone.',
+  models: ['financial-customer-support', 'emotion-detection', 'weather'],
 });
 if (outcome.isOk()) {
   show(outcome.value.data);

@@ -1,6 +1,6 @@
 import { loadModel } from 'orchard-nlp';
 
-const loading = loadModel('sentiment-classification');
+const loading = loadModel('financial-customer-support');
 
 /** Waits for the model at most once. */
-export const sentimentOf = (text: string) => loading.andThen((model) => model.predict(text));
+export const requestOf = (text: string) => loading.andThen((model) => model.predict(text));

@@ -40,6 +40,6 @@ for (const stage of ['queue', 'load', 'tokenize', 'run', 'decode']) {
 }
 
 await using predictor = new Predictor({ storage: memoryStorage() });
-const answer = await predictor.predictPretrained('sentiment-classification', 'Works perfectly!');
+const answer = await predictor.predictPretrained('emotion-detection', 'Works perfectly!');
 if (answer.isErr()) throw answer.error;
 await provider.shutdown();

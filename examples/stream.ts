@@ -8,7 +8,7 @@ const texts = lines(createReadStream(source));
 
 await using predictor = new Predictor({ storage: memoryStorage() });
 async function* labelled() {
-  for await (const answer of predictor.predictPretrainedStream('sentiment-classification', texts)) {
+  for await (const answer of predictor.predictPretrainedStream('emotion-detection', texts)) {
     if (answer.isErr()) throw answer.error;
     const { labels, scores } = answer.value.data;
     yield `${labels[0]}\t${scores[0]?.toFixed(3)}\n`;

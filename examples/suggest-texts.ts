@@ -1,16 +1,16 @@
 import { loadModel, suggestTexts } from 'orchard-nlp';
 
-const loaded = await loadModel('sentiment-classification');
+const loaded = await loadModel('financial-customer-support');
 if (loaded.isErr()) throw loaded.error;
 await using model = loaded.value;
 
 const unlabelled = [
-  'It does what it says.',
-  'It does what it says!',
-  'Wonderful, I would buy it again.',
-  'The box is grey.',
-  'Not bad, but not good either.',
-  'Dreadful from the first day on.',
+  'Where is my new card?',
+  'Where is my new card!',
+  'Something went wrong at the shop yesterday.',
+  'Good morning.',
+  'I lost my phone, and my card was in its case.',
+  'Why was I charged twice for one payment?',
 ];
 const suggested = await suggestTexts(model, unlabelled, { count: 3 });
 if (suggested.isErr()) throw suggested.error;

@@ -76,5 +76,6 @@ export {
   type TaggedRow,
   type TrainingRow,
 } from './rows.js';
+export { COLUMN_NAMES } from './shapes.js';
 export { type BrokenLine, linesOf, readLines, readText, type TextLine } from './text-lines.js';
 export { isBratFolder } from './text-rows.js';

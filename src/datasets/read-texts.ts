@@ -2,7 +2,7 @@ import { basename, extname } from 'node:path';
 import { count, ProblemList, quoted, singleProblem, someOf } from './problems.js';
 import { isObject, jsonRecords, looksLikeJson, own, type Records, tableRecords } from './records.js';
 import { readRowText } from './row-text.js';
-import { TEXT_NAMES } from './shapes.js';
+import { COLUMN_NAMES } from './shapes.js';
 import type { TextLine } from './text-lines.js';
 
 /** How much a file of texts may have. */
@@ -66,7 +66,7 @@ function textsIn(path: string, lines: readonly TextLine[], problems: ProblemList
 /** @throws DatasetError if no column has the name of one of texts */
 function columnIn(found: Records, file: string): readonly FoundText[] {
   const lower = found.columns.map((name) => name.trim().toLowerCase());
-  const at = TEXT_NAMES.map((name) => lower.indexOf(name)).find((place) => place >= 0);
+  const at = COLUMN_NAMES.text.map((name) => lower.indexOf(name)).find((place) => place >= 0);
   if (at === undefined) {
     const listed = someOf(found.columns.map((name) => quoted(name)));
     const expected = `a column ${quoted('text')}, or a .txt file with one text per line`;

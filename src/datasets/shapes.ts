@@ -250,11 +250,9 @@ function squadRows(records: Records['records']): FoundRows {
   return { ...ofRows('SQuAD', 'passage', rows), columns: { passage: 'context' }, notes };
 }
 
-export const TEXT_NAMES = ['text', 'sentence', 'content', 'review', 'utterance'] as const;
-
 /** The names that columns go by; of several, the first in this order is read. */
-const NAMES = {
-  text: TEXT_NAMES,
+export const COLUMN_NAMES = {
+  text: ['text', 'sentence', 'content', 'review', 'utterance'],
   text2: ['text2'],
   weight: ['weight'],
   label: ['label', 'category', 'class', 'intent', 'sentiment'],
@@ -266,7 +264,7 @@ const NAMES = {
   tags: ['tags', 'ner_tags'],
   entities: ['entities', 'spans'],
 } as const;
-type Field = keyof typeof NAMES;
+type Field = keyof typeof COLUMN_NAMES;
 
 const FIELDS: Readonly<Record<Shape, readonly [Field, Field]>> = {
   label: ['text', 'label'],
@@ -293,7 +291,7 @@ export function columnRows(found: Records, file: string, options: ShapeOptions, 
     const asked = options.columns?.[field];
     if (asked !== undefined)
       return columns.find((name) => name === asked) ?? columns[lower.indexOf(asked.trim().toLowerCase())];
-    const place = NAMES[field].map((name) => lower.indexOf(name)).find((at) => at >= 0);
+    const place = COLUMN_NAMES[field].map((name) => lower.indexOf(name)).find((at) => at >= 0);
     return place === undefined ? undefined : columns[place];
   };
   const words =
@@ -416,7 +414,7 @@ function requireOneColumn(
   lower: readonly string[],
 ): void {
   if (options.columns?.[field] !== undefined || lower.includes(field)) return;
-  const known = NAMES[field].filter((name) => lower.includes(name));
+  const known = COLUMN_NAMES[field].filter((name) => lower.includes(name));
   if (known.length < 2) return;
   const listed = known.map((name) => quoted(found.columns[lower.indexOf(name)] ?? name)).join(' and ');
   const expected = `one of them; name it with the option columns, such as { ${field}: ${quoted(known[0])} }`;

@@ -14,9 +14,10 @@ type JobAnswer = z.infer<typeof jobSchema>;
 
 /** A job as HTTP shows it: without what is only for operators, and with our additions where there is something to say. */
 export function jobAnswer({ model, training_stats, status, created, ...own }: JobInformation): JobAnswer {
-  const { error, warnings, positive_label } = own;
+  const { error, warnings, validation_rows, positive_label } = own;
   return {
     ...{ model, training_stats, status, created },
+    ...(validation_rows !== undefined && { validation_rows }),
     ...(positive_label !== undefined && { positive_label }),
     ...(error && { error: errorAnswer(error) }),
     ...(warnings.length > 0 && { warnings: warnings.map(warningAnswer) }),
@@ -106,9 +107,14 @@ async function* watched(
 
 function afterEpoch(
   job: JobInformation,
-  { stats, positive }: Extract<TrainingEvent, { type: 'epoch' }>,
+  { stats, rows, positive }: Extract<TrainingEvent, { type: 'epoch' }>,
 ): JobInformation {
-  return { ...job, training_stats: stats, ...(positive !== undefined && { positive_label: positive }) };
+  return {
+    ...job,
+    training_stats: stats,
+    ...(rows !== undefined && { validation_rows: rows }),
+    ...(positive !== undefined && { positive_label: positive }),
+  };
 }
 
 type ProgressEvent = Extract<TrainingEvent, { type: 'progress' }>;

@@ -75,6 +75,10 @@ const warningSchema = z.strictObject({
 });
 
 export const jobSchema = trainingJobInformationSchema.extend({
+  validation_rows: z.int().optional().meta({
+    description:
+      'Number of rows that metrics.validation is measured on: dev rows or, if the model learned from few rows, training rows that were each answered by a model trained without them. Present after the first epoch.',
+  }),
   positive_label: z
     .string()
     .optional()
@@ -125,8 +129,22 @@ export const explanationSchema = z.strictObject({
 });
 
 export const pageModelsSchema = z.strictObject({
-  data: z.array(z.strictObject({ name: z.string(), type: modelTypeSchema, commercial_use: z.boolean() })),
+  data: z.array(
+    z.strictObject({
+      name: z.string(),
+      type: modelTypeSchema,
+      commercial_use: z.boolean(),
+      bytes: z.int().optional(),
+    }),
+  ),
   answer_views: z.record(z.string(), z.enum(answerViews)),
+  /** The names of columns that are recognized in a file of rows, by what they hold. */
+  column_names: z.strictObject({
+    text: z.array(z.string()),
+    label: z.array(z.string()),
+    question: z.array(z.string()),
+    passage: z.array(z.string()),
+  }),
 });
 
 const agreementSchema = z.strictObject({ asked: z.int(), agreed: z.int() });

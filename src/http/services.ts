@@ -1,3 +1,5 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   type Account,
   type InferenceResponse,
@@ -96,6 +98,8 @@ export interface InstalledModel {
   readonly type: ModelType;
   /** False if its training data rule that out. */
   readonly commercial_use: boolean;
+  /** Size of its files; absent if it is unknown. */
+  readonly bytes?: number | undefined;
 }
 
 /** What was removed with an account. */
@@ -243,13 +247,23 @@ async function installedModels(loader: ModelLoader): Promise<readonly InstalledM
         const { directory } = await loader.load(name, { files: [CONFIG_FILE] });
         const config: unknown = JSON.parse((await readFolderFile(directory, CONFIG_FILE)).toString('utf8'));
         const { type, licence } = modelFolderConfig(config, CONFIG_FILE).orchard;
-        return [{ name, type, commercial_use: licence?.commercial_use !== false }];
+        const bytes = await bytesOf(directory);
+        return [{ name, type, commercial_use: licence?.commercial_use !== false, ...(bytes && { bytes }) }];
       } catch {
         return []; // it could not answer, so it is not offered
       }
     }),
   );
   return found.flat();
+}
+
+/** The size of a model folder; undefined if a loader has fetched only some of its files. */
+async function bytesOf(directory: string): Promise<number | undefined> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  if (!files.some(({ name }) => name.endsWith('.onnx'))) return undefined;
+  const sizes = await Promise.all(files.map(async (file) => (await stat(join(file.parentPath, file.name))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 export function operatorServices({

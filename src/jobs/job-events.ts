@@ -93,9 +93,10 @@ export class JobEvents {
   async #look(id: string): Promise<void> {
     try {
       const job = await this.#jobs.get(id);
-      const { stats, positive_label: positive } = job;
+      const { stats, validation_rows: rows, positive_label: positive } = job;
       if (stats.epoch > 0 && stats.epoch !== (this.#epochs.get(id) ?? stats.epoch)) {
-        this.publish({ type: 'epoch', id, stats, ...(positive !== undefined && { positive }) });
+        const named = { ...(rows !== undefined && { rows }), ...(positive !== undefined && { positive }) };
+        this.publish({ type: 'epoch', id, stats, ...named });
       }
       this.publishState(job);
     } catch (thrown) {

@@ -126,6 +126,8 @@ const jobRecordSchema = z.lazy(() =>
     /** Null if none was chosen, so that language and size decide. */
     backbone: z.string().nullable(),
     stats: trainingStatsSchema,
+    /** How many rows the validation figures of `stats` are measured on. */
+    validation_rows: z.int().exactOptional(),
     /** The label that the F1 of `stats` and `blend` is of, if it is of one. */
     positive_label: z.string().exactOptional(),
     blend: blendSchema.exactOptional(),
@@ -228,6 +230,11 @@ export function moved(job: JobRecord, to: TrainingJobStatus): JobRecord {
 export interface JobInformation extends TrainingJobInformation {
   /** Present in the state ERROR. */
   readonly error?: JobError;
+  /**
+   * Number of rows that `metrics.validation` is measured on: dev rows or, if the model learned from few rows, training rows
+   * that were each answered by a model trained without them. Present after the first epoch.
+   */
+  readonly validation_rows?: number;
   /** The label that every F1 of the job is of. Absent if it is the mean over all labels, or of entities. */
   readonly positive_label?: string;
   /** The dev figures of its encoder and its lexical expert together; present once the training has ended. */
@@ -255,6 +262,7 @@ export function toJobInformation(job: JobRecord): JobInformation {
     status: job.status,
     created: job.created,
     ...(job.error && { error: job.error }),
+    ...(job.validation_rows !== undefined && { validation_rows: job.validation_rows }),
     ...(job.positive_label !== undefined && { positive_label: job.positive_label }),
     ...(job.blend && { blend: job.blend }),
     warnings: job.warnings,

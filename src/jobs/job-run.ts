@@ -35,7 +35,9 @@ import {
 } from './retry.js';
 import type { TrainerSettings } from './trainer-options.js';
 
-type JobChange = (job: JobRecord) => Partial<Pick<JobRecord, 'stats' | 'positive_label' | 'warnings' | 'blend'>>;
+type JobChange = (
+  job: JobRecord,
+) => Partial<Pick<JobRecord, 'stats' | 'validation_rows' | 'positive_label' | 'warnings' | 'blend'>>;
 
 /** Writes the figures and warnings of a run into its job's record, one event after another. */
 class RunFigures {
@@ -95,8 +97,12 @@ class RunFigures {
   }
 }
 
-function epochChange({ stats, positive }: EpochEnd): Partial<JobRecord> {
-  return { stats, ...(positive !== undefined && { positive_label: positive }) };
+function epochChange({ stats, rows, positive }: EpochEnd): Partial<JobRecord> {
+  return {
+    stats,
+    ...(rows !== undefined && { validation_rows: rows }),
+    ...(positive !== undefined && { positive_label: positive }),
+  };
 }
 
 function blendFigures({ blend: { accuracy, f1, topk } }: Blend): BlendFigures {

@@ -217,7 +217,9 @@ function curves(series: readonly Series[], best: number | undefined): Pick<Chart
   const values = series.flatMap((each) => each.values);
   // Half an epoch of space on both sides.
   const x = scaleLinear([0.5, epochs.length + 0.5], [CURVES.left, CURVES.right]);
-  const y = scaleLinear([Math.min(...values), Math.max(...values)], [CURVES.bottom, CURVES.top]).nice(5);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  // Without a range there would be no ticks.
+  const y = scaleLinear([least < most ? least : 0.9 * most, most || 1], [CURVES.bottom, CURVES.top]).nice(5);
   const every = Math.ceil(epochs.length / MAX_EPOCH_LABELS);
   const labelled = epochs.filter((epoch) => (epoch - 1) % every === 0);
   const format = y.tickFormat(5);

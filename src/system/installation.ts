@@ -8,7 +8,7 @@ import { InstallationError } from '../contract/index.js';
 /** Of this library. */
 export const { version } = packageJson;
 
-/** Versions of the software that a training runs on, by name; stored with the model. */
+/** Versions of the software that a training runs on, by name. They are stored with the model. */
 export const runtimeVersions = (): Record<string, string> => ({
   'orchard-nlp': version,
   node: process.versions.node,
@@ -18,25 +18,25 @@ export const runtimeVersions = (): Record<string, string> => ({
 /** The version of the package `orchard-nlp-models` whose files this library knows. */
 export const MODELS_VERSION = modelsPackage.version;
 
-/** Path, size and SHA-256 of each file of each model; loaded when it is asked for, since answering needs none of it. */
+/** Path, size and SHA-256 of each file of each model. Imported on demand, because an answer doesn't need them. */
 export async function readManifest() {
   const { default: manifest } = await import('../../models/manifest.json', { with: { type: 'json' } });
   return manifest;
 }
 
 /**
- * Where the code finds what it loads while it runs: files that the build puts next to it, and packages. In an
- * application's bundle neither lies where the code does; both are then looked for from the bundle's place.
+ * Finds what the code loads while it runs: packages, and files that the build puts next to the code. In an application's
+ * bundle, neither is next to the code. The search then starts at the bundle.
  */
 
 const PACKAGE = 'orchard-nlp';
 /** Environment variable: a folder with the files of the package's `dist`. */
 const VARIABLE = 'ORCHARD_FILES';
 const PAGE = 'docs/bundlers.md';
-/** Of the files that bundlers make of entries. */
+/** File name extensions of the entries that bundlers write. */
 const ENDINGS = ['.js', '.mjs', '.cjs'];
 
-/** Files of `dist` that are started or read by name: the entries of threads, and parts of pages. */
+/** Files of `dist` that are started or read by name: entries of threads, and parts of pages. */
 type OwnFile =
   | 'inference-worker.js'
   | 'rows-worker.js'
@@ -45,10 +45,10 @@ type OwnFile =
   | 'reference/swagger-ui-bundle.js';
 
 /**
- * The file in the folder that ORCHARD_FILES names, next to the code or the script that runs, or in the package that either
- * finds installed.
- * @param ownUrl gives the URL of the file next to the code; in a bundle of CommonJS it throws.
- * @throws InstallationError if it is not found.
+ * Finds a file of `dist`: in the folder ORCHARD_FILES, next to the code, next to the script that runs, or in the installed
+ * package.
+ * @param ownUrl returns the URL of the file next to the code; it throws in a CommonJS bundle
+ * @throws InstallationError if the file is in none of these places
  */
 export function ownFile(name: OwnFile, ownUrl: () => URL): URL {
   const looked: string[] = [];
@@ -60,10 +60,15 @@ export function ownFile(name: OwnFile, ownUrl: () => URL): URL {
 }
 
 function adviceFor(name: OwnFile, looked: readonly string[]): string {
-  const asEntry = name.includes('/')
-    ? ''
-    : `build ${PACKAGE}/${name.replace('.js', '')} as another entry point next to the bundle, or `;
-  return `this file of ${PACKAGE} is missing (looked for ${looked.join(', ')}). If you use a bundler, leave ${PACKAGE} out of the bundle (external) and install it, or ${asEntry}set ${VARIABLE} to a copy of the folder node_modules/${PACKAGE}/dist; ${PAGE} shows the settings for each bundler`;
+  const ways = [
+    `leave ${PACKAGE} out of the bundle (external) and install it`,
+    ...(name.includes('/')
+      ? []
+      : [`build ${PACKAGE}/${name.replace('.js', '')} as another entry point next to the bundle`]),
+    `set ${VARIABLE} to a copy of node_modules/${PACKAGE}/dist`,
+  ];
+  const problem = `this file of ${PACKAGE} is missing (looked for ${looked.join(', ')})`;
+  return `${problem}. If you use a bundler, do one of these: ${ways.join('; ')}. ${PAGE} shows the settings for each bundler`;
 }
 
 function* places(name: OwnFile, ownUrl: () => URL): Generator<URL> {
@@ -82,7 +87,7 @@ function* places(name: OwnFile, ownUrl: () => URL): Generator<URL> {
   }
 }
 
-/** The `require` of the first place from which Node finds the package; this code's if none does. */
+/** The `require` of the first place from which Node finds the package. If there is none, the `require` of this code. */
 export function requireFor(name: string): NodeJS.Require {
   for (const start of packagePlaces()) {
     const found = requireFrom(start);
@@ -91,7 +96,7 @@ export function requireFor(name: string): NodeJS.Require {
   return requireFrom(startingPoints()[0] ?? process.execPath);
 }
 
-/** With a strict package manager, only the library itself finds what it depends on. */
+/** Includes the library's own folder: with a strict package manager, only the library finds its dependencies. */
 function* packagePlaces(): Generator<string> {
   const starts = startingPoints();
   yield* starts;
@@ -101,24 +106,24 @@ function* packagePlaces(): Generator<string> {
   }
 }
 
-/** This code and the script that runs; not the working directory, where untrusted files may lie. */
+/** This code and the script that runs. Never the working directory, which may have untrusted files. */
 export function startingPoints(): string[] {
   const here = ownLocation();
   const [, script] = process.argv;
   return [...(here === undefined ? [] : [here]), ...(script === undefined ? [] : [resolve(script)])];
 }
 
-/** A bundle of CommonJS has no `import.meta.url`, but the name of its file. */
+/** In a CommonJS bundle, `__filename` replaces `import.meta.url`. */
 function ownLocation(): string | undefined {
   const url: string | undefined = import.meta.url;
   if (url?.startsWith('file:')) return url;
   return typeof __filename === 'string' && isAbsolute(__filename) ? __filename : undefined;
 }
 
-/** Not imported: webpack would look through each `createRequire` that it knows, and put its own in the place. */
+/** `createRequire` is not imported, because webpack replaces an imported one. */
 const requireFrom = (start: string): NodeJS.Require => process.getBuiltinModule('node:module').createRequire(start);
 
-/** The path of a package's file, as Node finds it from a file or its URL; undefined if it doesn't. */
+/** The path of a package's file, as Node resolves it from a file or its URL; undefined if it is not found. */
 export function resolvedFrom(start: string, file: string): string | undefined {
   return attempt(() => requireFrom(start).resolve(file));
 }

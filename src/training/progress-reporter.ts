@@ -75,10 +75,10 @@ export class ProgressReporter {
     this.entered('evaluate');
   }
 
-  /** @param positive the label that F1 is of, if it is of one */
-  epochEnded(stats: TrainingStats, positive?: string): void {
+  /** @param rows how many its figures are measured on @param positive the label that F1 is of, if it is of one */
+  epochEnded(stats: TrainingStats, rows: number, positive?: string): void {
     this.#figures = { ...this.#figures, epoch: stats.epoch };
-    this.onEvent({ type: 'epoch', stats, ...(positive !== undefined && { positive }) });
+    this.onEvent({ type: 'epoch', stats, rows, ...(positive !== undefined && { positive }) });
   }
 
   #tell(): void {

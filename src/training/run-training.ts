@@ -159,7 +159,7 @@ export async function runTraining(
       effort: spec.tuning.effort,
       quantize: spec.tuning.quantize !== false,
     });
-    progress.epochEnded(trained.stats, task.positive);
+    progress.epochEnded(trained.stats, finished.judged.rows, task.positive);
     progress.entered('export');
     progress.blended(finished.blend);
     progress.warned(finished.warnings);

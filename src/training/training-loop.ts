@@ -189,7 +189,7 @@ class TrainingLoop {
     this.#stats = withEpoch(this.#stats, { elapsedSeconds, loss: loss / examples, scores });
     this.#sums = NO_SUMS;
     if (this.#isBest(scores.value)) await this.#keepBest(scores.value);
-    progress.epochEnded(this.#stats, task.positive);
+    progress.epochEnded(this.#stats, task.examples?.dev ?? task.dev.length, task.positive);
   }
 
   async #trainEpoch(startedAt: number): Promise<void> {

@@ -53,6 +53,8 @@ export interface EpochEnd {
   readonly type: 'epoch';
   /** Of all epochs so far. */
   readonly stats: TrainingStats;
+  /** Number of rows that `stats.metrics.validation` is measured on. */
+  readonly rows?: number;
   /** The label that their F1 is of. Absent if it is the mean over all labels, or of entities. */
   readonly positive?: string;
 }

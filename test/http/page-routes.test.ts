@@ -165,12 +165,19 @@ describe('every route of the page that asks the service', () => {
 
 it('lists the documented pretrained models that are installed, and how the answers of each type are shown', async () => {
   const { send } = await aPage();
-  const { data, answer_views } = JSON.parse(await (await send('GET', '/page/models')).text());
+  const { data, answer_views, column_names } = JSON.parse(await (await send('GET', '/page/models')).text());
   const type = 'multiclass-text-classification';
   expect(data).toEqual([
-    { name: MODEL, type, commercial_use: true },
-    { name: OTHER_MODEL, type, commercial_use: true },
+    { name: MODEL, type, commercial_use: true, bytes: await folderBytes(MODEL) },
+    { name: OTHER_MODEL, type, commercial_use: true, bytes: await folderBytes(OTHER_MODEL) },
   ]);
+  // As docs/files.md lists them.
+  expect(column_names).toMatchObject({
+    text: ['text', 'sentence', 'content', 'review', 'utterance'],
+    label: expect.arrayContaining(['label', 'intent', 'labels', 'topics']),
+    question: ['question', 'query'],
+    passage: ['passage', 'context', 'answer'],
+  });
   expect(answer_views).toEqual({
     'binary-text-classification': 'labels',
     'multiclass-text-classification': 'labels',
@@ -180,6 +187,13 @@ it('lists the documented pretrained models that are installed, and how the answe
     'question-answering': 'passages',
   });
 });
+
+async function folderBytes(name: string): Promise<number> {
+  const folder = join(catalogue.directory, name);
+  const paths = await readdir(folder, { recursive: true });
+  const contents = await Promise.all(paths.map((path) => readFile(join(folder, path)).catch(() => '')));
+  return contents.reduce((sum, { length }) => sum + length, 0);
+}
 
 describe('an upload', () => {
   it('is trained on, and removed when the job has ended', async () => {
@@ -385,8 +399,8 @@ describe('the events of a job', () => {
     run.progress(7);
     const progress = { phase: 'train', fraction: 0.07, epoch: 0, epochs: 2, step: 7, steps: 100 };
     expect(await next()).toEqual({ event: 'progress', data: progress });
-    run.emit({ type: 'epoch', stats: statsAfter(1), positive: 'danger' });
-    const named = { training_stats: statsAfter(1), positive_label: 'danger' };
+    run.emit({ type: 'epoch', stats: statsAfter(1), rows: 40, positive: 'danger' });
+    const named = { training_stats: statsAfter(1), validation_rows: 40, positive_label: 'danger' };
     expect(await next()).toMatchObject({ event: 'job', data: named });
     const warning = {
       kind: 'duplicate_row',
@@ -398,7 +412,7 @@ describe('the events of a job', () => {
     const { examples, ...told } = warning;
     expect(await next()).toMatchObject({ data: { warnings: [told] } });
     await run.finish(statsAfter(2));
-    const ready = { status: 'READY', training_stats: statsAfter(2), positive_label: 'danger' };
+    const ready = { status: 'READY', training_stats: statsAfter(2), validation_rows: 40, positive_label: 'danger' };
     expect(await next()).toMatchObject({ data: ready });
     expect(await next()).toBeUndefined();
   });

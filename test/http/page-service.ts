@@ -44,6 +44,7 @@ function withCatalogue({ predictor, page, ...services }: AccountServices) {
   const pretrained = Object.entries(catalogue).map(([name, { type }]) => ({
     ...{ name, type },
     commercial_use: name !== 'named-entity-recognition',
+    ...(name === 'emotion-detection' && { bytes: 11_314_351 }),
   }));
   return {
     ...services,

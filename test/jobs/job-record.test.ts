@@ -12,6 +12,7 @@ const names = { app_id, id: idOf(1) };
 const whole: JobRecord = {
   ...aJob(1, 'RUNNING'),
   stats: statsAfter(2),
+  validation_rows: 40,
   positive_label: 'good',
   blend: { accuracy: 0.9, f1: 0.8 },
   warnings: [{ kind: 'duplicate_row', count: 2, message: 'two', examples: [{ file: 'train.tsv', line: 4 }] }],
@@ -115,13 +116,13 @@ describe('a new job', () => {
 
 describe('the information about a job', () => {
   it('has what is known, and no field without a value', () => {
-    const { error, positive_label, blend, warnings, stats, created } = whole;
+    const { error, validation_rows, positive_label, blend, warnings, stats, created } = whole;
     const model = {
       ...{ id: idOf(1), app_id, name: aRequest.model_config.name, training_status: 'RUNNING', created },
       ...{ type: aRequest.model_config.type, modality: 'language' },
     };
     const known = { model, training_stats: stats, status: 'RUNNING', created, warnings };
-    expect(toJobInformation(whole)).toStrictEqual({ ...known, error, positive_label, blend });
+    expect(toJobInformation(whole)).toStrictEqual({ ...known, error, validation_rows, positive_label, blend });
     const bare = { ...aJob(1, 'RUNNING'), stats, warnings };
     expect(toJobInformation(bare)).toStrictEqual(known);
   });

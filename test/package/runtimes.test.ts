@@ -25,8 +25,8 @@ afterAll(() => rm(application, { recursive: true }));
 const programs: readonly (readonly [string, RegExp])[] = [
   ['first-answer.ts', /^card_arrival [01]\.\d\d\n$/],
   ['load-model.ts', /^PER "Ada Lovelace" at 0\n[\s\S]*^LOC "Vienna" at 15\n/m],
-  ['medley.ts', /^sentiment-classification: negative 0\.\d\d\nemotion-detection: \w+ 0\.\d\d\n$/m],
-  ['explain.ts', /^positive 0\.\d\d\n( +-?\d\.\d\d \w+ at \d+\n){3}/],
+  ['medley.ts', /^financial-customer-support: transaction_charged_twice 0\.\d\d\nemotion-detection: \w+ 0\.\d\d\n$/m],
+  ['explain.ts', /^admiration 0\.\d\d\n( +-?\d\.\d\d \w+ at \d+\n){3}/],
   ['search-passages.ts', /^0\.\d\d The library opens at nine.*\nnothing about "Who won/],
   ['opentelemetry.ts', /orchard\.predict[\s\S]*texts: 1/],
   ['http-server.ts', /^200 \{"data":\[\]/],
@@ -61,7 +61,7 @@ describe.runIf(process.platform === 'linux').each(['bun', 'deno'])('%s', (wanted
     await writeFile(join(application, 'stream.ts'), readFileSync(join(root, 'examples', 'stream.ts')));
     const target = join(application, `${wanted}.tsv`);
     await run('stream.ts', 'reviews.txt', target);
-    expect(await readFile(target, 'utf8')).toMatch(/^positive\t0\.\d{3}\nnegative\t0\.\d{3}\n$/);
+    expect(await readFile(target, 'utf8')).toMatch(/^approval\t0\.\d{3}\nneutral\t0\.\d{3}\n$/);
   });
 
   it('trains in a child process', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { reportHtml } from '../../src/report/index.js';
-import { aReport } from './a-report.js';
+import { aReport, aTrainingRecord } from './a-report.js';
 import { type Page, readPage, rowsUnder, textOf } from './page.js';
 
 const pageOf = async (...parts: Parameters<typeof aReport>): Promise<Page> =>
@@ -149,6 +149,19 @@ describe('the report', () => {
       ['Blend of both', '50.0 %', '60.0 %', '70.0 %', '80.0 %', '90.0 %', '100.0 %'],
     ]);
     expect(rowsUnder(page, 'Epoch').map((cells) => cells[2])).toEqual(['0.250', '0.500']);
+  });
+
+  it('labels the axis of a metric that never changed with short numbers', async () => {
+    for (const share of [0, 0.75, 1]) {
+      const validation = { accuracy: [share, share], f1: [share, share] };
+      const training_stats = {
+        ...aTrainingRecord.training_stats,
+        metrics: { elapsed_time: [1, 1], training: { loss: [1, 0.5] }, validation },
+      };
+      const page = await pageOf({ training: { training_stats } });
+      const numbers = svgTexts(page).filter((text) => /^\d[\d.]*$/.test(text));
+      for (const text of numbers) expect(text.length).toBeLessThanOrEqual(4);
+    }
   });
 
   it('names the label that F1 is of in its figures, learning curves and tables', async () => {

@@ -88,6 +88,10 @@ describe.runIf(isBuilt && executable)('the site in a browser', () => {
   const pages = [
     '',
     'documents/The_command_line.html',
+    'documents/Backbones.html', // has long commands in its sentences
+    'functions/index.train.html', // has a long type in a heading
+    'variables/index.DEFAULT_DEV_FRACTION.html', // has a long name
+    'modules/web.html', // has a list of long names
     'interfaces/index.ListedModel.html',
     'classes/index.Predictor.html',
   ];

@@ -1,7 +1,7 @@
 import type { AnswerView, InferenceResult, ModelRecord } from '../../contract/index.js';
 import { announce, byId, element, shownProblem, shownTime, table, whileBusy } from './elements.js';
 import { entitySegments } from './entity-segments.js';
-import type { Explanation, Service } from './service.js';
+import type { Explanation, PageModels, Service } from './service.js';
 
 export function startAskForm(service: Service, models: ModelChoice): void {
   const form = byId('ask-form', HTMLFormElement);
@@ -25,6 +25,8 @@ export function startAskForm(service: Service, models: ModelChoice): void {
       return example;
     });
     byId('examples', HTMLElement).replaceChildren(...examples);
+    // An answer below another model's name would be taken for its own.
+    if (answered?.model !== models.chosen?.model) byId('answer', HTMLElement).hidden = true;
   };
   choice.addEventListener('change', showModel);
   models.onRefresh = showModel;
@@ -61,6 +63,7 @@ async function ask(service: Service, models: ModelChoice, query: string): Promis
   problem.textContent = '';
   try {
     const { data, metadata } = await service.predict(chosen.model, query);
+    if (models.chosen?.model !== chosen.model) return; // another was chosen in the meantime
     const view = views[chosen.view];
     byId('answer-content', HTMLElement).replaceChildren(view.shown(data, query));
     const ms = metadata.model_inference_time_ms;
@@ -95,18 +98,20 @@ export class ModelChoice {
     return view && { model, view, isRestricted: this.#restricted.has(model) };
   }
 
-  /** Lists the current models. @param chosen the id of a custom model to choose; default: the same as before */
-  async refresh(chosen?: string): Promise<void> {
-    const [{ data: installed, answer_views: views }, custom] = await Promise.all([
-      this.#service.pageModels(),
-      this.#service.readyModels(),
-    ]);
+  /**
+   * Lists the current models.
+   * @param chosen the id of a custom model to choose; default: the same as before
+   * @returns what the service says of its models
+   */
+  async refresh(chosen?: string): Promise<PageModels> {
+    const [known, custom] = await Promise.all([this.#service.pageModels(), this.#service.readyModels()]);
+    const { data: installed, answer_views: views } = known;
     const before = chosen === undefined ? this.#select.value : `model/${chosen}`;
     this.#views.clear();
     const pretrained = (isFree: boolean) =>
       installed
         .filter(({ commercial_use }) => commercial_use === isFree)
-        .map(({ name, type }) => this.#option(`pre-trained/${name}`, name, views[type]));
+        .map(({ name, type, bytes }) => this.#option(`pre-trained/${name}`, name + sizeOf(bytes), views[type]));
     const [free, restricted] = [pretrained(true), pretrained(false)];
     for (const { value } of restricted) this.#restricted.add(value);
     const trained = custom.map((model) => this.#option(`model/${model.id}`, nameOf(model), views[model.type]));
@@ -120,6 +125,7 @@ export class ModelChoice {
     byId('no-model', HTMLElement).hidden = !isEmpty;
     this.#select.disabled = isEmpty;
     this.onRefresh();
+    return known;
   }
 
   /** @param view default: every answer has labels */
@@ -131,6 +137,10 @@ export class ModelChoice {
 
 function group(label: string, options: readonly HTMLOptionElement[]): HTMLOptGroupElement[] {
   return options.length === 0 ? [] : [element('optgroup', { label }, ...options)];
+}
+
+function sizeOf(bytes: number | undefined): string {
+  return bytes === undefined ? '' : ` (${(bytes / 1e6).toFixed(1)} MB)`;
 }
 
 /** Names need not be unique; the time tells which is which. */

@@ -98,6 +98,11 @@ export function showProblems(thrown: unknown, fields: Fields, rest: string): voi
     place.textContent = [place.textContent, shownProblem(msg)].filter((each) => each !== '').join('\n');
     first ??= input;
   }
+  for (const field of new Set(Object.values(fields))) {
+    const place = byId(`${field}-problem`, HTMLElement);
+    // Not every browser lets keys scroll what can't have the focus.
+    if (place.scrollHeight > place.clientHeight) place.tabIndex = 0;
+  }
   byId(rest, HTMLElement).textContent = unplaced.map(shownProblem).join(' ');
   first?.focus();
 }
@@ -105,7 +110,9 @@ export function showProblems(thrown: unknown, fields: Fields, rest: string): voi
 export function clearProblems(fields: Fields, rest: string): void {
   for (const field of new Set(Object.values(fields))) {
     byId(field, HTMLElement).ariaInvalid = null;
-    byId(`${field}-problem`, HTMLElement).textContent = '';
+    const place = byId(`${field}-problem`, HTMLElement);
+    place.textContent = '';
+    place.removeAttribute('tabindex');
   }
   byId(rest, HTMLElement).textContent = '';
 }

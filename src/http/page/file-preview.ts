@@ -1,4 +1,5 @@
 import { byId, element, table } from './elements.js';
+import type { PageModels } from './service.js';
 
 /** What the first rows of a chosen file show: its columns, which of them hold what, and the task that follows. */
 
@@ -7,15 +8,10 @@ interface Rows {
   readonly cells: readonly (readonly string[])[];
 }
 
-type Field = 'text' | 'label' | 'question' | 'passage';
+/** The names that the service recognizes; see docs/files.md. */
+export type ColumnNames = PageModels['column_names'];
+type Field = keyof ColumnNames;
 
-/** The service reads columns with these names without being told; see docs/files.md. */
-const known: Readonly<Record<Field, readonly string[]>> = {
-  text: ['text', 'sentence', 'content', 'review', 'utterance'],
-  label: 'label category class intent sentiment labels tags categories topics'.split(' '),
-  question: ['question', 'query'],
-  passage: ['passage', 'context', 'answer'],
-};
 const fieldNames: Readonly<Record<Field, string>> = {
   text: 'Text is in',
   label: 'Label is in',
@@ -33,9 +29,14 @@ const MIN_ROWS_PER_LABEL = 2;
 
 /** Shows the first rows of the chosen file and its columns. The columns can be chosen. */
 export class FilePreview {
+  readonly #names: ColumnNames;
   #rows: Rows | undefined;
   #fields: readonly [Field, Field] = CLASSIFIER;
   #recognized: readonly string[] = [];
+
+  constructor(names: ColumnNames) {
+    this.#names = names;
+  }
 
   /** @returns the task that fits the file, if its rows show one */
   async show(file: File | undefined): Promise<string | undefined> {
@@ -46,7 +47,7 @@ export class FilePreview {
     const rows = rowsOf(file.name, await file.slice(0, PREVIEW_BYTES).text(), file.size > PREVIEW_BYTES);
     if (rows === undefined || rows.cells.length === 0 || rows.columns.length < 2) return undefined;
     this.#rows = rows;
-    const isRetrieval = RETRIEVAL.every((field) => knownColumn(rows, field) !== undefined);
+    const isRetrieval = RETRIEVAL.every((field) => this.#knownColumn(rows, field) !== '');
     this.#showColumns(isRetrieval ? RETRIEVAL : CLASSIFIER);
     return isRetrieval ? 'question-answering' : this.#classifier();
   }
@@ -72,7 +73,7 @@ export class FilePreview {
     const rows = this.#rows;
     if (rows === undefined || (fields === this.#fields && !byId('columns', HTMLElement).hidden)) return;
     this.#fields = fields;
-    this.#recognized = fields.map((field) => knownColumn(rows, field) ?? '');
+    this.#recognized = fields.map((field) => this.#knownColumn(rows, field));
     const [first, second] = guessed(rows, this.#recognized);
     for (const [at, select] of selects().entries()) {
       const field = fields[at] ?? 'text';
@@ -82,11 +83,16 @@ export class FilePreview {
       select.value = (at === 0 ? first : second) ?? '';
     }
     const shown = rows.cells.slice(0, SHOWN_ROWS).map((cells) => {
-      const [head = '', ...rest] = rows.columns.map((_, at) => shortened(cells[at] ?? ''));
+      const [head = '', ...rest] = rows.columns.map((_, at) => shortened(cells[at] ?? '') || '(empty)');
       return [[head], ...rest] as const;
     });
     byId('columns-rows', HTMLElement).replaceChildren(table({ columns: rows.columns }, shown));
     byId('columns', HTMLElement).hidden = false;
+  }
+
+  #knownColumn({ columns }: Rows, field: Field): string {
+    const found = this.#names[field].map((name) => columns.find((each) => each.trim().toLowerCase() === name));
+    return found.find((column) => column !== undefined) ?? '';
   }
 
   #classifier(): string | undefined {
@@ -103,10 +109,6 @@ const selects = () => ['first-column', 'second-column'].map((id) => byId(id, HTM
 
 function shortened(text: string): string {
   return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS).trimEnd()}…`;
-}
-
-function knownColumn({ columns }: Rows, field: Field): string | undefined {
-  return known[field].flatMap((name) => columns.find((each) => each.trim().toLowerCase() === name) ?? [])[0];
 }
 
 /** The columns with names that are known; otherwise the one with the longest texts, and the one with the fewest values. */

@@ -108,9 +108,10 @@ export class JobPanel {
   }
 }
 
-function stateLine({ status, training_stats: stats }: Job): string {
+function stateLine({ status, training_stats: stats, validation_rows: rows }: Job): string {
   const { main_eval_metric: metric, best_eval_metric_value: value } = stats;
-  const best = metric && value !== undefined ? `; best ${metric} on the dev set ${value.toFixed(3)}` : '';
+  const where = rows === undefined ? 'on the dev set' : `on ${rows.toLocaleString('en-US')} held-out ${rows === 1 ? 'row' : 'rows'}`;
+  const best = metric && value !== undefined ? `; best ${metric} ${value.toFixed(3)} ${where}` : '';
   return `${statusTexts[status]}${best}`;
 }
 
@@ -189,22 +190,13 @@ const statusTexts: Readonly<Record<TrainingJobStatus, string>> = {
 
 type DatasetProblem = NonNullable<NonNullable<Job['error']>['problems']>[number];
 
-const SHOWN_PROBLEMS = 20;
-
+/** The service lists the first 100; the message of the failure has their number. */
 function datasetProblems(problems: readonly DatasetProblem[]): HTMLElement[] {
   if (problems.length === 0) return [];
-  const shown = problemTable(problems.slice(0, SHOWN_PROBLEMS), 'Problems in the dataset');
-  const rest = problems.slice(SHOWN_PROBLEMS);
-  if (rest.length === 0) return [shown];
-  // The service lists the first problems; the message of the failure has their number.
-  const summary = element('summary', {}, `${rest.length} more`);
-  return [shown, element('details', {}, summary, problemTable(rest, 'More problems in the dataset'))];
-}
-
-function problemTable(problems: readonly DatasetProblem[], name: string): HTMLElement {
   const columns = ['Where', 'Problem', 'Expected'];
-  const problemRows = table({ className: 'problems', columns }, problems.map(problemCells));
-  return element('div', { className: 'scroll', role: 'region', ariaLabel: name, tabIndex: 0 }, problemRows);
+  const rows = table({ className: 'problems', columns }, problems.map(problemCells));
+  const ariaLabel = 'Problems in the dataset';
+  return [element('div', { className: 'scroll box', role: 'region', ariaLabel, tabIndex: 0 }, rows)];
 }
 
 function problemCells({ file, line, column, found, expected }: DatasetProblem) {

@@ -1,5 +1,6 @@
 import { ModelChoice, startAskForm } from './ask-form.js';
 import { byId, shownProblem, whileBusy } from './elements.js';
+import type { ColumnNames } from './file-preview.js';
 import { JobPanel, jobList } from './jobs.js';
 import { LabelView } from './label-view.js';
 import { hasEnded, Service } from './service.js';
@@ -34,8 +35,9 @@ function askForKey(problem = ''): void {
 async function enter(key: string): Promise<void> {
   const service = new Service(key);
   const models = new ModelChoice(service);
+  let names: ColumnNames;
   try {
-    await models.refresh();
+    ({ column_names: names } = await models.refresh());
   } catch (thrown) {
     sessionStorage.removeItem(KEY);
     return askForKey(shownProblem(thrown));
@@ -43,10 +45,10 @@ async function enter(key: string): Promise<void> {
   sessionStorage.setItem(KEY, key);
   byId('key-section', HTMLElement).hidden = true;
   byId('forget-key', HTMLElement).hidden = false;
-  await startWork(service, models);
+  await startWork(service, models, names);
 }
 
-async function startWork(service: Service, models: ModelChoice): Promise<void> {
+async function startWork(service: Service, models: ModelChoice, names: ColumnNames): Promise<void> {
   const panel = new JobPanel({
     service,
     onChange: (job) => {
@@ -58,7 +60,12 @@ async function startWork(service: Service, models: ModelChoice): Promise<void> {
       void models.refresh();
       byId('jobs-heading', HTMLElement).focus();
     },
-    onAsk: (id) => void models.refresh(id).then(() => byId('query', HTMLElement).focus()),
+    onAsk: (id) =>
+      void models.refresh(id).then(() => {
+        const query = byId('query', HTMLElement);
+        query.focus({ preventScroll: true });
+        byId('ask', HTMLElement).scrollIntoView(); // with the chosen model above the field
+      }),
   });
   const watch = (id: string, name: string) => {
     void panel.watch(id, name);
@@ -66,7 +73,7 @@ async function startWork(service: Service, models: ModelChoice): Promise<void> {
   };
   const refreshList = jobList(service, watch);
   startAskForm(service, models);
-  startTrainForm(service, async (id, name) => {
+  startTrainForm(service, names, async (id, name) => {
     await refreshList();
     watch(id, name);
   });

@@ -21,6 +21,7 @@ export type Job = Extract<JobStreamEvent, { event: 'job' }>['data'];
 export type LabellingSet = LabellingSetAnswer['data'];
 export type ListedSet = z.infer<typeof labellingListSchema>['data'][number];
 export type Opinion = NonNullable<z.infer<typeof opinionSchema>['data']>;
+export type PageModels = z.infer<typeof pageModelsSchema>;
 export type Explanation = z.infer<typeof explanationSchema>['data'];
 /** A job as typed; the service checks it. */
 export interface NewJob {
@@ -53,7 +54,7 @@ export class Service {
     this.#apiKey = apiKey;
   }
 
-  pageModels(): Promise<z.infer<typeof pageModelsSchema>> {
+  pageModels(): Promise<PageModels> {
     return this.#json('/page/models');
   }
 

@@ -1,5 +1,5 @@
 import { byId, clearProblems, element, type Fields, showProblems, whileBusy } from './elements.js';
-import { FilePreview } from './file-preview.js';
+import { type ColumnNames, FilePreview } from './file-preview.js';
 import type { NewJob, Service } from './service.js';
 
 const fields: Fields = {
@@ -15,10 +15,14 @@ const fields: Fields = {
 const REST = 'train-problem';
 
 /** Starts training jobs. @param onStarted called with the id and name of each */
-export function startTrainForm(service: Service, onStarted: (id: string, name: string) => Promise<void>): void {
+export function startTrainForm(
+  service: Service,
+  names: ColumnNames,
+  onStarted: (id: string, name: string) => Promise<void>,
+): void {
   const form = byId('train-form', HTMLFormElement);
   const button = byId('train-button', HTMLButtonElement);
-  const preview = new FilePreview();
+  const preview = new FilePreview(names);
   form.addEventListener('change', ({ target }) => {
     showSource();
     showFormat(modelConfig().family);

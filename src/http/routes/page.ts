@@ -13,6 +13,7 @@ import {
   trainableModelSchema,
   trainingConfigSchema,
 } from '../../contract/index.js';
+import { COLUMN_NAMES } from '../../datasets/index.js';
 import { familyOfType } from '../../families/index.js';
 import { CARD_FILE } from '../../models/index.js';
 import { type BodyLimits, otherType, requirePlain } from '../body.js';
@@ -40,16 +41,23 @@ const DEFAULT_MAX_UPLOAD_BYTES = 128 * 2 ** 20;
 export function pageRoutes(page: PageServices, maxBodyBytes = DEFAULT_MAX_UPLOAD_BYTES): readonly Route[] {
   const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs: UPLOAD_TIMEOUT_MS };
   const answer_views = Object.fromEntries(modelTypes.map((type) => [type, familyOfType(type).answerView]));
+  const { text, label, labels, question, passage } = COLUMN_NAMES;
+  const column_names = {
+    text: [...text],
+    label: [...label, ...labels],
+    question: [...question],
+    passage: [...passage],
+  };
   return [
     route({
       method: 'GET',
       path: '/page/models',
       id: 'listInstalledModels',
       tag: 'page',
-      summary: 'The installed pretrained models, and how answers are shown',
+      summary: 'The installed pretrained models, how answers are shown, and which columns of a file are recognized',
       input: z.object({ query: noQuery }),
       output: pageModelsSchema,
-      answer: async () => ({ data: await page.installedModels(), answer_views }),
+      answer: async () => ({ data: await page.installedModels(), answer_views, column_names }),
     }),
     route({
       method: 'POST',

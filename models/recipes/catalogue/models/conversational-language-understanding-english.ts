@@ -7,7 +7,7 @@ export const conversationalEnglish: ClassifierRecipe = {
   family: 'Papaya',
   type: 'multiclass-text-classification',
   language: 'english',
-  does: 'Tells which of 60 things somebody wants of an assistant.',
+  does: 'Tells which of 60 things a user asks an assistant to do.',
   example: 'Wake me at seven tomorrow.',
   sources: [
     {

@@ -8,7 +8,7 @@ export const conversationalJapanese: ClassifierRecipe = {
   family: 'Papaya',
   type: 'multiclass-text-classification',
   language: 'japanese',
-  does: 'Tells which of 60 things somebody wants of an assistant, in Japanese.',
+  does: 'Tells which of 60 things a user asks an assistant to do, in Japanese.',
   example: '明日の朝七時に起こして',
   sources: [
     {

@@ -7,7 +7,7 @@ export const financialCustomerSupport: ClassifierRecipe = {
   family: 'Papaya',
   type: 'multiclass-text-classification',
   language: 'english',
-  does: 'Tells which of 77 things a customer wants of an online bank.',
+  does: 'Tells which of 77 things a customer asks an online bank about.',
   example: 'My card still has not come in the post.',
   sources: [
     {

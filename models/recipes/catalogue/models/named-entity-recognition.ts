@@ -32,7 +32,7 @@ export const namedEntityRecognition: TaggerRecipe = {
   job: 'named-entities',
   family: 'Grapefruit',
   language: 'english',
-  does: 'Finds people (PER), places (LOC) and organisations (ORG) in a text and says where they stand.',
+  does: 'Finds the people (PER), places (LOC) and organisations (ORG) in a text, with their positions.',
   example: 'Ada Lovelace met Charles Babbage in London.',
   notes: [
     "The three corpora have types of their own. WNUT17's corporations and groups are ORG here. Its products and creative works are left out: in the other corpora such words are untagged, and a model that sees them now tagged and now not learns neither.",
