@@ -92,7 +92,7 @@ function sourceOf({ rows, path }: CheckSettings): RowsOrPath {
   const [source, ...others] = [rows, path].filter((each) => each !== undefined);
   if (source !== undefined && others.length === 0) return source;
   const what = source === undefined ? 'nothing to check' : 'two sources of rows';
-  throw invalid(['rows'], `${what}; give either rows or path`);
+  throw invalid(['rows'], `${what}; give either \`rows\` or \`path\``);
 }
 
 interface OtherSet {

@@ -79,7 +79,7 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   if (signal?.aborted) throw new AbortedError('the cross-validation', { cause: signal.reason });
   const { source } = settings.training;
   const given = source.kind === 'rows' ? source.rows : source.kind === 'path' ? source.path : undefined;
-  if (given === undefined) throw invalid(['rows'], 'give rows, or the path of a file of rows');
+  if (given === undefined) throw invalid(['rows'], 'give `rows`, or the `path` of a file of rows');
   const { labels, passages, type: asked, tuning } = settings.training;
   const effort = settings.training.effort ?? tuning?.effort;
   // All rows are checked as one dataset: problems of any row are reported before the first training.
@@ -127,10 +127,10 @@ function crossValidateSettings(options: unknown) {
   // An array, since each fold reads the passages again.
   const training = settingsFrom({ ...rest, passages: rest.passages && [...rest.passages] });
   if (groups !== undefined && training.source.kind === 'path') {
-    throw invalid(['groups'], 'applies only to rows in memory; for a file, name the column with groupColumn');
+    throw invalid(['groups'], 'applies only to rows in memory; for a file, name the column with `groupColumn`');
   }
   if (groupColumn !== undefined && training.source.kind === 'rows') {
-    throw invalid(['groupColumn'], 'rows in memory have no columns; give the group of each row with groups');
+    throw invalid(['groupColumn'], 'rows in memory have no columns; give the group of each row with `groups`');
   }
   return { training, folds, repeats, groups, groupColumn, resamples, onFold };
 }

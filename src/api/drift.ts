@@ -68,7 +68,7 @@ export async function modelBaseline(
   const { texts, seed, signal } = validate(baselineSchema, options ?? {});
   if (texts === undefined) {
     if (seed === undefined && signal === undefined) return recorded();
-    const msg = 'applies only to a baseline that is made of texts; give texts, or leave it out';
+    const msg = 'applies only to a baseline that is made of texts; give `texts`, or leave it out';
     throw new ValidationError([{ loc: [seed === undefined ? 'signal' : 'seed'], msg, type: 'unsupported' }]);
   }
   const given = await validateWithPauses(textsSchema, texts, ['texts']);

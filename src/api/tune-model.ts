@@ -75,7 +75,7 @@ function tuneSettings(options: unknown): TuneSettings {
   const training = settingsFrom(rest);
   const twice = space && fixedSetting(space, training);
   if (twice !== undefined) {
-    throw invalid(['space', twice], `${twice} is also an option with a fixed value; leave one of the two out`);
+    throw invalid(['space', twice], `\`${twice}\` is also an option with a fixed value; leave one of the two out`);
   }
   const most = budgetSeconds === undefined ? DEFAULT_TRIALS : MOST_TRIALS;
   return { training, budgetSeconds, trials: trials ?? most, space, onTrial };
@@ -103,7 +103,7 @@ function requireUseful(space: CheckedSpace | undefined, dataset: PreparedDataset
   if (hasLabels(dataset)) return;
   for (const name of ['labelSmoothing', 'classWeights'] as const) {
     if (space?.[name] === undefined) continue;
-    throw invalid(['space', name], `${dataset.type.type} does not use ${name}; leave it out`);
+    throw invalid(['space', name], `${dataset.type.type} does not use \`${name}\`; leave it out`);
   }
 }
 
@@ -354,7 +354,7 @@ function costOf({ seconds, epochSeconds, epochsRun }: RunWatch): (epochs: number
 function tooLittleTime({ epochs, epochsRun }: RunWatch, budget: number | undefined): TrainingError {
   const where = epochs === undefined ? 'while the data was read' : `after ${epochsRun} of at most ${epochs} epochs`;
   return new TrainingError(
-    `the time limit (budgetSeconds: ${budget}) was reached before the first trial ended, ${where}; allow more time or fewer epochs`,
+    `the time limit (\`budgetSeconds: ${budget}\`) was reached before the first trial ended, ${where}; allow more time or fewer epochs`,
   );
 }
 

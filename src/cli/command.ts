@@ -1,3 +1,4 @@
+import type { OptionNames } from '../contract/index.js';
 import type { Output, Terminal } from './terminal.js';
 
 /** What a command of `orchard` consists of. A new command is a file in commands/ and a line in commands.ts. */
@@ -91,6 +92,41 @@ export function nameOf({ usage }: Parameter): string {
 
 export function isOption({ usage }: Parameter): boolean {
   return usage.startsWith('-');
+}
+
+/** Options of the library that a command has under another name. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([['baseline', 'usual']]);
+
+/**
+ * A command's flags for options in messages: `--max-texts` for `maxTexts`, `--seed 7` for `seed: 7`, `--text-column 'a'`
+ * for `columns: { text: 'a' }`.
+ * @param typed the values on the command line, which say what `columns` alone means
+ */
+export function flagsOf({ parameters }: Command, typed: Readonly<Record<string, unknown>>): OptionNames {
+  const flagOf = (key: string) => {
+    const parameter = Object.hasOwn(parameters, key) ? parameters[key] : undefined;
+    return parameter && isOption(parameter) ? nameOf(parameter) : undefined;
+  };
+  const columnFlags = (columns: string) =>
+    [...columns.matchAll(/(\w+): ("(?:[^"\\]|\\.)*"|'[^']*')/g)].map(([, field, column]) => {
+      const flag = flagOf(`${field}Column`);
+      return flag && `${flag} ${column}`;
+    });
+  const typedColumns = Object.keys(typed).filter((key) => key.endsWith('Column'));
+  return (name, value) => {
+    const [option = name, field] = name.split('.');
+    if (option === 'columns') {
+      if (field !== undefined) return flagOf(`${field}Column`);
+      const flags = value === undefined ? typedColumns.map(flagOf) : columnFlags(value);
+      if (flags.length === 0 || flags.includes(undefined)) return undefined;
+      return flags.join(value === undefined ? ' and ' : ' ');
+    }
+    const flag = flagOf(OTHER_NAMES.get(name) ?? name);
+    if (flag === undefined || value === undefined) return flag;
+    if (value.startsWith('{')) return undefined; // no other flag takes an object
+    if (value.startsWith('[')) return `${flag} ${value.replaceAll(/[[\]' ]/g, '')}`;
+    return /^['"\d]/.test(value) ? `${flag} ${value}` : flag;
+  };
 }
 
 /** The command line is wrong: exit code 2. The message says what to type instead. */

@@ -1,9 +1,18 @@
 import { Argument, CommanderError, Option, Command as Parser } from 'commander';
-import { describeDatasetProblem, isError, type OrchardError, toOrchardError } from '../contract/index.js';
+import {
+  DatasetError,
+  describeDatasetProblem,
+  inMessage,
+  isError,
+  isOrchardError,
+  type OptionNames,
+  type OrchardError,
+  toOrchardError,
+  ValidationError,
+} from '../contract/index.js';
 import { version } from '../system/index.js';
-import { type Command, isOption, type Parameter, UsageError } from './command.js';
+import { type Command, flagsOf, isOption, type Parameter, UsageError } from './command.js';
 import { commands } from './commands.js';
-import { flagsOf, inFlags, withFlags } from './flags-in-words.js';
 import { Output, type Terminal } from './terminal.js';
 
 /** The command failed, or some texts had no result. */
@@ -29,7 +38,7 @@ export async function orchard(args: readonly string[], terminal: Terminal = proc
 
 async function run({ command, path, given }: Call, terminal: Terminal, output: Output): Promise<number> {
   const flags = flagsOf(command, given);
-  output.inFlags = (message) => inFlags(message, flags);
+  output.inFlags = (message) => inMessage(message, flags);
   try {
     await command.run?.({ given, terminal, output });
     await output.end();
@@ -38,6 +47,24 @@ async function run({ command, path, given }: Call, terminal: Terminal, output: O
     if (output.closed.aborted) return output.hasFailed ? FAILED : 0; // that the reader of the results has gone is none
     return reportFailure(withFlags(thrown, flags), path, output);
   }
+}
+
+/** The same error, with flags in place of options. */
+function withFlags(thrown: unknown, flags: OptionNames): unknown {
+  if (!isOrchardError(thrown)) return thrown;
+  if (thrown.code === 'validation') {
+    return new ValidationError(
+      thrown.problems.map(({ loc, msg, type }) => {
+        const [first, second] = loc.map(String);
+        const flag = first === 'columns' ? flags(`${first}.${second}`, undefined) : undefined;
+        const own = first === undefined ? [] : [flags(first, undefined) ?? first, ...loc.slice(1)];
+        return { loc: flag === undefined ? own : [flag, ...loc.slice(2)], msg: inMessage(msg, flags), type };
+      }),
+    );
+  }
+  if (thrown.code !== 'dataset') return thrown;
+  const problems = thrown.problems.map((each) => ({ ...each, expected: inMessage(each.expected, flags) }));
+  return new DatasetError(problems, thrown.total);
 }
 
 /** Also for a command line that can't be parsed. What follows `--` is not an option. */

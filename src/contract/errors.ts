@@ -264,7 +264,7 @@ export class MemoryLimitError extends OrchardErrorBase {
     const needed = Math.ceil(bytes / 2 ** 20).toLocaleString('en-US');
     const allowed = Math.floor(limit / 2 ** 20).toLocaleString('en-US');
     super(
-      `${what} needs about ${needed} MiB of memory, but memoryLimit is ${allowed} MiB; raise the limit or use a smaller model`,
+      `${what} needs about ${needed} MiB of memory, but the limit is ${allowed} MiB (\`memoryLimit\`); allow more memory or use a smaller model`,
     );
   }
 }

@@ -90,6 +90,7 @@ export {
   ValidationError,
   type ValidationProblem,
 } from './errors.js';
+export { inMessage, type OptionNames } from './in-message.js';
 export {
   accountSchema,
   batchQueriesSchema,

@@ -155,7 +155,7 @@ export const trainingRequestSchema: z.ZodType<TrainingRequest> = z.lazy(() =>
       context.addIssue({
         code: 'custom',
         path: ['training_config', 'preprocessing', 'lowercase'],
-        message: `preprocessing.lowercase is ${there} here and ${here} in model_config; give it once`,
+        message: `\`preprocessing.lowercase\` is ${there} here and ${here} in model_config; give it once`,
       });
     }),
 );

@@ -147,9 +147,9 @@ function unknown(key: string, schema: z.core.$ZodRawIssue['inst']): string {
   const [nearest] = known.toSorted((a, b) => shared(b) - shared(a));
   const told = `unknown ${JSON.stringify(key)}`;
   if (nearest !== undefined && shared(nearest) >= Math.min(3, nearest.length))
-    return `${told}; did you mean ${nearest}?`;
+    return `${told}; did you mean \`${nearest}\`?`;
   return known.length > 0 && known.length <= MOST_LISTED
-    ? `${told}; give ${known.join(', ')}`
+    ? `${told}; give ${known.map((name) => `\`${name}\``).join(', ')}`
     : `${told}; leave it out`;
 }
 

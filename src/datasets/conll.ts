@@ -210,10 +210,10 @@ export function namedTags(
   const missing = tags.find((tag) => names?.[tag] === undefined);
   if (missing === undefined) return tags.map((tag) => names?.[tag] ?? 'O');
   const found = names === undefined ? 'found tags that are numbers' : `found the tag ${missing}`;
-  const example = "tagNames: ['O', 'B-PER', 'I-PER']";
+  const example = "`tagNames: ['O', 'B-PER', 'I-PER']`";
   const expected =
     names === undefined
-      ? `tag names; or name the tags, in the order of their numbers, with the option ${example}`
+      ? `tag names (or name the tags, in the order of their numbers: ${example})`
       : `a tag of ${someOf(names)}`;
   problems.add({ file, line, found, expected });
   return tags.map(() => 'O');

@@ -49,7 +49,7 @@ export function settleSpans(rows: readonly WrittenEntities[], asked?: Offsets): 
     const isInclusive = misfitsOf(rows, offsets, 1).length <= TOLERATED * total;
     const expected = isInclusive
       ? 'exclusive ends, so that text.slice(start, end) is the entity; add 1 to each end'
-      : "offsets in UTF-16 code units; for other units, give offsets: 'code-points' or 'bytes'";
+      : "offsets in UTF-16 code units (for other units, give `offsets: 'code-points'` or `offsets: 'bytes'`)";
     return { rows, warnings: [], problem: { line: (misfits[0]?.row ?? 0) + 1, found, expected } };
   }
   const settled = rows.map(({ text, entities }) => {

@@ -379,7 +379,7 @@ export async function readRows(
   if (typeof source === 'string') return readRowFile(source, { ...reading, isMultilabel, refusesBlank });
   for (const name of ['columns', 'format', 'encoding', 'delimiter'] as const) {
     if (reading[name] !== undefined)
-      throw invalid([name], `applies only to files, and rows are given in memory; leave ${name} out`);
+      throw invalid([name], `applies only to files, and rows are given in memory; leave \`${name}\` out`);
   }
   return readRowsInMemory(source, option, { ...reading, refusesBlank }, signal);
 }

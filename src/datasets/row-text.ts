@@ -149,7 +149,7 @@ function undecodable(path: string, line: number, problem: { readonly found: stri
   const file = basename(path);
   if (!problem.found.includes('UTF-8')) return singleProblem({ file, line, ...problem });
   const command = `iconv -f WINDOWS-1252 -t UTF-8 ${quoted(file)}`;
-  const expected = `UTF-8 text; if the file is in Windows-1252, which Excel often writes, give encoding: 'windows-1252', or convert it: ${command}`;
+  const expected = `UTF-8 text; if the file is in Windows-1252, which Excel often writes, convert it: ${command} (or give \`encoding: 'windows-1252'\`)`;
   return singleProblem({ file, line, ...problem, expected });
 }
 

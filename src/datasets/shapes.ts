@@ -342,7 +342,7 @@ export function columnRows(found: Records, file: string, options: ShapeOptions, 
   if (refused !== undefined) {
     const column = options.columns?.[refused] ?? refused;
     const what = `found rows of ${FIELDS[shape].join(' and ')}, and ${quoted(column)} as their ${refused}`;
-    const expected = `rows of a classifier, since only those have a ${refused}; leave ${refused} out`;
+    const expected = `rows of a classifier, since only those have a ${refused}; leave \`columns.${refused}\` out`;
     throw singleProblem({ file, line: found.header ?? 1, found: what, expected });
   }
   const [first, second] = FIELDS[shape];
@@ -417,7 +417,7 @@ function requireOneColumn(
   const known = COLUMN_NAMES[field].filter((name) => lower.includes(name));
   if (known.length < 2) return;
   const listed = known.map((name) => quoted(found.columns[lower.indexOf(name)] ?? name)).join(' and ');
-  const expected = `one of them; name it with the option columns, such as { ${field}: ${quoted(known[0])} }`;
+  const expected = `one of them; name it (\`columns: { ${field}: ${quoted(known[0])} }\`)`;
   throw singleProblem({
     file,
     line: found.header ?? 1,
@@ -493,7 +493,7 @@ function unknownColumns(found: Records, file: string, { columns: asked, fitting 
   const example = guess ?? "{ text: 'review', label: 'stars' }";
   return singleProblem({
     ...{ file, ...line, found: `found ${what}` },
-    expected: `the columns ${known}; if yours have other names, give the option columns, such as ${example}`,
+    expected: `the columns ${known}; if yours have other names, choose the columns (\`columns: ${example}\`)`,
   });
 }
 

@@ -117,7 +117,7 @@ export async function readBaseline(directory: string): Promise<Baseline> {
     const cause = isError(thrown) ? thrown.cause : undefined;
     if (!isError(cause) || !('code' in cause) || cause.code !== 'ENOENT') throw thrown;
     const reason =
-      'the model has no baseline, because only models that this version trained on rows have one; make one from usual texts with model.baseline({ texts })';
+      'the model has no baseline, because only models that this version trained on rows have one; compare with usual texts: `baseline: await orThrow(model.baseline({ texts }))`';
     throw new ModelFolderError(file, reason, { cause });
   });
   try {
@@ -328,6 +328,6 @@ export function requireSameModel({ labels: counts, vectors }: Baseline, { labels
 }
 
 function otherModel(why: string): ValidationError {
-  const msg = `it was made with another model, ${why}; with this model, make one from usual texts with model.baseline({ texts })`;
+  const msg = `it was made with another model, ${why}; compare with usual texts of this model: \`baseline: await orThrow(model.baseline({ texts }))\``;
   return new ValidationError([{ loc: ['baseline'], msg, type: 'other_model' }]);
 }

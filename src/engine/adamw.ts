@@ -61,7 +61,7 @@ export function stepAdamW(store: ParameterStore, kernels: Kernels, taken: AdamWS
 export function clippingFactor(norm: number, { step, maxGradientNorm }: AdamWStep): number {
   if (!Number.isFinite(norm)) {
     throw new TrainingError(
-      `training diverged: the gradient norm of step ${step} is ${norm}; use a lower learning_rate`,
+      `training diverged: the gradient norm of step ${step} is ${norm}; use a lower \`learningRate\``,
     );
   }
   return maxGradientNorm !== undefined && norm > maxGradientNorm ? maxGradientNorm / norm : 1;

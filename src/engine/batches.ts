@@ -21,7 +21,7 @@ const BATCHES_PER_CHUNK = 20;
  * @throws RangeError if the batch size is below 1.
  */
 export function lengthBatches(lengths: readonly number[], { batchSize, seed, epoch }: LengthBatchOptions): number[][] {
-  if (!(batchSize >= 1)) throw new RangeError(`batchSize ${batchSize}: it must be 1 or more`);
+  if (!(batchSize >= 1)) throw new RangeError(`\`batchSize\` is ${batchSize}; it must be 1 or more`);
   const random = Random.fromSeed(seed, epoch);
   const order = random.shuffle(lengths.map((length, row) => ({ row, length })));
   const batches: number[][] = [];

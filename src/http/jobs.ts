@@ -5,7 +5,7 @@ import type * as z from 'zod';
 import { type OrchardError, orThrow } from '../contract/index.js';
 import type { DatasetWarning, DatasetWarningKind } from '../datasets/index.js';
 import type { JobError, JobInformation, TrainingEvent } from '../jobs/index.js';
-import { refusalOf } from './refusal.js';
+import { forClients, refusalOf } from './refusal.js';
 import type { HandlerEnvironment } from './route.js';
 import type { JobProgress, JobStreamEvent, jobSchema } from './schemas.js';
 import type { TrainerService } from './services.js';
@@ -40,18 +40,18 @@ function errorAnswer({ code, message, problems, source }: JobError): JobAnswer['
   if (!ownFailures.has(code)) return { code, message: SERVICE_FAILED };
   // Callers can't name files of the service, so it was an upload.
   if (code === 'download' && source === 'file') return { code, message: UPLOAD_GONE };
-  return { code, message, ...(problems && { problems: [...problems] }) };
+  return { code, message: forClients(message), ...(problems && { problems: [...problems] }) };
 }
 
 /** Instead of messages with advice for operators, or with options that a request does not have. */
 const messages: ReadonlyMap<DatasetWarningKind, string> = new Map([
   [
     'no_backbone',
-    "there is no backbone for this job's language and size, so training started from random weights; to train without this warning, set use_pretrained to false",
+    "there is no backbone for this job's language and size, so training started from random weights; to train without this warning, set `use_pretrained` to false",
   ],
   [
     'unfamiliar_text',
-    'the backbone does not know the language or script of the texts well; set language to the language of the texts, or compare with use_pretrained false',
+    'the backbone does not know the language or script of the texts well; set `language` to the language of the texts, or compare with `use_pretrained: false`',
   ],
   ['device', 'the device that the service trains on failed, so the CPU was used instead'],
 ]);

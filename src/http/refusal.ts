@@ -1,4 +1,10 @@
-import { isOrchardError, MAX_LISTED_PROBLEMS, type OrchardError, type ValidationProblem } from '../contract/index.js';
+import {
+  inMessage,
+  isOrchardError,
+  MAX_LISTED_PROBLEMS,
+  type OrchardError,
+  type ValidationProblem,
+} from '../contract/index.js';
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 502 | 503;
 
@@ -97,7 +103,8 @@ function invalidArguments(problems: readonly ValidationProblem[], { input, subje
   const impossible = problems.find(({ type }) => type === 'model_name');
   if (impossible) return new Refusal(404, [{ loc: subject, msg: impossible.msg, type: 'not_found' }]);
   return invalid(
-    problems.map(({ loc, ...problem }) => {
+    problems.map(({ loc, msg, type }) => {
+      const problem = { msg: forClients(msg), type };
       if (loc[0] === 'idempotencyKey') return { ...problem, loc: ['header', 'idempotency-key'] };
       const isModel = MODEL_FIELDS.includes(String(loc[0]));
       return { ...problem, loc: isModel ? subject : [input, ...loc] };
@@ -125,7 +132,12 @@ function shortened(msg: string): string {
 function messageOf(error: OrchardError): string {
   if (error.code === 'not_found') return `there is no ${error.resource} ${JSON.stringify(error.id)}`;
   if (error.code === 'model_not_ready') return `model ${error.id} is ${error.status}, not READY`;
-  return error.message;
+  return forClients(error.message);
+}
+
+/** The message without advice about options, which only the service's operator can set. */
+export function forClients(message: string): string {
+  return inMessage(message, () => undefined);
 }
 
 /** Names each model that failed, with the worst of their statuses. */

@@ -31,7 +31,7 @@ import { KeyedQueue, type Storage, withStorageErrors } from '../storage/index.js
 import { temporaryRoot } from '../system/index.js';
 import { createTrainingHost, type TrainingHost } from '../training/index.js';
 import { type BodyLimits, saveBody } from './body.js';
-import { invalid, Refusal } from './refusal.js';
+import { forClients, invalid, Refusal } from './refusal.js';
 import type { TrainerService } from './services.js';
 
 /** Disk space for uploads, including those that are arriving. */
@@ -357,13 +357,8 @@ export function fileNameOf({ headers }: Request): string {
   throw invalid([{ loc: ['header', FILE_NAME_HEADER], msg, type: 'missing' }]);
 }
 
-/** The library's advice, which names an option that requests don't have. */
-const OPTION = /give the option columns, such as .*/s;
-
 export function refusalOfRows(error: DatasetError): Refusal {
-  const listed = error.problems.map(
-    (problem) => `in ${describeDatasetProblem(problem).replace(OPTION, 'choose the columns')}`,
-  );
+  const listed = error.problems.map((problem) => `in ${forClients(describeDatasetProblem(problem))}`);
   const unlisted = error.total - listed.length;
   const all = unlisted > 0 ? [...listed, `and ${unlisted.toLocaleString('en-US')} more`] : listed;
   return new Refusal(

@@ -472,7 +472,7 @@ export class Dispatcher implements InferenceService {
 
 function withoutThreshold(): ValidationError {
   const msg =
-    'the model has no threshold for noneOfThese: only classifiers have one, and classifiers of earlier releases have to be trained again';
+    'the model has no threshold for `noneOfThese`: only classifiers have one, and classifiers of earlier releases have to be trained again';
   return new ValidationError([{ loc: ['noneOfThese'], msg, type: 'unsupported' }]);
 }
 
@@ -638,7 +638,7 @@ export function createService(
 }
 
 function withoutDevice(device: Device): ValidationError {
-  const msg = `WebAssembly runs only on the CPU, not on ${device}; leave device out, or use the runtime onnx`;
+  const msg = `WebAssembly runs only on the CPU, not on ${device}; leave \`device\` out, or use \`runtime: 'onnx'\``;
   return new ValidationError([{ loc: ['runtime'], msg, type: 'unsupported' }]);
 }
 

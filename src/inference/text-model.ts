@@ -150,7 +150,7 @@ async function openEncoder(folder: EncoderFolder, { device = 'cpu', runtime = 'a
   if (problem === undefined) return graphOf(folder, device);
   const { missing, advice, message } = problem;
   if (runtime === 'onnx') {
-    const instead = "to run models in WebAssembly instead, set the runtime to 'auto' or 'wasm'";
+    const instead = "to run models in WebAssembly instead, use `runtime: 'auto'` or `runtime: 'wasm'`";
     throw new InstallationError(missing, `${advice}; ${instead}`, { cause: problem });
   }
   const use: DeviceUse = { device: 'cpu', ...(device !== 'cpu' && device !== 'auto' && { failure: message }) };

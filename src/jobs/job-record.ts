@@ -4,6 +4,7 @@ import {
   EFFORTS,
   type FieldsOf,
   InternalError,
+  inMessage,
   type ModelConfig,
   type ModelRecord,
   modelConfigSchema,
@@ -73,7 +74,7 @@ const adaptersSchema = z.lazy(() =>
     alpha: z.number().positive().exactOptional(),
     targets: z
       .array(z.enum(['query', 'key', 'value', 'attention-output', 'inner', 'outer']))
-      .min(1, 'name at least one layer, such as query, or leave adapters out')
+      .min(1, 'name at least one layer, such as query, or leave `adapters` out')
       .readonly()
       .exactOptional(),
     dropout: share.exactOptional(),
@@ -175,8 +176,26 @@ export function newJobRecord(
   };
 }
 
+/** Fields of a training request, and options of a trainer, that are other than the options of `train`. */
+const FIELDS: ReadonlyMap<string, string> = new Map([
+  ['learningRate', 'learning_rate'],
+  ['batchSize', 'batch_size'],
+  ['pretrained', 'use_pretrained'],
+  ['lowercase', 'preprocessing.lowercase'],
+  ['base', 'backbone'],
+]);
+
+/** A message of a training, with the names that a job has. */
+export function inJob(message: string): string {
+  return inMessage(
+    message,
+    (name, value) => `\`${FIELDS.get(name) ?? name}${value === undefined ? '' : `: ${value}`}\``,
+  );
+}
+
 export function toJobError(error: OrchardError): JobError {
-  const { code, message } = error;
+  const { code } = error;
+  const message = inJob(error.message);
   switch (error.code) {
     case 'dataset':
       return { code, message, problems: error.problems };

@@ -22,7 +22,7 @@ import {
 } from '../training/index.js';
 import type { JobEvents } from './job-events.js';
 import type { JobLease, JobOutcome, StopReason } from './job-queue.js';
-import { type BlendFigures, hasEnded, type JobRecord, moved, toJobError } from './job-record.js';
+import { type BlendFigures, hasEnded, inJob, type JobRecord, moved, toJobError } from './job-record.js';
 import type { JobRepository } from './job-repository.js';
 import {
   claimed,
@@ -307,7 +307,8 @@ export class JobRun {
     }
   }
 
-  #onEvent(event: TrainingRunEvent): void {
+  #onEvent(reported: TrainingRunEvent): void {
+    const event = namedForJobs(reported);
     this.#figures.note(event);
     if (event.type === 'progress') this.#deaths?.note(event.phase);
     if (event.type === 'checkpoint') this.#saves.note();
@@ -363,6 +364,11 @@ export class JobRun {
     await this.#claim.update(withoutAttempt).catch(() => undefined);
     return 'left';
   }
+}
+
+function namedForJobs(event: TrainingRunEvent): TrainingRunEvent {
+  if (event.type !== 'warnings') return event;
+  return { ...event, warnings: event.warnings.map((each) => ({ ...each, message: inJob(each.message) })) };
 }
 
 /** There is nothing to run if the job's record was removed. */

@@ -152,7 +152,7 @@ function checkExecutor({ executor, host, isolation, device }: TrainerSettings): 
     throw new ValidationError([{ loc: ['device'], msg, type: 'executor' }]);
   }
   if (isolation === 'inline' && host === undefined) return;
-  const msg = "an executor works only in this thread; set isolation to 'inline' and leave host out";
+  const msg = "an executor works only in this thread; set `isolation: 'inline'` and leave `host` out";
   throw new ValidationError([{ loc: ['executor'], msg, type: 'needs_inline' }]);
 }
 

@@ -98,7 +98,7 @@ async function cachedModel({ cacheDirectory }: HubSettings, model: string, revis
   const cache = new HubCache(cacheDirectory, model);
   const commit = await cache.cachedCommit(revision);
   if (commit !== undefined) return { directory: cache.snapshot(commit), revision: commit };
-  const hint = `revision ${revision} is not in the cache ${cacheDirectory}, and downloads are switched off; load it once with \`offline: false\``;
+  const hint = `revision ${revision} is not in the cache ${cacheDirectory}, and downloads are switched off; load it once with HF_HUB_OFFLINE=0 (or \`offline: false\`)`;
   throw new NotFoundError('pretrained model', model, hint);
 }
 
@@ -409,10 +409,10 @@ function reasonOf(failure: NetworkFailure, { model }: HubRequest, { token, endpo
   }
   switch (failure.status) {
     case undefined:
-      return `${failure.message}; try again, or use what is in the cache with \`offline: true\``;
+      return `${failure.message}; try again, or use what is in the cache with HF_HUB_OFFLINE=1 (or \`offline: true\`)`;
     case 401:
       return token === undefined
-        ? 'the server requires a token (401), which happens for private, gated and missing models; check the name, or set HF_TOKEN or `hubModels({ token })`'
+        ? 'the server requires a token (401), which happens for private, gated and missing models; check the name, or set HF_TOKEN (or `token` of hubModels)'
         : 'the server rejects the token (401); create a new one and set HF_TOKEN';
     case 403:
       return `the token has no access (403); request access at ${endpoint}/${model}`;

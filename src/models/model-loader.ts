@@ -65,7 +65,7 @@ const REVISION = /^\w[\w.-]*(?:\/\w[\w.-]*)*$/;
 export function parseModelName(name: string): ModelName {
   const at = name.indexOf('@');
   const path = at === -1 ? name : name.slice(0, at);
-  if (!isAllowed(path) || path.includes('..')) throw invalid(name, 'give `name` or `owner/name`');
+  if (!isAllowed(path) || path.includes('..')) throw invalid(name, 'give a name, or owner/name');
   if (at === -1) return { path };
   const revision = name.slice(at + 1);
   checkRevision(revision, name);

@@ -160,7 +160,7 @@ export function requireFittingRules(
   { labels, parts }: Pick<ModelFolderConfig['orchard'], 'labels' | 'parts'>,
 ): void {
   if (parts === 'pair') {
-    const msg = 'rules work only on single texts, but this model reads pairs of texts; leave rules out';
+    const msg = 'rules work only on single texts, but this model reads pairs of texts; leave `rules` out';
     throw new ValidationError([{ loc: ['rules'], msg, type: 'unfitting_rule' }]);
   }
   const problems = rules.flatMap((rule, position) => {

@@ -73,7 +73,7 @@ export class PostgresStorage implements Storage {
     database: Database,
     { cache, cacheBytes = DEFAULT_CACHE_BYTES }: Pick<PostgresStorageOptions, 'cache' | 'cacheBytes'> = {},
   ) {
-    if (!(cacheBytes >= 0)) throw new RangeError(`cacheBytes must be a number of bytes, not ${cacheBytes}`);
+    if (!(cacheBytes >= 0)) throw new RangeError(`\`cacheBytes\` must be a number of bytes, not ${cacheBytes}`);
     this.#database = database;
     this.#table = this.#database.table('records');
     this.#cache = cache === undefined ? undefined : requirePath(cache, 'cache');

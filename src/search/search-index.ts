@@ -368,7 +368,7 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
 }
 
 function noCrossEncoder(): ValidationError {
-  const msg = 'this index has no cross-encoder; index the passages again with the option rerank, or call rerank()';
+  const msg = 'this index has no cross-encoder; index the passages again with `rerank`, or call rerank()';
   return new ValidationError([{ loc: ['rerank'], msg, type: 'no_cross_encoder' }]);
 }
 

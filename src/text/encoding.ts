@@ -50,7 +50,7 @@ export function assemble(
   let added = 0;
   for (const { kind } of template) if (kind === 'special') added += 1;
   if (!(maxLength >= added)) {
-    throw new RangeError(`maxLength is ${maxLength}; the special tokens alone need ${added}`);
+    throw new RangeError(`\`maxLength\` is ${maxLength}; the special tokens alone need ${added}`);
   }
   const kept = keptLengths(lengths, maxLength - added);
 

@@ -32,7 +32,7 @@ export function* wordPieceSteps(texts: Iterable<string>, options: WordPieceTrain
   const { vocabularySize, lowercase, language = 'english', minFrequency = 2, limitAlphabet = 6000 } = options;
   const specialTokens = Object.keys(TRAINED_SPECIAL_TOKENS);
   const room = vocabularySize - specialTokens.length;
-  if (!(room >= 2)) throw new RangeError(`vocabularySize is ${vocabularySize}; it must be 7 or more`);
+  if (!(room >= 2)) throw new RangeError(`\`vocabularySize\` is ${vocabularySize}; it must be 7 or more`);
 
   const stripAccents = keepsMeaningWithoutAccents(language) ? null : false;
   const words = yield* countWords(texts, lowercase, stripAccents ?? lowercase);

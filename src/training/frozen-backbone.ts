@@ -55,13 +55,13 @@ export function frozenBackbone(
 }
 
 const NEEDS_BACKBONE =
-  'tuning.adapters and tuning.freeze need a backbone, but this job starts from random weights; name a backbone, set use_pretrained to true, or leave both out';
+  '`tuning.adapters` and `tuning.freeze` need a backbone, but this job starts from random weights; name a backbone, set `pretrained` to true, or leave both out';
 
 /** Why this encoder can't be tuned so; undefined if it can. */
 function reasonAgainst(tuning: Tuning, { layers }: Encoder, specs: readonly ParameterSpec[]): string | undefined {
   const { freeze } = tuning;
   if (typeof freeze === 'number' && freeze > layers) {
-    return `tuning.freeze is ${freeze}, but the backbone has ${layers} layers; freeze at most that many`;
+    return `\`tuning.freeze\` is ${freeze}, but the backbone has ${layers} layers; freeze at most that many`;
   }
   const adapters = adaptersOf(tuning);
   if (adapters === undefined) return undefined;
@@ -69,10 +69,10 @@ function reasonAgainst(tuning: Tuning, { layers }: Encoder, specs: readonly Para
     (target) => adaptedWeights(specs, { targets: [target], lowest: 0 }).length === 0,
   );
   if (missing.length > 0) {
-    return `tuning.adapters.targets names ${missing.join(', ')}, but the backbone has no such linear layer; leave it out`;
+    return `\`tuning.adapters.targets\` names ${missing.join(', ')}, but the backbone has no such linear layer; leave it out`;
   }
   if (adapterParameters(specs, adapters).length > 0) return undefined;
-  return `tuning.freeze is ${freeze}, which leaves no layer for the adapters; freeze fewer layers, or leave adapters out`;
+  return `\`tuning.freeze\` is ${freeze}, which leaves no layer for the adapters; freeze fewer layers, or leave \`tuning.adapters\` out`;
 }
 
 /** Those of a backbone, to be compiled into graphs. @param specs of what stays as it is. */

@@ -56,6 +56,6 @@ export function unfamiliarTexts(
     unknown > MOST_UNKNOWN
       ? `${Math.round(100 * unknown)} % of the tokens of the training texts are not in its vocabulary`
       : `it splits words of the training texts into ${tokensPerWord.toFixed(1)} tokens on average, compared with 1.0 to 1.5 for its own language`;
-  const message = `the backbone ${backbone} does not know the language or script of the texts well: ${found}; set the option language to the language of the texts, or start from a multilingual backbone (base: 'intfloat/multilingual-e5-small'); to compare with random weights, set pretrained to false`;
+  const message = `the backbone ${backbone} does not know the language or script of the texts well: ${found}; set \`language\` to the language of the texts, or start from a multilingual backbone with \`base: 'intfloat/multilingual-e5-small'\` (to compare with random weights, set \`pretrained: false\`)`;
   return { kind: 'unfamiliar_text', count: 1, message, examples: [] };
 }

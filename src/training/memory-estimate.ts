@@ -88,8 +88,8 @@ export function requireMemory(id: string, estimate: MemoryEstimate, limit: numbe
   const needed = RUNTIME_BYTES + weights + step + texts + labels;
   if (limit === undefined || needed <= limit) return;
   const parts: readonly (readonly [bytes: number, what: string, advice: string])[] = [
-    [weights, 'the weights', 'train a smaller size'],
-    [step, 'a training step', 'use a smaller batch_size, or a smaller size'],
+    [weights, 'the weights', 'train a smaller `size`'],
+    [step, 'a training step', 'use a smaller `batchSize`, or a smaller `size`'],
     [texts, 'the texts', 'use fewer or shorter texts'],
     [labels, 'the labels', 'use fewer labels, or fewer rows'],
   ];
@@ -106,7 +106,7 @@ export function requireMemoryToRead(id: string, archiveBytes: number, limit: num
 
 function tooLarge(id: string, needed: number, limit: number, rest: string): TrainingError {
   return new TrainingError(
-    `training job ${id} needs about ${gigabytes(needed, Math.ceil)} of memory, but the trainer's memoryLimit is ${gigabytes(limit, Math.floor)}: ${rest}, or raise the limit`,
+    `training job ${id} needs about ${gigabytes(needed, Math.ceil)} of memory, but the limit is ${gigabytes(limit, Math.floor)} (\`memoryLimit\`): ${rest}, or allow more memory`,
   );
 }
 

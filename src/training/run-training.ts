@@ -273,13 +273,13 @@ function runWarnings(
     const { size } = model_config;
     const lacking = `there is no backbone for ${language} in size ${size}, so training started from random weights`;
     const advice =
-      'install orchard-nlp-models, which has english-mini, or name a backbone with the option base (in a Trainer, backbone); to start from random weights without this warning, set pretrained to false (in a job, use_pretrained)';
+      'install orchard-nlp-models, which has english-mini, or name a backbone with `base` (to start from random weights without this warning, set `pretrained: false`)';
     warn('no_backbone', 1, `${lacking}; ${advice}`);
   }
   const asked = askedLowercase(model_config, training_config);
   if (backbone && asked !== undefined && asked !== backbone.lowercase && reading.token_types !== 'capitals') {
     const reads = backbone.lowercase ? 'lowercases texts' : 'distinguishes upper and lower case';
-    const message = `preprocessing.lowercase is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the encoder; only the lexical expert follows preprocessing.lowercase`;
+    const message = `\`lowercase\` is ${asked}, but the backbone ${backbone.source.name} ${reads}, and so does the encoder; only the lexical expert follows this setting`;
     warn('backbone_lowercase', 1, message);
   }
   return warnings;

@@ -125,7 +125,7 @@ function refuse({ encoder, source }: Backbone): never {
   const { textHead, tokenHead } = encoder;
   const asked = `${textHead.className} or ${tokenHead.className}`;
   const reason = `its class is not ${asked}, so it has no labels to answer with`;
-  const advice = 'train from it (train({ base })), or ask it for vectors (embed, search)';
+  const advice = 'train from it (`base` of train), or ask it for vectors (embed, search)';
   throw new ModelFolderError(join(source.directory, CONFIG_FILE), `${reason}; ${advice}`);
 }
 
@@ -165,7 +165,7 @@ async function quantizationOf(backbone: Backbone): Promise<Quantization> {
   );
   if (change <= MOST_CHANGE) return quantization;
   const reason = `with 8-bit weights, a score of a test text changes by ${change.toFixed(3)}, more than ${MOST_CHANGE}`;
-  throw new ModelFolderError(join(source.directory, WEIGHTS_FILE), `${reason}; leave out weights: 'int8'`);
+  throw new ModelFolderError(join(source.directory, WEIGHTS_FILE), `${reason}; leave out \`weights: 'int8'\``);
 }
 
 const MAX_SAMPLE_TOKENS = 128;

@@ -77,7 +77,7 @@ async function floatFiles(directory: string, config: ModelFolderConfig): Promise
 
 async function integerFiles(directory: string, config: ModelFolderConfig): Promise<Map<string, Content>> {
   if (config.orchard.graph !== QUANTIZED_ONNX_FILE) {
-    const reason = 'the model has only float32 weights; to get 8-bit weights, train it with tuning.quantize';
+    const reason = 'the model has only float32 weights; to get 8-bit weights, train it with `tuning.quantize`';
     throw new ModelFolderError(join(directory, QUANTIZED_ONNX_FILE), reason);
   }
   return new Map<string, Content>([

@@ -116,7 +116,7 @@ async function readPairFolder(directory: string) {
   }
   const settings = await readSettings(directory);
   if (settings.modelType !== undefined && settings.modelType !== 'CrossEncoder') {
-    const reason = `a ${settings.modelType} is not a cross-encoder; use a sentence encoder with embed or with the option model of search`;
+    const reason = `a ${settings.modelType} is not a cross-encoder; use a sentence encoder with embed or with \`model\` of search`;
     throw new ModelFolderError(join(directory, SETTINGS_FILE), reason);
   }
   const path = first?.path ?? '';

@@ -96,7 +96,8 @@ export function nextTask(): Promise<void> {
 export function checked<Options extends object>(options: Options, known: readonly (keyof Options & string)[]): Options {
   for (const name of Object.keys(options)) {
     const isKnown = known.some((each) => each === name);
-    if (!isKnown) throw refusal([name], `unknown option; the options are ${known.join(', ')}`);
+    if (!isKnown)
+      throw refusal([name], `unknown option; the options are ${known.map((each) => `\`${each}\``).join(', ')}`);
   }
   return options;
 }

@@ -156,7 +156,7 @@ export function openModel(source: ModelSource, options: OpenWebModelOptions = {}
 /** Of a place that refuses to compile WebAssembly. */
 function cannotCompile(cause: unknown): InstallationError | undefined {
   if (!isError(cause) || cause.name !== 'CompileError') return undefined;
-  const advice = `WebAssembly can't be compiled here (${cause.message}): allow 'wasm-unsafe-eval' in the Content Security Policy of this page or worker, or pass the compiled module as openModel(source, { kernels })`;
+  const advice = `WebAssembly can't be compiled here (${cause.message}): allow 'wasm-unsafe-eval' in the Content Security Policy of this page or worker, or pass the compiled module as \`kernels\``;
   return new InstallationError('orchard-nlp/kernels.wasm', advice, { cause });
 }
 
@@ -319,7 +319,7 @@ class OpenWebModel implements WebModel {
     requireFlag('noneOfThese', options.noneOfThese);
     requireFlag('rules', options.rules);
     if (options.noneOfThese && !this.#hasThreshold)
-      throw refusal(['noneOfThese'], 'the model has no threshold for noneOfThese; leave noneOfThese out');
+      throw refusal(['noneOfThese'], 'the model has no threshold for `noneOfThese`; leave it out');
     if (this.#opened().config.orchard.sentence !== undefined)
       throw refusal(['model'], 'the model is a sentence encoder, which gives no answers; call embed or search');
     return options;

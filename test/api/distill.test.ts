@@ -361,12 +361,12 @@ describe('a teacher', () => {
     [
       'a function without a place for its answers',
       { output: undefined },
-      'answers: the answers of a function may cost money; give output or answers',
+      'answers: the answers of a function may cost money; give `output` or `answers`',
     ],
     [
       'a function that says nothing of its answers',
       { labels: undefined },
-      'type: the answers of a function do not show the type of the model; give type, labels',
+      'type: the answers do not show the type of the model; give `type`, `labels`',
     ],
     [
       'rows with another label',
@@ -385,8 +385,8 @@ describe('a teacher', () => {
       { labels: undefined, type: 'named-entity-recognition', temperature: 2 },
       'temperature: applies only to classifiers',
     ],
-    ['a choice among all', { choose: 'central' }, 'choose: without maxTexts, the teacher answers all texts'],
-    ['a format without rows', { format: 'csv' }, 'format: applies only to rows and test, and neither is given'],
+    ['a choice among all', { choose: 'central' }, 'choose: without `maxTexts`, the teacher answers all texts'],
+    ['a format without rows', { format: 'csv' }, 'format: applies only to `rows` and `test`, and neither is given'],
     [
       'a type that is another than that of the passages',
       { labels: undefined, passages: ['one', 'two'], type: 'binary-text-classification' },

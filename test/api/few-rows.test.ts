@@ -129,7 +129,7 @@ describe('labels', () => {
     [{ labels: ['a', 'b'] }, /label "a", a name without meaning/],
     [{ labels: ['good one', 'good one'] }, /"good one" occurs twice/],
     [{ labels, epochs: 2 }, /without rows, a classifier/],
-    [{ labels, dev: rows }, /there are no rows; leave dev out/],
+    [{ labels, dev: rows }, /there are no rows; leave `dev` out/],
     [{ labels: [] }, /found 0 labels/],
   ])('are refused with what is wrong: %j', async (options, message) => {
     const result = await train(options);

@@ -65,7 +65,7 @@ describe('the type of rows', () => {
 
   it('is asked for where a comma may separate labels', async () => {
     const path = await file('many.csv', 'text,label', 'a,x', 'b,y', 'c,"x,y"');
-    await expect(inferred(path)).rejects.toThrow(/the rows of many\.csv have the label "x,y".*pass type/);
+    await expect(inferred(path)).rejects.toThrow(/the rows of many\.csv have the label "x,y".*pass `type: /);
     const table = await readRows(path, { option: 'path', isMultilabel: true });
     expect(table.checked.rows).toContainEqual({ text: 'c', labels: ['x', 'y'] });
   });

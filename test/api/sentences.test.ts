@@ -303,7 +303,7 @@ describe('search', () => {
     );
     expect(two.map(({ passage }) => passage)).toEqual([read[0]?.passage]);
     const refused = await errorOf(plain.search(question, { rerank: 20 }));
-    expect(refused.message).toMatch(/this index has no cross-encoder; index the passages again with the option rerank/);
+    expect(refused.message).toMatch(/this index has no cross-encoder; index the passages again with `rerank`/);
     expect((await errorOf(index.search(question, { rerank: 0 }))).code).toBe('validation');
   });
 

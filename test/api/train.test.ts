@@ -304,7 +304,7 @@ it('positive is refused where a model does not choose between two labels', async
     entities: [{ start: 3, end: 7, type: 'TOWN' }],
   }));
   const answered = ['where', 'when'].map((word) => ({ question: `${word}?`, passage: `The answer to ${word}.` }));
-  const advice = 'leave positive out; classes has the F1 of each label';
+  const advice = 'leave `positive` out; classes has the F1 of each label';
   const cases = [
     [train({ rows: three, positive: 'angry' }), `not to multiclass-text-classification with 3 labels; ${advice}`],
     [
@@ -314,7 +314,7 @@ it('positive is refused where a model does not choose between two labels', async
     [crossValidate({ rows: three, folds: 2, positive: 'angry' }), `with 3 labels; ${advice}`],
     [train({ rows: several, positive: 'angry' }), `not to multilabel-text-classification; ${advice}`],
     [train({ rows: towns, positive: 'TOWN' }), `not to named-entity-recognition; ${advice}`],
-    [train({ rows: answered, positive: 'where' }), 'not to question-answering; leave positive out'],
+    [train({ rows: answered, positive: 'where' }), 'not to question-answering; leave `positive` out'],
     [model.evaluate(rows, { positive: 'pos' }), '"pos" is not a label; the labels are "negative", "positive"'],
   ] as const;
   for (const [result, message] of cases) expect((await result)._unsafeUnwrapErr().message).toContain(message);
@@ -349,7 +349,7 @@ describe('training fails', () => {
   };
 
   it('for options that it does not know, or that leave nothing to train on', async () => {
-    expect((await failure({})).message).toMatch(/nothing to train on.*rows, path and url/);
+    expect((await failure({})).message).toMatch(/nothing to train on.*`rows`, `path` and `url`/);
     const wrong: object = { rows, epoch: 3 };
     expect((await failure(wrong)).message).toMatch(/epoch/);
     expect(await failure({ rows, passages: ['a'] })).toMatchObject({ code: 'validation' });

@@ -92,7 +92,7 @@ describe('a search', () => {
   it('refuses what it could not keep to', async () => {
     expect(await failure({ rows, learningRate: 1e-3, space })).toMatchObject({
       code: 'validation',
-      message: expect.stringMatching(/learningRate is also an option with a fixed value/),
+      message: expect.stringMatching(/`learningRate` is also an option with a fixed value/),
     });
     expect((await failure({ rows, space: { learningRate: { min: 0.1, max: 0.01 } } })).message).toMatch(/min is above/);
     const wrong: object = { rows, space: { leraningRate: [1] } };
@@ -102,14 +102,14 @@ describe('a search', () => {
       passage: `is ${each}`,
     }));
     expect((await failure({ rows: asked, space: { labelSmoothing: [0] } })).message).toMatch(
-      /does not use labelSmoothing/,
+      /does not use `labelSmoothing`/,
     );
   });
 
   it('says so where the budget is too short for the defaults', async () => {
     expect(await failure({ rows, ...quick, base, epochs: 1000, budgetSeconds: 3 })).toMatchObject({
       code: 'training',
-      message: expect.stringMatching(/budgetSeconds: .* reached before the first trial ended/),
+      message: expect.stringMatching(/`budgetSeconds: .* reached before the first trial ended/),
     });
   });
 

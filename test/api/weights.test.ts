@@ -162,7 +162,7 @@ describe('probabilities of labels', () => {
     expect(read.map(({ labelIds }) => labelIds)).toEqual([[0, 1], [], [1]]);
     expect(read[0]?.shares).toEqual([0.9, 0.8]);
     const ambiguous = await errorOf(train({ rows: multilabel }));
-    expect(ambiguous.message).toContain("add up to 1.7; pass type: 'multilabel-text-classification' if the labels");
+    expect(ambiguous.message).toContain("add up to 1.7; pass `type: 'multilabel-text-classification'` if the labels");
     const wrong = await errorOf(train({ rows: multilabel, type: 'binary-text-classification' }));
     expect(wrong.message).toContain('found probabilities that add up to 1.7');
   });

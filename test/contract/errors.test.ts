@@ -9,5 +9,5 @@ it('a message about a model folder stays readable, however long the names in its
 
 it('about memory never names the limit as what is needed', () => {
   const { message } = new MemoryLimitError('the model', 1024 * 2 ** 20 + 1, 1024 * 2 ** 20 + 0.5);
-  expect(message).toContain('about 1,025 MiB of memory, but memoryLimit is 1,024 MiB');
+  expect(message).toContain('about 1,025 MiB of memory, but the limit is 1,024 MiB (`memoryLimit`)');
 });

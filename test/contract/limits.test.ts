@@ -96,7 +96,7 @@ describe('what is beyond a limit', () => {
     [
       trainingRequestSchema,
       { ...withModel(lower(true)), training_config: lower(false) },
-      'training_config.preprocessing.lowercase: preprocessing.lowercase is false here and true in model_config; give it once',
+      'training_config.preprocessing.lowercase: `preprocessing.lowercase` is false here and true in model_config; give it once',
     ],
     [trainingRequestSchema, withUrl(''), 'dataset_url: dataset_url is empty; give the URL of a dataset zip'],
     [batchQueriesSchema, [], 'give at least one query'],

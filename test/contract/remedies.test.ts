@@ -55,13 +55,13 @@ describe('an unknown field', () => {
   const eight = ['aa', 'bb', 'cc', 'dd', 'ee', 'ff', 'gg', 'hh'];
 
   it.each<[z.ZodType, string, string]>([
-    [fields('num_epochs', 'size'), 'numEpochs', 'unknown "numEpochs"; did you mean num_epochs?'],
-    [fields('size', 'num-epochs'), 'NUM_EPOCH', 'unknown "NUM_EPOCH"; did you mean num-epochs?'],
+    [fields('num_epochs', 'size'), 'numEpochs', 'unknown "numEpochs"; did you mean `num_epochs`?'],
+    [fields('size', 'num-epochs'), 'NUM_EPOCH', 'unknown "NUM_EPOCH"; did you mean `num-epochs`?'],
     // Three letters in common are enough, two are not, unless the name has no more.
-    [fields('label', 'text'), 'lab', 'unknown "lab"; did you mean label?'],
-    [fields('label', 'text'), 'la', 'unknown "la"; give label, text'],
-    [fields('id', 'text'), 'identity', 'unknown "identity"; did you mean id?'],
-    [fields(...eight), 'zz', `unknown "zz"; give ${eight.join(', ')}`],
+    [fields('label', 'text'), 'lab', 'unknown "lab"; did you mean `label`?'],
+    [fields('label', 'text'), 'la', 'unknown "la"; give `label`, `text`'],
+    [fields('id', 'text'), 'identity', 'unknown "identity"; did you mean `id`?'],
+    [fields(...eight), 'zz', `unknown "zz"; give \`${eight.join('`, `')}\``],
     [fields(...eight, 'ii'), 'zz', 'unknown "zz"; leave it out'],
     [fields(), 'zz', 'unknown "zz"; leave it out'],
   ])('case %#', async (schema, key, message) => {

@@ -73,8 +73,8 @@ describe('a wrong value', () => {
     [{ hinted: 3 }, 'hinted: give your name'],
     [{ even: 3 }, 'even: give a multiple of 2'],
     [{ named: { a: 1 } }, 'named.a: its key: give at least 2 characters'],
-    [{ epoch: 3 }, 'unknown "epoch"; did you mean epochs?'],
-    [{ Lower_case: true }, 'unknown "Lower_case"; did you mean lower?'],
+    [{ epoch: 3 }, 'unknown "epoch"; did you mean `epochs`?'],
+    [{ Lower_case: true }, 'unknown "Lower_case"; did you mean `lower`?'],
     [{ colour: 'red' }, 'unknown "colour"; leave it out'],
     [[1], 'give an object, not an array'],
   ])('%j says what to give', async (input, message) => {

@@ -83,6 +83,6 @@ describe('lengthBatches', () => {
 
   it('has no batches without rows, and refuses a batch size of 0', () => {
     expect(lengthBatches([], { batchSize: 4, seed: 1, epoch: 0 })).toEqual([]);
-    expect(() => lengthBatches([1], { batchSize: 0, seed: 1, epoch: 0 })).toThrow('batchSize 0');
+    expect(() => lengthBatches([1], { batchSize: 0, seed: 1, epoch: 0 })).toThrow('`batchSize` is 0');
   });
 });

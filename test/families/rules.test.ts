@@ -152,7 +152,7 @@ describe('rules that are refused', () => {
       requireFittingRules([rule], view, { labels: ['spam', 'ham'] });
     expect(() =>
       requireFittingRules([{ label: 'spam', terms: ['a'] }], 'labels', { labels: ['spam', 'ham'], parts: 'pair' }),
-    ).toThrow('rules: rules work only on single texts, but this model reads pairs of texts; leave rules out');
+    ).toThrow('rules: rules work only on single texts, but this model reads pairs of texts; leave `rules` out');
     expect(of({ name: 'ids', type: 'X', terms: ['a'] }, 'labels')).toThrow(
       'rules.0.type: rule "ids" (X): rules with a type apply only to models that find entities',
     );

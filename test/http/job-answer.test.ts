@@ -152,6 +152,6 @@ describe('the warnings of a job', () => {
 
   it('name fields of the request, not options of the library', async () => {
     const told = await toldOfWarning('unfamiliar_text', "… start from a multilingual backbone (base: 'a/b')");
-    expect(told).toMatch(/set language to the language of the texts, or compare with use_pretrained false$/);
+    expect(told).toMatch(/set `language` to the language of the texts, or compare with `use_pretrained: false`$/);
   });
 });

@@ -80,7 +80,7 @@ describe('offline mode', () => {
 
 describe('a refusal', () => {
   it.each([
-    [401, {}, 'set HF_TOKEN or `hubModels({ token })`'],
+    [401, {}, 'set HF_TOKEN (or `token` of hubModels)'],
     [401, { token: TOKEN }, 'rejects the token'],
     [403, { token: TOKEN }, `request access at http`],
     [429, {}, 'too many requests (429)'],

@@ -192,7 +192,7 @@ describe.skipIf(process.platform === 'win32')('examples/projects', () => {
       writeFileSync(join(folder, 'out', 'kernels.wasm'), readFileSync(join(root, 'dist', 'kernels.wasm')));
       const { status, answer } = await ask(await serve(folder), 'Works perfectly');
       expect(status).toBe(500);
-      const advice = 'pass the compiled module as openModel(source, { kernels })';
+      const advice = 'pass the compiled module as `kernels`';
       expect(answer).toEqual({ error: expect.stringContaining(advice) });
     });
   });

@@ -75,7 +75,7 @@ describe.each(['worker', 'inline', 'auto'])('with isolation %s', (isolation) => 
       console.log(error.code, error.constructor.name, error.message);
       await predictor.close();`);
     expect(stdout).toContain(`installation InstallationError ${MISSING}`);
-    expect(stdout).toContain("set the runtime to 'auto' or 'wasm'");
+    expect(stdout).toContain("use `runtime: 'auto'` or `runtime: 'wasm'`");
     expect(stdout).not.toContain('warning');
   });
 });

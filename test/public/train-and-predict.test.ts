@@ -140,7 +140,7 @@ describe('its model', () => {
     await using predictor = new Predictor({ storage, memoryLimit, isolation: 'inline' });
     const error = (await predictor.predictCustom(id, 'it is great'))._unsafeUnwrapErr();
     expect(error).toMatchObject({ code: 'memory_limit', limit: memoryLimit });
-    expect(error.message).toMatch(/about \d+ MiB of memory, but memoryLimit is 1 MiB/);
+    expect(error.message).toMatch(/about \d+ MiB of memory, but the limit is 1 MiB \(`memoryLimit`\)/);
     expect((await predictor.warmCustom([id]))._unsafeUnwrapErr().code).toBe('memory_limit');
   });
 });

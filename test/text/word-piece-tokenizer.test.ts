@@ -165,7 +165,7 @@ describe('WordPieceTokenizer', () => {
 
   it('refuses a maxLength that has no room for the special tokens', () => {
     expect(() => tokenizer.encode('the app', { maxLength: 1 })).toThrow(RangeError);
-    expect(() => tokenizer.encode('the app', { maxLength: 2, pair: 'x' })).toThrow(/maxLength is 2.* need 3/);
+    expect(() => tokenizer.encode('the app', { maxLength: 2, pair: 'x' })).toThrow(/`maxLength` is 2.* need 3/);
   });
 
   it('makes an encoding of the special tokens alone from an empty text', () => {

@@ -235,7 +235,7 @@ describe('training', () => {
   it('fails with a TrainingError that says what to do when it diverges', async () => {
     const diverging = { learningRate: 1e30, epochs: 20 };
     const error = await failureOf('training', () => train(randomTexts('binary', 16), diverging));
-    expect(error.message).toContain('learning_rate');
+    expect(error.message).toContain('`learningRate`');
   });
 });
 

@@ -44,7 +44,7 @@ describe('the estimate of a training', () => {
   it('names the need, the limit and what takes the most', async () => {
     const error = await failureOf('training', () => requireMemory('j1', estimated(5000), 2 * GIB));
     expect(error.message).toMatch(/^training job j1 needs about \d+\.\d\d GiB of memory/);
-    expect(error.message).toContain('memoryLimit is 2.00 GiB');
+    expect(error.message).toContain('the limit is 2.00 GiB (`memoryLimit`)');
     expect(error.message).toContain('use fewer labels');
   });
 });
@@ -65,7 +65,9 @@ describe('a trainer with a memoryLimit', () => {
     const { id } = (await trainer.createTrainingJob(await sentimentRequest(folder)))._unsafeUnwrap();
     const job = (await trainer.waitForTrainingJob(id))._unsafeUnwrap();
     expect(job.status).toBe('ERROR');
-    expect(job.error?.message).toMatch(/needs about 0\.\d+ GiB of memory, but the trainer's memoryLimit is 0\.29 GiB/);
+    expect(job.error?.message).toMatch(
+      /needs about 0\.\d+ GiB of memory, but the limit is 0\.29 GiB \(`memoryLimit`\)/,
+    );
   });
 
   it('loses only the run whose worker fills its heap all the same', async () => {

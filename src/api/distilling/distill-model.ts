@@ -36,13 +36,13 @@ export async function distillModel(options: DistillOptions): Promise<DistilledMo
   if (isFunction && answers === undefined) {
     throw invalid(
       ['answers'],
-      'the answers of a function may cost money; give output or answers so that they are kept',
+      'the answers of a function may cost money; give `output` or `answers` so that they are kept',
     );
   }
   const { attempts, retryDelayMs, callTimeoutMs } = settings;
   for (const [name, value] of Object.entries({ attempts, retryDelayMs, callTimeoutMs })) {
     if (value !== undefined && !isFunction)
-      throw invalid([name], 'applies only to a teacher that is a function; leave it out');
+      throw invalid([name], 'does not apply to a teacher that is a model; leave it out');
   }
   requireUsed(settings);
   if (signal?.aborted) throw new AbortedError('the distillation', { cause: signal.reason });
@@ -367,7 +367,7 @@ function requireSome(rows: readonly TrainingRow[], { answered: { unusable }, tau
   if (rows.length >= 2) return;
   const [first] = unusable;
   const why = [
-    ...(areRows > 0 ? [`${counted(areRows, 'text')} also in rows or test`] : []),
+    ...(areRows > 0 ? [`${counted(areRows, 'text')} also in \`rows\` or \`test\``] : []),
     ...(first
       ? [
           `${counted(unusable.length, 'unusable answer')}, such as to ${quoted(first.text.slice(0, 60))}: ${first.problem}`,

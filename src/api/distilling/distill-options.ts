@@ -58,13 +58,13 @@ export function requireUsed(settings: DistillSettings): void {
   if (choose !== undefined && maxTexts === undefined) {
     throw invalid(
       ['choose'],
-      'without maxTexts, the teacher answers all texts; give maxTexts too, or leave choose out',
+      'without `maxTexts`, the teacher answers all texts; give `maxTexts` too, or leave `choose` out',
     );
   }
   if (rows !== undefined || test !== undefined) return;
   for (const [name, value] of Object.entries(readingSettings(settings))) {
     if (value !== undefined)
-      throw invalid([name], `applies only to rows and test, and neither is given; leave ${name} out`);
+      throw invalid([name], `applies only to \`rows\` and \`test\`, and neither is given; leave \`${name}\` out`);
   }
 }
 

@@ -81,7 +81,7 @@ const MOST_COMPARED = 20_000;
 async function vectorsOf(texts: readonly string[], { base, language, modelLoader, signal }: DistillSettings) {
   const model = base ?? (trainingLanguage({ language }) === 'english' ? 'english-mini' : undefined);
   if (model === undefined)
-    throw invalid(['choose'], `choosing central texts needs an encoder for ${language}; name one with base`);
+    throw invalid(['choose'], `choosing central texts needs an encoder for ${language}; name one with \`base\``);
   const vectors = await embed(texts, { model, signal, ...(modelLoader && { modelLoader }) });
   if (vectors.isErr()) throw vectors.error;
   return vectors.value;

@@ -57,7 +57,7 @@ export function taskOf(
   { type: given, labels: named, temperature }: DistillSettings,
 ): StudentTask {
   if (table && arePairs(table.checked))
-    throw invalid(['rows'], 'the rows are pairs of texts, but texts has single texts; leave text2 out');
+    throw invalid(['rows'], 'the rows are pairs of texts, but `texts` has single texts; leave text2 out');
   const found = typeFor(teacher, passages, table, given, named);
   const type = given ?? found;
   const family = familyNameOf[type];
@@ -65,17 +65,17 @@ export function taskOf(
   if (type !== found && !(family === 'Grapefruit' && familyNameOf[found] === family)) {
     throw invalid(
       ['type'],
-      `the teacher and the other options ask for a student of type ${found}, not ${type}; leave type out`,
+      `the teacher and the other options ask for a student of type ${found}, not ${type}; leave \`type\` out`,
     );
   }
   if (temperature !== undefined && family !== 'Papaya') {
     throw invalid(
       ['temperature'],
-      `applies only to classifiers, and the student is a ${type} model; leave temperature out`,
+      `applies only to classifiers, and the student is a ${type} model; leave \`temperature\` out`,
     );
   }
   if (named !== undefined && family !== 'Papaya')
-    throw invalid(['labels'], `applies only to classifiers, not to ${type}; leave labels out`);
+    throw invalid(['labels'], `applies only to classifiers, not to ${type}; leave \`labels\` out`);
   const isMultilabel = type === 'multilabel-text-classification';
   const kind = family === 'Papaya' ? 'labels' : family === 'Grapefruit' ? 'entities' : 'passages';
   const ofTeacher = teacher.says?.labels;
@@ -115,10 +115,7 @@ function typeFor(
   if (table !== undefined) return typeOfRows(table, undefined).type;
   if (labels !== undefined)
     return labels.length === 2 ? 'binary-text-classification' : 'multiclass-text-classification';
-  throw invalid(
-    ['type'],
-    'the answers of a function do not show the type of the model; give type, labels, rows or passages',
-  );
+  throw invalid(['type'], 'the answers do not show the type of the model; give `type`, `labels`, `rows` or `passages`');
 }
 
 function namesIn(checked: CheckedRows): readonly string[] | undefined {

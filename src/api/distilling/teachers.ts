@@ -41,7 +41,7 @@ export interface TeacherOptions {
 export async function openTeacher(teacher: Teacher, options: TeacherOptions): Promise<OpenTeacher> {
   if (typeof teacher === 'function') return functionTeacher(teacher, options.teacherName ?? 'function');
   if (options.teacherName !== undefined) {
-    throw invalid(['teacherName'], 'applies only to a teacher that is a function; leave it out');
+    throw invalid(['teacherName'], 'does not apply to a teacher that is a model; leave it out');
   }
   const given = isList(teacher) ? teacher : [teacher];
   const opened: OpenTeacher[] = [];
@@ -85,10 +85,10 @@ async function modelTeacher(model: Model, close: () => Promise<void>): Promise<O
   if (readsPairs)
     throw invalid(
       ['teacher'],
-      `${name} reads pairs of texts, but texts has single texts; train on labelled rows of pairs instead`,
+      `${name} reads pairs of texts, but \`texts\` has single texts; train on labelled rows of pairs instead`,
     );
   if (type === 'question-answering')
-    throw invalid(['passages'], `${name} answers questions; give the passages that the student answers from`);
+    throw invalid(['passages'], `${name} answers questions; give the \`passages\` that the student answers from`);
   return {
     name,
     identity: `model ${await folderHash(directory, JSON.stringify(rules))}`,

@@ -125,7 +125,7 @@ function typeOfLabels(labels: readonly string[], origin: string): FoundType {
   if (joined !== undefined) {
     throw invalid(
       ['type'],
-      `${rowsOf(origin)} have the label ${quoted(joined)}, which may be one label or several; pass type: 'multilabel-text-classification' if a comma separates labels, else 'multiclass-text-classification'`,
+      `${rowsOf(origin)} have the label ${quoted(joined)}, which may be one label or several; pass \`type: 'multilabel-text-classification'\` if a comma separates labels, else \`type: 'multiclass-text-classification'\``,
     );
   }
   const different = `${counted(distinct.size, 'different label')}, one for each row`;
@@ -144,7 +144,7 @@ function typeOfShares(rows: readonly SoftLabelRow[], origin: string): FoundType 
     const sum = Number((sums[at] ?? 0).toFixed(4));
     throw invalid(
       ['type'],
-      `the probabilities of row ${at + 1} of ${origin} add up to ${sum}; pass type: 'multilabel-text-classification' if the labels are independent of each other; otherwise, give probabilities that add up to 1`,
+      `the probabilities of row ${at + 1} of ${origin} add up to ${sum}; pass \`type: 'multilabel-text-classification'\` if the labels are independent of each other; otherwise, give probabilities that add up to 1`,
     );
   }
   const reason = `${counted(labels.size, 'label')} whose probabilities add up to 1 in each row`;
@@ -186,7 +186,7 @@ export async function typeOfArchive(directory: string): Promise<FoundType> {
   if (config.TRAIN_FILE?.endsWith('.json') === true) {
     return found('question-answering', 'inferred', 'the archive has questions and passages');
   }
-  throw invalid(['type'], `${CONFIG_FILE} of the archive doesn't name the task; pass type`);
+  throw invalid(['type'], `${CONFIG_FILE} of the archive doesn't name the task; pass \`type\``);
 }
 
 async function typeOfTable(archive: ArchiveFolder, config: Config, problems: ProblemList): Promise<FoundType> {
@@ -229,7 +229,7 @@ export function requirePositive(positive: string | undefined, type: ModelType, l
     const many = chooses ? ` with ${counted(labels.length, 'label')}` : '';
     const instead = familyNameOf[type] === 'Dragonfruit' ? '' : '; classes has the F1 of each label';
     const msg = `applies only to classifiers with exactly two labels, not to ${type}${many}`;
-    throw invalid(['positive'], `${msg}; leave positive out${instead}`);
+    throw invalid(['positive'], `${msg}; leave \`positive\` out${instead}`);
   }
   if (labels.includes(positive)) return;
   throw invalid(['positive'], `${quoted(positive)} is not a label; the labels are ${someOf(labels.map(quoted))}`);
@@ -240,7 +240,7 @@ async function labelCells(archive: ArchiveFolder, config: Config, problems: Prob
   const { TRAIN_FILE = '', DATASET_NAME, DATA_DIR } = config;
   const file = findDataFile(archive, { desc: '', DATASET_NAME, DATA_DIR }, TRAIN_FILE);
   const [header, ...lines] = (file && (await readLines(file.path, file.name, problems))) ?? [];
-  if (header === undefined) throw invalid(['type'], 'the archive has no rows that show its type; pass type');
+  if (header === undefined) throw invalid(['type'], 'the archive has no rows that show its type; pass `type`');
   const columns = header.text.split('\t');
   const at = columns.includes('label') ? columns.indexOf('label') : columns.length - 1;
   return lines.map(({ text }) => text.split('\t')[at] ?? '');
@@ -402,13 +402,13 @@ export async function readTypedRows(
   const known = labels !== undefined && table.checked.shape === 'label' ? labelNames(labels).names : undefined;
   const type = known ? typeOfRows(table, typeOfNames(known, given).type) : typeOfRows(table, given);
   if (effort !== undefined && arePairs(table.checked)) {
-    throw invalid(['effort'], 'applies only to single texts, and the rows are pairs; leave effort out');
+    throw invalid(['effort'], 'applies only to single texts, and the rows are pairs; leave `effort` out');
   }
   if (labels !== undefined && type.family !== 'Papaya') {
-    throw invalid(['labels'], `applies only to classifiers, not to ${type.type}; leave labels out`);
+    throw invalid(['labels'], `applies only to classifiers, not to ${type.type}; leave \`labels\` out`);
   }
   if (passages !== undefined && type.type !== 'question-answering') {
-    throw invalid(['passages'], `applies only to question-answering, not to ${type.type}; leave passages out`);
+    throw invalid(['passages'], `applies only to question-answering, not to ${type.type}; leave \`passages\` out`);
   }
   return { table, type };
 }
@@ -420,7 +420,7 @@ async function datasetOfLabels({ names, descriptions }: LabelNames, settings: Tr
   requirePositive(settings.positive, type.type, names);
   const { fromNames } = await families[type.family].rows();
   if (fromNames === undefined)
-    throw invalid(['labels'], `applies only to classifiers, not to ${type.type}; leave labels out`);
+    throw invalid(['labels'], `applies only to classifiers, not to ${type.type}; leave \`labels\` out`);
   return { dataset: { rows: fromNames(names, descriptions, type.type) }, type, rows: [] };
 }
 
@@ -514,7 +514,7 @@ function refuseRowOptions(
   const reading = { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid };
   for (const [name, value] of Object.entries({ dev, devFraction, labels, passages, ...reading })) {
     if (value === undefined) continue;
-    throw invalid([name], `${reason}; leave ${name} out, or give rows or a file of rows`);
+    throw invalid([name], `${reason}; leave \`${name}\` out, or give rows or a file of rows`);
   }
 }
 

@@ -139,5 +139,5 @@ function sourceOf({ rows, path, url, labels }: z.infer<typeof trainSchema>): Tra
   }
   if (given === 0 && labels !== undefined) return { kind: 'labels', labels: labelNames(labels) };
   const what = given === 0 ? 'nothing to train on' : 'several sources of rows';
-  throw invalid(['rows'], `${what}; give one of rows, path and url, or only labels`);
+  throw invalid(['rows'], `${what}; give one of \`rows\`, \`path\` and \`url\`, or only \`labels\``);
 }

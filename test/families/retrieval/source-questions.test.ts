@@ -68,7 +68,7 @@ describe('a question archive of a file', () => {
       'no column of passages',
       'in.csv',
       'question,reply\na?,b\n',
-      'in.csv line 1: found CSV with 2 columns: "question", "reply"; expected the columns question and passage; if yours have other names, give the option columns, such as { text: \'review\', label: \'stars\' }',
+      'in.csv line 1: found CSV with 2 columns: "question", "reply"; expected the columns question and passage; if yours have other names, choose the columns (`columns: { text: \'review\', label: \'stars\' }`)',
     ],
     [
       'a row with a tab too many',
