@@ -180,8 +180,6 @@ export class EncoderRuns {
 
   /** The windows of each run. */
   plan(windows: readonly TextWindow[]): TextWindow[][] {
-    const [first] = windows;
-    if (first !== undefined && windows.length === 1) return [[first]];
     const lengths = windows.map(({ encoding }) => encoding.ids.length);
     const groups = lengthGroups(lengths, { maxTokens: MAX_TOKENS_PER_RUN, cost: this.#cost });
     return groups.map((group) => group.flatMap((position) => windows[position] ?? []));

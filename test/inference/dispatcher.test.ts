@@ -227,6 +227,11 @@ describe('the memory limit', () => {
     });
   });
 
+  it('takes a model that fits exactly', async () => {
+    const { dispatcher } = aDispatcher({ memoryLimit: 10 * MB, sizeOf: () => 10 * MB });
+    expect((await dispatcher.predict(MODEL, ['x'])).results).toHaveLength(1);
+  });
+
   it('keeps a model that is in use, and has the next one wait for its place', async () => {
     const sizeOf = () => 10 * MB;
     const { dispatcher, workers } = aDispatcher({ workers: 2, patient: true, memoryLimit: 15 * MB, sizeOf });
@@ -465,6 +470,48 @@ describe('a service that is asked too much', () => {
     await Promise.all([running, asked, last, other]);
   });
 
+  it('takes one request beyond the share of an account of which nothing waits', async () => {
+    const { dispatcher, worker } = aDispatcher({ patient: true, maxWaiting: 10, maxWaitingPerAccount: 5 });
+    const running = dispatcher.predict(MODEL, ['a']);
+    await settled();
+    const other = dispatcher.predict(MODEL, ['b'], { account: 'other' });
+    const large = dispatcher.predict(MODEL, texts(7), { account: 'large' });
+    for (let batch = 0; batch < 2; batch += 1) await worker.goOn();
+    await Promise.all([running, other, large]);
+  });
+
+  it('holds an account to its share among requests whose models are yet to be measured, too', async () => {
+    const { dispatcher } = aDispatcher({ maxWaiting: 10, maxWaitingPerAccount: 3, sizeOf: async () => 0 });
+    const asked = ['greedy', 'greedy', 'other', 'greedy', 'other'].map((account) =>
+      dispatcher.predict(MODEL, texts(2), { account }),
+    );
+    const outcomes = await Promise.allSettled(asked);
+    const refused = { status: 'rejected', reason: { limit: 'account', waiting: 2 } };
+    const answered = { status: 'fulfilled' };
+    expect(outcomes).toMatchObject([answered, refused, answered, refused, refused]);
+  });
+
+  it('tells how long what waits will take, by what texts of each model took', async () => {
+    const { dispatcher, workers } = aDispatcher({ workers: 2, patient: true, maxWaiting: 6 });
+    const running: Promise<unknown>[] = [];
+    for (const model of [MODEL, OTHER]) {
+      running.push(dispatcher.predict(model, ['a']));
+      await settled();
+      for (const worker of workers) await worker.goOn();
+    }
+    await Promise.all(running);
+    const figures = new Map(dispatcher.stats().models.map(({ directory, textMs }) => [directory, textMs]));
+    const busy = [MODEL, OTHER].map((model) => dispatcher.predict(model, ['b']));
+    await settled();
+    const waiting = [dispatcher.predict(MODEL, texts(4)), dispatcher.predict(OTHER, texts(2))];
+    const { waitingMs } = await failureOf('overloaded', () => dispatcher.predict(MODEL, texts(1)));
+    expect(waitingMs).toBeCloseTo((4 * (figures.get(MODEL) ?? 0) + 2 * (figures.get(OTHER) ?? 0)) / 2);
+    while (dispatcher.stats().waitingTexts + dispatcher.stats().runningTexts > 0) {
+      for (const worker of workers) await worker.goOn();
+    }
+    await Promise.all([...busy, ...waiting]);
+  });
+
   it('counts those whose model it has yet to measure', async () => {
     const sizeOf = async () => 0;
     const { dispatcher } = aDispatcher({ maxWaiting: 2, sizeOf });
@@ -556,6 +603,8 @@ describe('a model', () => {
     await dispatcher.warm(MODEL);
     await dispatcher.warm(OTHER);
     expect(workers.map(({ loaded }) => loaded)).toEqual([[MODEL], [OTHER]]);
+    await dispatcher.warm(OTHER);
+    expect(workers.map(({ loaded }) => new Set(loaded))).toEqual([new Set([MODEL]), new Set([OTHER])]);
     await dispatcher.predict(OTHER, ['a']);
     expect(workers.map(({ batches }) => batches.length)).toEqual([0, 1]);
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lengthGroups, type RunSize } from '../../src/inference/encoder-runs.js';
+import { EncoderRuns, lengthGroups, type RunSize } from '../../src/inference/encoder-runs.js';
 
 const RUN_COST = 22;
 const cost = ({ rows, tokens }: RunSize) => RUN_COST + rows * tokens;
@@ -52,5 +52,37 @@ describe('lengthGroups', () => {
         }
       }),
     );
+  });
+});
+
+describe('the runs of a batch', () => {
+  const unused = () => Promise.reject(new Error('nothing is computed'));
+  const narrow = { inputs: [], outputs: [], bytes: 0, run: unused, release: unused };
+  const output = { name: 'output', type: 'float32', shape: ['batch', 1] } as const;
+  const window = (length: number) => ({ row: 0, encoding: { ids: Array<number>(length).fill(0), offsets: [] } });
+
+  /** The lengths of the windows in each run. */
+  function planned(lengths: readonly number[], isOnDevice = false): number[][] {
+    const runs = new EncoderRuns({ narrow, openWide: undefined, output, pad: 0, isOnDevice });
+    return runs.plan(lengths.map(window)).map((run) => run.map(({ encoding }) => encoding.ids.length));
+  }
+
+  it('are one where padding costs less than a second start', () => {
+    // One run: 12 + 2 · 20 · (1 + 20 / 1500) = 52.5. Two: 24 + 10 · (1 + 10 / 1500) + 20 · (1 + 20 / 1500) = 54.3.
+    expect(planned([10, 20])).toEqual([[10, 20]]);
+    // 62.8 against 59.5.
+    expect(planned([10, 25])).toEqual([[10], [25]]);
+    expect(planned([7])).toEqual([[7]]);
+  });
+
+  it('count attention, which pads to the square', () => {
+    // 485.7 against 487.5, and 493.4 against 491.3; by length alone, the second would be 434 against 435.
+    expect(planned([200, 208])).toEqual([[200, 208]]);
+    expect(planned([200, 211])).toEqual([[200], [211]]);
+  });
+
+  it('are fewer on a device, which waits for each', () => {
+    expect(planned([10, 25], true)).toEqual([[10, 25]]);
+    expect(planned([10, 230], true)).toEqual([[10], [230]]);
   });
 });

@@ -41,6 +41,19 @@ describe('accounts whose requests wait', () => {
     expect(shared.length).toBeLessThanOrEqual(6);
   });
 
+  it('are forgotten once many others have asked, unless some of their texts wait', () => {
+    const queue = new RequestQueue();
+    for (let at = 0; at < 1200; at += 1) {
+      queue.add(aRequest(`account ${at}`));
+      turns(queue, 1);
+    }
+    queue.add(aRequest('waits'));
+    for (let at = 0; at < 1200; at += 1) queue.add(aRequest('asks much', `/models/${at}`));
+    expect(queue.waitingOf('waits').texts).toBe(1);
+    expect(queue.waiting.texts).toBe(1201);
+    expect(new Set(turns(queue, 4))).toEqual(new Set(['waits', 'asks much']));
+  });
+
   it('have their texts counted, together and each', () => {
     const queue = new RequestQueue();
     const removed = aRequest('a');
