@@ -652,7 +652,7 @@ const refused: Readonly<Record<string, readonly [file: string, content: string |
         entities: spans.map((span) => ({ ...span, start: span.start + 1, end: span.end - 1 })),
       })),
     ),
-    /8 of 8 entities begin or end inside a word.*offsets: 'code-points' or 'bytes'/,
+    /8 of 8 entities begin or end inside a word.*`offsets: 'code-points'` or `offsets: 'bytes'`/,
   ],
   'tags that are numbers': [
     'a.jsonl',

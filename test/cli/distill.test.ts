@@ -94,7 +94,7 @@ describe('orchard distill', () => {
     ],
     [
       [],
-      /^--type: the answers of a program do not show the type of the model; give --type, --labels, --rows or --passages$/m,
+      /^--type: the answers do not show the type of the model; give --type, --labels, --rows or --passages$/m,
     ],
   ])('names flags in what it says of %j', async (more, message) => {
     const { args } = aFolder();

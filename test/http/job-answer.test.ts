@@ -96,6 +96,13 @@ describe('a failed job', () => {
     expect(await toldOf(failure)).toEqual({ code: failure.code, message: failure.message });
   });
 
+  it('names the fields of a request, and not what only the service can set', async () => {
+    const message = 'it needs 3 GiB, but the limit is 2 GiB (`memoryLimit`): use a smaller `batchSize`, or a smaller `size`';
+    expect((await toldOf(new TrainingError(message))).message).toBe(
+      'it needs 3 GiB, but the limit is 2 GiB: use a smaller `batch_size`, or a smaller `size`',
+    );
+  });
+
   it('whose upload is gone says so, and not where it lay', async () => {
     const failure = new DownloadError(`file://${FOLDER}/uploads/1.zip`, 'there is no such file or folder');
     expect(await toldOf(failure)).toEqual({
