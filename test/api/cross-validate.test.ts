@@ -107,7 +107,7 @@ describe('rows that cannot be divided', () => {
     ];
     expect((await failure({ rows: lonely, folds: 2 })).message).toMatch(/fewer than two labels/);
     expect((await failure({ rows, groups: ['a'] })).message).toMatch(/1 groups for 80 rows/);
-    expect((await failure({ rows, groupColumn: 'author' })).message).toMatch(/with groups/);
+    expect((await failure({ rows, groupColumn: 'author' })).message).toMatch(/with `groups`/);
     expect((await failure({ path: 'rows.csv', groups: ['a'] })).message).toMatch(/groupColumn/);
   });
 

@@ -163,7 +163,7 @@ describe('model.drift', () => {
   });
 
   it('refuses a seed for the recorded baseline, which would be ignored', async () => {
-    expect((await model.baseline({ seed: 1 }))._unsafeUnwrapErr().message).toMatch(/^seed: .*give texts/);
+    expect((await model.baseline({ seed: 1 }))._unsafeUnwrapErr().message).toMatch(/^seed: .*give `texts`/);
     expect((await model.baseline({ texts: [] }))._unsafeUnwrapErr().code).toBe('validation');
   });
 

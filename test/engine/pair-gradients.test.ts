@@ -114,11 +114,12 @@ async function pairStep({ input, head, examples }: PairTraining): Promise<{ step
     examples,
     executor,
   );
+  const { lengths } = gradients;
   const loss = await gradients.compute(BATCH, 0);
   await gradients.release();
   await engine.release();
   const means = [...sums].map(([name, sum]) => [name, sum.map((value) => value / total)] as const);
-  return { step: { loss, gradients: new Map(means) }, runs };
+  return { step: { loss, gradients: new Map(means) }, runs, lengths };
 }
 
 /** Rows of the task's texts in a batch, questions first; a text may be there several times. */
@@ -185,7 +186,10 @@ describe('PairGradients', () => {
   it('are those of one large run, without dropout', async () => {
     const pairs = await trainingOf(0);
     const { input } = pairs;
-    const { step, runs } = await pairStep(pairs);
+    const { step, runs, lengths } = await pairStep(pairs);
+    // Batches are of examples whose longest texts are alike: a question, its passage, or one that does not answer it.
+    const tokens = pairs.examples.rows.map((texts) => texts.map((row) => input.train[row]?.encoding.ids.length ?? 0));
+    expect(lengths).toEqual(tokens.map((each) => each.toSorted((a, b) => a - b).at(-1)));
     const rows = rowsOf(pairs);
     const encodings = rows.flatMap((row) => input.train[row]?.encoding ?? []);
     const [{ graph, feeds } = expect.fail('nothing was run')] = runs;
