@@ -92,10 +92,7 @@ describe('orchard distill', () => {
       ['--choose', 'central', '--labels', 'a,b'],
       /^--choose: without --max-texts, .*; give --max-texts too, or leave --choose out$/m,
     ],
-    [
-      [],
-      /^--type: the answers do not show the type of the model; give --type, --labels, --rows or --passages$/m,
-    ],
+    [[], /^--type: the answers do not show the type of the model; give --type, --labels, --rows or --passages$/m],
   ])('names flags in what it says of %j', async (more, message) => {
     const { args } = aFolder();
     const refused = await run([...args, '--teacher-command', 'false', ...more]);

@@ -97,7 +97,8 @@ describe('a failed job', () => {
   });
 
   it('names the fields of a request, and not what only the service can set', async () => {
-    const message = 'it needs 3 GiB, but the limit is 2 GiB (`memoryLimit`): use a smaller `batchSize`, or a smaller `size`';
+    const message =
+      'it needs 3 GiB, but the limit is 2 GiB (`memoryLimit`): use a smaller `batchSize`, or a smaller `size`';
     expect((await toldOf(new TrainingError(message))).message).toBe(
       'it needs 3 GiB, but the limit is 2 GiB: use a smaller `batch_size`, or a smaller `size`',
     );

@@ -9,6 +9,9 @@ import { aPlayedService, catalogue, ENTITY_TEXT, KEY, someDatasets } from './pag
 /** Tells in the report why nothing was tested. */
 const title = executable === undefined ? 'the page (no Chromium here; name one in CHROMIUM)' : 'the page';
 
+/** Rows of a training that lasts until a slow browser has cancelled it. */
+const LASTING = 5000;
+
 describe.skipIf(executable === undefined)(title, () => {
   let browser: Browser;
   let service: Awaited<ReturnType<typeof aPlayedService>>;
@@ -95,7 +98,7 @@ describe.skipIf(executable === undefined)(title, () => {
     await page.getByLabel('Name', { exact: true }).fill('reviews');
     await page.getByLabel('File', { exact: true }).setInputFiles(datasets.file);
     await page.getByText('Settings').click();
-    await page.getByLabel('Epochs').fill('4');
+    await page.getByLabel('Epochs').fill('12'); // enough for a slow browser to see some of them
     await page.getByLabel('Batch size').fill('8');
     await page.getByLabel('Learning rate').fill('0.001');
     await page.evaluate(`
@@ -109,7 +112,7 @@ describe.skipIf(executable === undefined)(title, () => {
     expect(await inkOf(page, '#loss-chart canvas')).toBeGreaterThan(0);
     await page.getByRole('button', { name: 'Ask this model' }).waitFor({ timeout: 90_000 });
     const seen = await page.evaluate<number[]>('epochsSeen');
-    expect(seen.at(-1)).toBe(4);
+    expect(seen.at(-1)).toBeGreaterThan(3); // it stops early
     expect(new Set(seen).size).toBeGreaterThan(1);
     expect(await inkOf(page, '#metric-chart canvas')).toBeGreaterThan(0);
     expect(await page.locator('#job-state').textContent()).toMatch(
@@ -157,7 +160,7 @@ describe.skipIf(executable === undefined)(title, () => {
     await page.getByLabel('Task').selectOption('named-entity-recognition');
     expect(await page.getByRole('region', { name: 'A sample of names.conll' }).count()).toBe(1);
     await page.getByLabel('Task').selectOption('binary-text-classification');
-    const rows = Array.from({ length: 20 }, (_, at) => `${at} is ${at % 2 ? 'fine,good' : 'bad,poor'}`);
+    const rows = Array.from({ length: LASTING }, (_, at) => `${at} is ${at % 2 ? 'fine,good' : 'bad,poor'}`);
     await field.setInputFiles(file('rows.csv', ['text,label', ...rows].join('\n')));
     await page.getByRole('button', { name: 'Start training' }).click();
     await page.getByRole('heading', { name: 'Job rows' }).waitFor();
@@ -168,7 +171,7 @@ describe.skipIf(executable === undefined)(title, () => {
   it('shows the first rows of a file, whose columns can have any names, and fills in what follows from them', async () => {
     const page = await aPage();
     const rows = Array.from(
-      { length: 30 },
+      { length: LASTING },
       (_, at) => `${at},"Message ${at}, in full",${['Bill', 'Card', 'Loan'][at % 3]}`,
     );
     const buffer = Buffer.from(['No,Message Body,Topic of it', ...rows].join('\n'));

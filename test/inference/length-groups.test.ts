@@ -59,7 +59,10 @@ describe('the runs of a batch', () => {
   const unused = () => Promise.reject(new Error('nothing is computed'));
   const narrow = { inputs: [], outputs: [], bytes: 0, run: unused, release: unused };
   const output = { name: 'output', type: 'float32', shape: ['batch', 1] } as const;
-  const window = (length: number) => ({ row: 0, encoding: { ids: Array<number>(length).fill(0), offsets: [] } });
+  const window = (length: number) => {
+    const ids = new Int32Array(length);
+    return { row: 0, encoding: { ids, typeIds: ids, sequenceIds: ids, offsets: null, truncated: 0 } };
+  };
 
   /** The lengths of the windows in each run. */
   function planned(lengths: readonly number[], isOnDevice = false): number[][] {

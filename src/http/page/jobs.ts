@@ -110,7 +110,10 @@ export class JobPanel {
 
 function stateLine({ status, training_stats: stats, validation_rows: rows }: Job): string {
   const { main_eval_metric: metric, best_eval_metric_value: value } = stats;
-  const where = rows === undefined ? 'on the dev set' : `on ${rows.toLocaleString('en-US')} held-out ${rows === 1 ? 'row' : 'rows'}`;
+  const where =
+    rows === undefined
+      ? 'on the dev set'
+      : `on ${rows.toLocaleString('en-US')} held-out ${rows === 1 ? 'row' : 'rows'}`;
   const best = metric && value !== undefined ? `; best ${metric} ${value.toFixed(3)} ${where}` : '';
   return `${statusTexts[status]}${best}`;
 }
