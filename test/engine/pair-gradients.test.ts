@@ -79,7 +79,11 @@ function watched(executor: GraphExecutor, runs: ForwardRun[]): GraphExecutor {
 }
 
 /** Loss and gradients of a batch as training computes them, run by run. */
-async function pairStep({ input, head, examples }: PairTraining): Promise<{ step: Step; runs: ForwardRun[]; lengths: readonly number[] }> {
+async function pairStep({
+  input,
+  head,
+  examples,
+}: PairTraining): Promise<{ step: Step; runs: ForwardRun[]; lengths: readonly number[] }> {
   const runs: ForwardRun[] = [];
   const executor = watched(onnxExecutor(), runs);
   const parameters = head.parameters(input.encoder);
