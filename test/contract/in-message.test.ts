@@ -17,7 +17,7 @@ describe('a message, for a caller with other names for options', () => {
     ['choose one (`size` or `other: f({ x })`), and go on', 'choose one, and go on'],
     ['choose one (`size`), and go on', 'choose one (the size), and go on'],
     // Other code and other parentheses stay.
-    ['run `npm install x` (in `/tmp/y`) (again)', 'run `npm install x` (in `/tmp/y`) (again)'],
+    ['run `npm install x` (in `./y`) (again)', 'run `npm install x` (in `./y`) (again)'],
     // What is quoted is the user's own.
     [
       'the label "`size`" (of "a (`other`) \\" `size`") and `size`',
