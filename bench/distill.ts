@@ -54,6 +54,7 @@ const { values, positionals } = parseArgs({
 });
 const [root, ...names] = positionals;
 if (root === undefined) throw new Error('usage: npm run bench -- distill <datasets folder> [dataset …]');
+if (values.part === 'path' && names.some((name) => name !== 'sst2')) throw new Error('the path is on sst2');
 const threads = Number(values.threads);
 const effort = z.enum(['quick', 'balanced', 'thorough']).parse(values.effort);
 const work = await mkdtemp(join(tmpdir(), 'orchard-distill-'));
@@ -182,7 +183,8 @@ async function measure(folder: string, name: string): Promise<void> {
   const taughtRows = isPath ? rows.length : values.teacher === undefined ? Number(values['teacher-rows']) : 0;
   await using teacher = await teacherOf(rows.slice(0, taughtRows));
   const unlabelled = isPath ? await reviewTexts(folder) : rows.slice(taughtRows).map(({ text }) => text);
-  const texts = unlabelled.slice(0, Number(values.texts));
+  const tested = new Set(tests.map(({ text }) => text));
+  const texts = unlabelled.filter((text) => !tested.has(text)).slice(0, Number(values.texts));
   const test = shuffled(tests, 2).slice(0, Number(values.test));
   const taught = await answers(
     teacher,

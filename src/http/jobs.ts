@@ -40,7 +40,8 @@ function errorAnswer({ code, message, problems, source }: JobError): JobAnswer['
   if (!ownFailures.has(code)) return { code, message: SERVICE_FAILED };
   // Callers can't name files of the service, so it was an upload.
   if (code === 'download' && source === 'file') return { code, message: UPLOAD_GONE };
-  return { code, message: forClients(message), ...(problems && { problems: [...problems] }) };
+  const told = problems?.map((problem) => ({ ...problem, expected: forClients(problem.expected) }));
+  return { code, message: forClients(message), ...(told && { problems: told }) };
 }
 
 /** Instead of messages with advice for operators, or with options that a request does not have. */

@@ -1,5 +1,4 @@
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import {
   type Account,
   type InferenceResponse,
@@ -24,6 +23,7 @@ import {
 } from '../jobs/index.js';
 import { CONFIG_FILE, catalogueModels, type ModelLoader, modelFolderConfig, readFolderFile } from '../models/index.js';
 import type { Storage } from '../storage/index.js';
+import { bytesIn } from '../system/index.js';
 import { DriftWatch } from './drift-watch.js';
 import { type LabellingLimits, LabellingSets } from './labelling.js';
 import { DatasetUploads, MAX_ROWS_THREADS, Turns, type UploadLimits, uploadReadingHost } from './uploads.js';
@@ -259,11 +259,8 @@ async function installedModels(loader: ModelLoader): Promise<readonly InstalledM
 
 /** The size of a model folder; undefined if a loader has fetched only some of its files. */
 async function bytesOf(directory: string): Promise<number | undefined> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  if (!files.some(({ name }) => name.endsWith('.onnx'))) return undefined;
-  const sizes = await Promise.all(files.map(async (file) => (await stat(join(file.parentPath, file.name))).size));
-  return sizes.reduce((sum, size) => sum + size, 0);
+  const names = await readdir(directory, { recursive: true });
+  return names.some((name) => name.endsWith('.onnx')) ? bytesIn(directory) : undefined;
 }
 
 export function operatorServices({

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isOrchardError, StorageError } from '../contract/index.js';
+import { bytesIn } from '../system/index.js';
 import type { AccountContext } from './account-context.js';
 import {
   accountKey,
@@ -191,13 +190,6 @@ async function acquired(lease: AccountLease): Promise<boolean> {
     if (isOrchardError(thrown) && thrown.code === 'storage') return true;
     throw thrown;
   }
-}
-
-/** Of all files in a directory, also while files in it come and go. */
-export async function bytesIn(directory: string): Promise<number> {
-  const names = await readdir(directory, { recursive: true }).catch(() => []);
-  const found = await Promise.all(names.map((name) => stat(join(directory, name)).catch(() => undefined)));
-  return sumOf(found.map((each) => (each?.isFile() ? each.size : 0)));
 }
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0);

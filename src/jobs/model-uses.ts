@@ -10,8 +10,8 @@ import {
   type Storage,
   withStorageErrors,
 } from '../storage/index.js';
+import { bytesIn } from '../system/index.js';
 import type { AccountContext } from './account-context.js';
-import { bytesIn } from './account-erasure.js';
 import { accountKey, MODEL_USES } from './account-records.js';
 import { timestamp } from './clock.js';
 import { type DeletionContext, deleteEnded } from './delete-model.js';

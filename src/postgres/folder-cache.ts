@@ -1,6 +1,7 @@
-import { readdir, stat, utimes } from 'node:fs/promises';
+import { stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  bytesIn,
   contentHash,
   deleteUnseen,
   ensureDirectory,
@@ -140,10 +141,7 @@ export class FolderCache {
     const directory = this.#directory(hash);
     try {
       const { mtimeMs: openedAt } = await stat(directory);
-      const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-      const files = entries.filter((entry) => entry.isFile());
-      const found = await Promise.all(files.map(({ parentPath, name }) => stat(join(parentPath, name))));
-      return { hash, openedAt, bytes: found.reduce((sum, { size }) => sum + size, 0) };
+      return { hash, openedAt, bytes: await bytesIn(directory) };
     } catch {
       return undefined; // it is being removed
     }

@@ -545,6 +545,13 @@ export async function filesIn(directory: string, hashes = new KnownHashes()): Pr
   return files.sort(byPath);
 }
 
+/** The size of all files below a directory, also while files in it come and go. */
+export async function bytesIn(directory: string): Promise<number> {
+  const names = await readdir(directory, { recursive: true }).catch(() => []);
+  const found = await Promise.all(names.map((name) => stat(join(directory, name)).catch(() => undefined)));
+  return found.reduce((sum, each) => sum + (each?.isFile() ? each.size : 0), 0);
+}
+
 /** One hash, in hexadecimal digits, of the contents and names of all files. */
 export function contentHash(files: readonly FileContent[]): string {
   const hash = createHash('sha256');

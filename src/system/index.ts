@@ -2,6 +2,7 @@ export { FileLocks, Lock } from './file-locks.js';
 export {
   absolutePath,
   beginsAtHome,
+  bytesIn,
   CHUNK_BYTES,
   chunksOf,
   contentHash,

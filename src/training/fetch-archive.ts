@@ -1,7 +1,6 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fetchDataset, unzip } from '../datasets/index.js';
-import { publicFetch } from '../system/index.js';
+import { bytesIn, publicFetch } from '../system/index.js';
 import { requireMemoryToRead } from './memory-estimate.js';
 import type { ProgressReporter } from './progress-reporter.js';
 import type { TrainingSpec } from './training-run.js';
@@ -24,12 +23,7 @@ export async function fetchArchive(
   progress.entered('read');
   if (fetched.kind === 'folder') return fetched.path;
   const folder = join(directory, 'dataset');
-  const files = await unzip(fetched.path, folder, { name: fetched.name, signal });
-  requireMemoryToRead(id, await bytesOf(files, folder), memoryLimit);
+  await unzip(fetched.path, folder, { name: fetched.name, signal });
+  requireMemoryToRead(id, await bytesIn(folder), memoryLimit);
   return folder;
-}
-
-async function bytesOf(files: readonly string[], folder: string): Promise<number> {
-  const all = await Promise.all(files.map((file) => stat(join(folder, file))));
-  return all.reduce((sum, { size }) => sum + size, 0);
 }

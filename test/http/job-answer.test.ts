@@ -84,6 +84,13 @@ describe('a failed job', () => {
     });
   });
 
+  it('names no option that a request does not have, in its problems either', async () => {
+    const failure = new DatasetError([{ ...problem(1), expected: "tag names (`tagNames: ['O', 'B-PER']`)" }]);
+    const told = await toldOf(failure);
+    expect(told.message).toMatch(/expected tag names$/);
+    expect(told.problems).toEqual([{ ...problem(1), expected: 'tag names' }]);
+  });
+
   it('of the whole of a file names no line', async () => {
     const problems = [{ file: 'reviews.zip', found: 'no train.tsv', expected: 'one' }];
     expect((await toldOf(new DatasetError(problems))).problems).toEqual(problems);
