@@ -179,7 +179,7 @@ function commands({ name }: Recipe, { sources }: TrainingData): string {
   const teacher = sources.find((source) => source.teacher !== undefined)?.teacher;
   return teacher === undefined
     ? command('train')
-    : `${command('teach')} with ${escapeMarkdown(teacher)} as the teacher, then ${command('train')}`;
+    : `${command('teach')} with ${escapeMarkdown(teacher)} as the teacher`;
 }
 
 function devFigures(training: CardFacts['training']): string {

@@ -82,9 +82,9 @@ export async function exportModel(recipe: Recipe, options: ExportOptions): Promi
 }
 
 /** A model is trained once in a folder, whatever a later command says of its data. */
-function refuseOtherData({ name, sources }: Recipe, data: TrainingData): void {
+function refuseOtherData({ name, sources, unlabelled = [] }: Recipe, data: TrainingData): void {
   const titles = (all: readonly { readonly title: string }[]) => all.map(({ title }) => title).join('; ');
-  if (titles(data.sources) === titles(sources)) return;
+  if (titles(data.sources) === titles([...sources, ...unlabelled])) return;
   throw new Error(`${name}: trained on other data (${titles(data.sources)}); give another --work folder`);
 }
 

@@ -7,8 +7,8 @@ import { families } from '../../../src/families/index.js';
 import { exportModel, writeCard, writeConfig } from './export-model.js';
 import { recipesNamed } from './models/index.js';
 import type { Recipe } from './recipe.js';
-import { teach, withoutTaughtTexts, withTaughtTexts } from './teach.js';
-import { trainModel } from './train.js';
+import { teach, withoutTeacher } from './teach.js';
+import { trainedFolder, trainModel } from './train.js';
 import { withFreeData } from './usage-terms.js';
 
 /** `npx tsx models/recipes/catalogue/main.ts teach|train|export|card <name …|all> …`: README.md beside this file. */
@@ -51,21 +51,20 @@ function backboneOf({ language, family }: Recipe): string | undefined {
   return names.find((each) => existsSync(each));
 }
 
-const taught = values.untaught ? withoutTaughtTexts : withTaughtTexts;
-
 const steps: Readonly<Record<string, (recipe: Recipe) => Promise<void>>> = {
   teach(recipe) {
     const [datasets, work, teacher] = [given('datasets'), given('work'), given('teacher')];
-    return teach(recipe, { datasets, work, teacher, threads, seed });
+    return teach(recipe, { datasets, work, teacher, backbone: backboneOf(recipe), threads, seed });
   },
-  train(recipe) {
+  async train(recipe) {
     const [datasets, work] = [given('datasets'), given('work')];
-    const backbone = backboneOf(recipe);
-    return trainModel(taught(recipe, work), { datasets, work, backbone, threads, seed });
+    // `teach` has trained it.
+    if (recipe.unlabelled !== undefined) return;
+    await trainModel(recipe, { datasets, work, backbone: backboneOf(recipe), threads, seed });
   },
   export(recipe) {
     const [datasets, work] = [given('datasets'), given('work')];
-    return exportModel(taught(recipe, work), { datasets, work, catalogue, threads });
+    return exportModel(recipe, { datasets, work, catalogue, threads });
   },
   async card(recipe) {
     const directory = join(catalogue, recipe.name);
@@ -80,9 +79,13 @@ if (run === undefined || names.length === 0) {
   throw new Error(`give a step (${Object.keys(steps).join(', ')}) and names of models, or all`);
 }
 const named = recipesNamed(names);
-const recipes = values.free ? named.map(withFreeData) : named;
+const wanted = values.untaught ? named.map(withoutTeacher) : named;
+const recipes = values.free ? wanted.map(withFreeData) : wanted;
 const languages = new Set(recipes.map(({ language }) => language));
 if (values.backbone !== undefined && values.backbone !== 'none' && languages.size > 1) {
   throw new Error('a backbone is of one language: name the models that are to start from it');
+}
+if (step === 'train') {
+  for (const recipe of recipes) if (recipe.unlabelled !== undefined) await trainedFolder(recipe, given('work'));
 }
 for (const recipe of recipes) await run(recipe);

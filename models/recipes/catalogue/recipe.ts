@@ -24,14 +24,12 @@ export interface Source<Row> {
   readonly remark?: string;
   /** Written to make up for what other rows lack: no model can be made of them alone. */
   readonly supplement?: true;
-  /** The encoder that gave the rows their labels (teach.ts). Absent: they came with them. */
-  readonly teacher?: string;
   /** @param datasets the folder that holds every dataset. */
   read(datasets: string): Split<Row> | Promise<Split<Row>>;
 }
 
-/** Texts without labels, to which a teacher of the same task gives some. */
-export interface UnlabelledSource extends Omit<Source<unknown>, 'read' | 'supplement' | 'teacher'> {
+/** Texts without labels. */
+export interface UnlabelledSource extends Omit<Source<unknown>, 'read' | 'supplement'> {
   /** Most texts of it that are used, drawn at random. */
   readonly most: number;
   /** @param datasets the folder that holds every dataset. */
@@ -89,6 +87,12 @@ interface CommonRecipe {
   /** Settings other than the library's defaults. */
   readonly training?: TrainingConfig;
   readonly tuning?: Tuning;
+  /** Texts, or for search questions, that a teacher answers (teach.ts). */
+  readonly unlabelled?: readonly UnlabelledSource[] | undefined;
+  /** Settings of the teacher that differ from `training`. */
+  readonly teacherTraining?: TrainingConfig;
+  /** Settings of the model that differ from `training` if it learns from the teacher, too. */
+  readonly taughtTraining?: Pick<TrainingConfig, 'num_epochs' | 'data_augmentation'>;
 }
 
 export interface ClassifierRecipe extends CommonRecipe {
@@ -97,12 +101,6 @@ export interface ClassifierRecipe extends CommonRecipe {
   /** In the order of their ids. Default: all labels that occur, sorted. */
   readonly labels?: readonly string[];
   readonly sources: readonly Source<LabelledText>[];
-  /** What a teacher labels beside them (teach.ts). */
-  readonly unlabelled?: readonly UnlabelledSource[];
-  /** Settings of the teacher, beside `training`. */
-  readonly teacherTraining?: TrainingConfig;
-  /** Settings beside `training` of a model that learns from these too: they may be many times as many as the others. */
-  readonly taughtTraining?: TrainingConfig;
   readonly tests: readonly TestSet<readonly LabelledText[]>[];
   /** Rows of another domain than those above, with labels of this model: is it still as sure as it is right? */
   readonly elsewhere?: readonly TestSet<readonly LabelledText[]>[];

@@ -1,124 +1,105 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { z } from 'zod';
-import { loadModel } from '../../../src/api/index.js';
+import { type DistilledModel, distill, orThrow } from '../../../src/index.js';
 import { Random } from '../../../src/system/index.js';
-import { drawnLabels } from './drawn-labels.js';
-import type { TrainingData } from './model-facts.js';
-import type { ClassifierRecipe, LabelledText, Recipe, Source, UnlabelledSource } from './recipe.js';
-import { modelWork, type TrainOptions, trainedFolder, trainModel } from './train.js';
+import { measuredTexts, rowsOf } from './archives.js';
+import { DATA_FILE, factsFile, type TrainingData } from './model-facts.js';
+import type { Recipe, UnlabelledSource } from './recipe.js';
+import { modelType, modelWork, type TrainOptions, taughtFolder, trainedFolder, trainModel } from './train.js';
 
 /**
- * Labels for texts that have none: a large encoder learns the task from the model's own rows, and then labels texts of
- * the domain (the task stage of TinyBERT, Jiao et al. 2020). A text's label is drawn from the teacher's probabilities, so
- * that over many texts a student learns how sure the teacher is, and not its likeliest labels alone.
+ * A model that learns from a larger one, too: a large encoder is fine-tuned on the model's own rows and answers texts that
+ * have no labels (the task stage of TinyBERT, Jiao et al. 2020). The model is trained on its rows and these answers.
  */
 
-const TAUGHT_FILE = 'taught.json';
-
-const taughtSchema = z.strictObject({
-  /** Name of the encoder that was the teacher. */
-  teacher: z.string(),
-  /** Of each of the recipe's unlabelled sources, in their order. */
-  sources: z.array(z.strictObject({ title: z.string(), rows: z.array(taughtRow()) })),
-});
-type Taught = z.infer<typeof taughtSchema>;
-
-function taughtRow() {
-  return z.strictObject({ text: z.string(), labels: z.array(z.string()).readonly() });
-}
-
-export interface TeachOptions extends Omit<TrainOptions, 'backbone'> {
+export interface TeachOptions extends TrainOptions {
   /** Folder of the encoder that becomes the teacher. */
   readonly teacher: string;
 }
 
 /**
- * Trains the teacher, or takes the one that an earlier call trained, and writes the texts that it labelled.
- * @throws Error if the recipe has no unlabelled texts, or the training fails
+ * Trains the teacher, or takes the one that an earlier call trained, and then the model. Answers of the teacher that an
+ * earlier call has are kept. @throws Error if the recipe has no texts for it, or the training fails
  */
 export async function teach(recipe: Recipe, options: TeachOptions): Promise<void> {
-  if (recipe.family !== 'Papaya' || recipe.unlabelled === undefined) {
-    throw new Error(`${recipe.name} has no unlabelled texts`);
-  }
-  const { teacher, work, datasets, seed, log = console.log } = options;
+  const { unlabelled } = recipe;
+  if (unlabelled === undefined) throw new Error(`${recipe.name} has no texts for a teacher`);
+  const { teacher, backbone, work, datasets, seed, threads, log = console.log } = options;
   const teacherWork = join(modelWork(work, recipe), 'teacher');
   const training = { ...recipe.training, ...recipe.teacherTraining };
-  await trainModel({ ...recipe, training }, { ...options, work: teacherWork, backbone: teacher });
-  const directory = await trainedFolder(recipe, teacherWork);
-  const sources: Taught['sources'] = [];
-  for (const source of recipe.unlabelled) {
-    const texts = Random.fromSeed(seed).shuffle([...new Set(await source.read(datasets))]);
-    const rows = await labelledBy(directory, texts.slice(0, source.most), { recipe, seed });
-    log(`${recipe.name}: ${rows.length} texts of ${source.title} have labels`);
-    sources.push({ title: source.title, rows });
-  }
-  const taught: Taught = { teacher: basename(resolve(teacher)), sources };
-  await writeFile(join(modelWork(work, recipe), TAUGHT_FILE), JSON.stringify(taught));
+  await trainModel({ ...withoutTeacher(recipe), training }, { ...options, work: teacherWork, backbone: teacher });
+  const rows = await rowsOf(recipe, datasets);
+  const measured = await measuredTexts(recipe, datasets);
+  const sources = await Promise.all(unlabelled.map((source) => textsOf(source, { datasets, seed })));
+  const texts = sources.flat();
+  const learned = texts.filter((text) => !measured.has(text));
+  log(`${recipe.name}: its teacher answers ${learned.length} texts`);
+  const { num_epochs: epochs, data_augmentation: augment } = { ...recipe.training, ...recipe.taughtTraining };
+  await using model = await orThrow(
+    distill({
+      teacher: await trainedFolder(withoutTeacher(recipe), teacherWork),
+      texts: learned,
+      rows: rows.train,
+      ...(rows.dev && { test: rows.dev }),
+      output: taughtFolder(work, recipe),
+      name: recipe.job,
+      type: modelType(recipe),
+      ...(backbone === undefined ? { pretrained: false } : { base: resolve(backbone) }),
+      lowercase: recipe.training?.preprocessing?.lowercase,
+      ...{ language: recipe.language, epochs, augment, seed, threads },
+      tuning: { quantize: true, ...recipe.tuning },
+      onProgress(event) {
+        if (event.type === 'epoch') log(`  epoch ${event.stats.epoch}`);
+      },
+    }),
+  );
+  const asked = sources.map((given) => {
+    const train = given.filter((text) => !measured.has(text)).length;
+    return { train, dev: 0, leaks: given.length - train };
+  });
+  const described = [
+    ...recipe.sources.map((source, at) => ({ ...facts(source), ...(rows.counts[at] ?? NO_ROWS) })),
+    ...unlabelled.map((source, at) => {
+      return { ...facts(source), teacher: basename(resolve(teacher)), ...(asked[at] ?? NO_ROWS) };
+    }),
+  ];
+  const data = { sources: described, ...learnedBy(model, described) };
+  await writeFile(join(modelWork(work, recipe), DATA_FILE), factsFile(data));
 }
 
-async function labelledBy(
-  directory: string,
-  texts: readonly string[],
-  { recipe, seed }: { readonly recipe: ClassifierRecipe; readonly seed: number },
-): Promise<LabelledText[]> {
-  // A worker thread would need a built file; these commands run the sources.
-  const loaded = await loadModel(directory, { isolation: 'inline' });
-  if (loaded.isErr()) throw loaded.error;
-  await using model = loaded.value;
-  const random = Random.fromSeed(seed);
-  const rows: LabelledText[] = [];
-  let at = 0;
-  for await (const answer of model.predict(texts.values())) {
-    if (answer.isErr()) throw answer.error;
-    if (answer.value.kind !== 'labels') throw new Error(`${recipe.name} answers with ${answer.value.kind}`);
-    rows.push({ text: texts[at] ?? '', labels: drawnLabels(recipe.type, answer.value.scores, random) });
-    at += 1;
-  }
-  return rows;
+const NO_ROWS = { train: 0, dev: 0, leaks: 0 };
+
+const facts = ({ title, licence, remark }: Omit<UnlabelledSource, 'read' | 'most'>) => ({
+  ...{ title, licence },
+  ...(remark !== undefined && { remark }),
+});
+
+/** A random choice of a source's texts, each once. */
+async function textsOf(
+  { read, most }: UnlabelledSource,
+  { datasets, seed }: { readonly datasets: string; readonly seed: number },
+): Promise<string[]> {
+  return Random.fromSeed(seed)
+    .shuffle([...new Set(await read(datasets))])
+    .slice(0, most);
 }
 
-/**
- * The recipe with the texts that {@link teach} has labelled below `work` among its sources.
- * @throws Error if its texts have no labels there
- */
-export function withTaughtTexts(recipe: Recipe, work: string): Recipe {
-  if (recipe.family !== 'Papaya' || recipe.unlabelled === undefined) return recipe;
-  const { unlabelled, teacherTraining, taughtTraining, ...rest } = recipe;
-  const path = join(modelWork(work, recipe), TAUGHT_FILE);
-  if (!existsSync(path)) {
-    throw new Error(`${recipe.name}: its texts have no labels yet; run teach first, or add --untaught`);
-  }
-  const taught = taughtSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-  return {
-    ...rest,
-    training: { ...recipe.training, ...taughtTraining },
-    sources: [...recipe.sources, ...unlabelled.map((source) => taughtSource(recipe, source, taught))],
-  };
+/** Rows and texts that the model read, and those that were left out or kept for figures. */
+function learnedBy({ training, distillation }: DistilledModel, sources: TrainingData['sources']) {
+  const { train, dev } = training;
+  const given = sources.reduce((sum, source) => sum + source.train + source.dev, 0);
+  const judged = (distillation.agreement?.of ?? 0) + (distillation.accuracy?.rows ?? 0);
+  return { train, dev, duplicates: Math.max(0, given - train - dev - judged) };
 }
 
-/** The recipe with only the texts that this model learned from: a model may have been trained `--untaught`. */
+/** The recipe with only the texts that this model learned from: a model may have been trained without a teacher. */
 export function asTrained(recipe: Recipe, { sources }: TrainingData): Recipe {
-  if (recipe.family !== 'Papaya') return recipe;
   const titles = new Set(sources.map(({ title }) => title));
   const isTaught = recipe.unlabelled?.every(({ title }) => titles.has(title)) ?? false;
-  return isTaught ? recipe : withoutTaughtTexts(recipe);
+  return isTaught ? recipe : withoutTeacher(recipe);
 }
 
-/** The recipe without the texts that a teacher labels. */
-export function withoutTaughtTexts(recipe: Recipe): Recipe {
-  if (recipe.family !== 'Papaya') return recipe;
-  const { unlabelled: _, ...rest } = recipe;
-  return rest;
-}
-
-function taughtSource(
-  { name }: Pick<Recipe, 'name'>,
-  { read: _, most: __, ...source }: UnlabelledSource,
-  { teacher, sources }: Taught,
-): Source<LabelledText> {
-  const rows = sources.find(({ title }) => title === source.title)?.rows;
-  if (rows === undefined) throw new Error(`${name}: ${source.title} has no labels yet; run teach again`);
-  return { ...source, teacher, read: () => ({ train: rows }) };
+/** The recipe without the texts that a teacher answers. */
+export function withoutTeacher<Of extends Recipe>(recipe: Of): Of {
+  return { ...recipe, unlabelled: undefined };
 }

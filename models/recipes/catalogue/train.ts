@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { fileStorage, folderModels, type ModelConfig, Trainer, type TrainingStats } from '../../../src/index.js';
+import { fileStorage, folderModels, type ModelType, Trainer, type TrainingStats } from '../../../src/index.js';
 import { writeArchive } from './archives.js';
 import { DATA_FILE, factsFile } from './model-facts.js';
 import type { Recipe } from './recipe.js';
@@ -55,8 +56,16 @@ export async function trainModel(recipe: Recipe, options: TrainOptions): Promise
   if (status !== 'READY') throw new Error(`${recipe.name}: ${status} ${error?.message ?? ''}`);
 }
 
-/** Folder of a trained model. @throws Error if there is none */
+/** Where a model that had a teacher is kept until it is exported. */
+export const taughtFolder = (work: string, recipe: Pick<Recipe, 'name'>) => join(modelWork(work, recipe), 'taught');
+
+/** Folder of a trained model: of the one that had a teacher if the recipe has texts for one. @throws Error if there is none */
 export async function trainedFolder(recipe: Recipe, work: string): Promise<string> {
+  if (recipe.unlabelled !== undefined) {
+    const taught = taughtFolder(work, recipe);
+    if (existsSync(taught)) return taught;
+    throw new Error(`${recipe.name}: not taught in ${work}; run teach first, or add --untaught`);
+  }
   const storage = modelStorage(work, recipe);
   await using trainer = new Trainer({ storage, isolation: 'inline' });
   const { data } = (await trainer.listModels({ trainingStatus: 'READY', limit: 1 }))._unsafeUnwrap();
@@ -86,7 +95,7 @@ async function createJob(
   log(`${recipe.name}: ${data.train} rows to train on, ${data.dev} for dev`);
   const job = await trainer.createTrainingJob({
     dataset_url: pathToFileURL(path).href,
-    model_config: { name: recipe.job, size: 'mini', ...modelOf(recipe) },
+    model_config: { name: recipe.job, size: 'mini', type: modelType(recipe), family: recipe.family },
     training_config: {
       language: recipe.language,
       use_pretrained: backbone !== undefined,
@@ -97,14 +106,14 @@ async function createJob(
   return job.value.id;
 }
 
-function modelOf(recipe: Recipe): Pick<ModelConfig, 'type' | 'family'> {
+export function modelType(recipe: Recipe): ModelType {
   switch (recipe.family) {
     case 'Papaya':
-      return { type: recipe.type, family: 'Papaya' };
+      return recipe.type;
     case 'Grapefruit':
-      return { type: 'named-entity-recognition', family: 'Grapefruit' };
+      return 'named-entity-recognition';
     case 'Dragonfruit':
-      return { type: 'question-answering', family: 'Dragonfruit' };
+      return 'question-answering';
   }
 }
 

@@ -18,16 +18,15 @@ export function usageTerms(recipe: Recipe): UsageTerms | undefined {
 
 /** The same model from data that anybody may use. @throws Error if none of its data are such. */
 export function withFreeData(recipe: Recipe): Recipe {
+  const free = recipe.unlabelled?.filter(isFree) ?? [];
+  const unlabelled = free.length > 0 ? free : undefined;
   switch (recipe.family) {
-    case 'Papaya': {
-      const { unlabelled = [] } = recipe;
-      const sources = freeOf(recipe.name, recipe.sources);
-      return { ...recipe, sources, unlabelled: unlabelled.filter(isFree) };
-    }
+    case 'Papaya':
+      return { ...recipe, unlabelled, sources: freeOf(recipe.name, recipe.sources) };
     case 'Grapefruit':
-      return { ...recipe, sources: freeOf(recipe.name, recipe.sources) };
+      return { ...recipe, unlabelled, sources: freeOf(recipe.name, recipe.sources) };
     case 'Dragonfruit':
-      return { ...recipe, sources: freeOf(recipe.name, recipe.sources) };
+      return { ...recipe, unlabelled, sources: freeOf(recipe.name, recipe.sources) };
   }
 }
 
@@ -42,5 +41,5 @@ const isFree = ({ restricted }: Pick<Source<unknown>, 'restricted'>): boolean =>
 /** All that the model learns from, with labels and without. */
 const textsOf = (recipe: Recipe): readonly Pick<Source<unknown>, 'title' | 'restricted'>[] => [
   ...recipe.sources,
-  ...(recipe.family === 'Papaya' ? (recipe.unlabelled ?? []) : []),
+  ...(recipe.unlabelled ?? []),
 ];

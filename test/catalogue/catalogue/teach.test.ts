@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { drawnLabels } from '../../../models/recipes/catalogue/drawn-labels.js';
+import { z } from 'zod';
 import { exportModel } from '../../../models/recipes/catalogue/export-model.js';
 import { readFacts, trainingDataSchema } from '../../../models/recipes/catalogue/model-facts.js';
 import type { ClassifierRecipe } from '../../../models/recipes/catalogue/recipe.js';
-import { teach, withoutTaughtTexts, withTaughtTexts } from '../../../models/recipes/catalogue/teach.js';
-import { trainModel } from '../../../models/recipes/catalogue/train.js';
+import { teach, withoutTeacher } from '../../../models/recipes/catalogue/teach.js';
+import { taughtFolder, trainedFolder } from '../../../models/recipes/catalogue/train.js';
 import { usageTerms, withFreeData } from '../../../models/recipes/catalogue/usage-terms.js';
-import { Random } from '../../../src/system/numbers.js';
 import { writeTeacher } from '../../support/tiny-teacher.js';
 
 /** Texts that get their labels from a larger model. */
@@ -58,32 +57,34 @@ const recipe: ClassifierRecipe = {
 };
 
 let root: string;
-let options: { datasets: string; work: string; threads: number; seed: number; log: () => undefined };
+let options: Parameters<typeof teach>[1];
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'orchard-test-'));
-  writeTeacher(join(root, 'some-teacher'));
-  options = { datasets: root, work: join(root, 'work'), threads: 1, seed: 1, log: () => undefined };
-  await teach(recipe, { ...options, teacher: join(root, 'some-teacher') });
+  const teacher = join(root, 'some-teacher');
+  writeTeacher(teacher);
+  const work = join(root, 'work');
+  options = { datasets: root, work, threads: 1, seed: 1, teacher, backbone: teacher, log: () => undefined };
+  await teach(recipe, options);
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
-describe('a recipe with texts that a teacher labels', () => {
-  it('learns from each of them once, and from no more than it asked for', async () => {
-    const taught = withTaughtTexts(recipe, options.work);
-    if (taught.family !== 'Papaya') throw new Error('it is a classifier');
-    const [, talk, gossip] = taught.sources;
-    const rows = (await talk?.read(root))?.train ?? [];
-    expect(rows.map(({ text }) => text).sort()).toEqual(
-      others.flatMap((thing) => [`the ${thing} is bad`, `the ${thing} is good`]).sort(),
+describe('a recipe with texts that a teacher answers', () => {
+  it('asks about each text once, about no more of a source than its recipe says, and about none of a test', () => {
+    const [, ...lines] = readFileSync(`${taughtFolder(options.work, recipe)}.answers.jsonl`, 'utf8')
+      .trim()
+      .split('\n');
+    const asked = lines.map((line) => z.object({ text: z.string() }).parse(JSON.parse(line)).text);
+    const talk = others.flatMap((thing) => [`the ${thing} is bad`, `the ${thing} is good`]);
+    const ofThings = (text: string) => things.some((thing) => text.includes(thing));
+    const texts = asked.filter((text) => !ofThings(text));
+    expect(texts.filter((text) => text.startsWith('the')).sort()).toEqual(
+      talk.filter((text) => text !== measured).sort(),
     );
-    for (const { labels } of rows) expect(recipe.labels).toEqual(expect.arrayContaining([...labels]));
-    expect((await gossip?.read(root))?.train).toHaveLength(2);
+    expect(texts.filter((text) => text.startsWith('a'))).toHaveLength(2);
   });
 
-  it('is trained on them but for tests, and its card tells whose labels they are', async () => {
-    const taught = withTaughtTexts(recipe, options.work);
-    await trainModel(taught, { ...options, backbone: join(root, 'some-teacher') });
-    await exportModel(taught, { ...options, catalogue: join(root, 'catalogue') });
+  it('is trained on the answers, too, and its card says whose they are', async () => {
+    await exportModel(recipe, { ...options, catalogue: join(root, 'catalogue') });
     const folder = join(root, 'catalogue', recipe.name);
     const data = await readFacts(folder, 'data.json', trainingDataSchema);
     expect(data?.sources.map(({ title, train, leaks }) => ({ title, train, leaks }))).toEqual([
@@ -93,52 +94,17 @@ describe('a recipe with texts that a teacher labels', () => {
     ]);
     const card = await readFile(join(folder, 'README.md'), 'utf8');
     expect(card).toContain('Talk; without labels; some-teacher, fine-tuned on the rows above, labelled them');
-    expect(card).toContain(
-      'main.ts teach customer-review` with some-teacher as the teacher, then `npx tsx models/recipes/catalogue/main.ts train customer-review`',
-    );
+    expect(card).toContain('main.ts teach customer-review` with some-teacher as the teacher');
     expect(card).toContain('Gossip: no licence is stated where it was found');
   });
 
-  it('has to be taught first, unless it goes without them', () => {
-    expect(() => withTaughtTexts(recipe, join(root, 'elsewhere'))).toThrow('run teach first, or add --untaught');
-    expect(withoutTaughtTexts(recipe)).not.toHaveProperty('unlabelled');
-    expect(withTaughtTexts(withoutTaughtTexts(recipe), root).sources).toEqual(recipe.sources);
+  it('has to be taught first, unless it goes without them', async () => {
+    await expect(trainedFolder(recipe, join(root, 'elsewhere'))).rejects.toThrow('run teach first, or add --untaught');
+    await expect(trainedFolder(withoutTeacher(recipe), options.work)).rejects.toThrow('not trained in');
   });
 
   it('may be used for money only without those that forbid it', () => {
     expect(usageTerms(recipe)?.reasons).toEqual(['Gossip: no licence is stated where it was found']);
     expect(usageTerms(withFreeData(recipe))).toBeUndefined();
-  });
-});
-
-describe('drawn labels', () => {
-  const scores = [
-    { label: 'a', score: 0.6 },
-    { label: 'b', score: 0.3 },
-    { label: 'c', score: 0.1 },
-  ];
-  const draws = 20_000;
-  /** Share of the draws that hold each label; its standard error is at most 0.0035. */
-  function shares(type: ClassifierRecipe['type']): number[] {
-    const random = Random.fromSeed(3);
-    const drawn = Array.from({ length: draws }, () => drawnLabels(type, scores, random));
-    return scores.map(({ label }) => drawn.filter((labels) => labels.includes(label)).length / draws);
-  }
-
-  it.each(['multiclass-text-classification', 'multilabel-text-classification'] as const)(
-    'come as often as they are probable in %s',
-    (type) => {
-      for (const [at, share] of shares(type).entries()) {
-        expect(Math.abs(share - (scores[at]?.score ?? 0))).toBeLessThan(0.015);
-      }
-    },
-  );
-
-  it('are one of several classes, and any number of several labels', () => {
-    const random = Random.fromSeed(5);
-    const counts = (type: ClassifierRecipe['type']) =>
-      new Set(Array.from({ length: 200 }, () => drawnLabels(type, scores, random).length));
-    expect([...counts('multiclass-text-classification')]).toEqual([1]);
-    expect([...counts('multilabel-text-classification')].sort()).toEqual([0, 1, 2, 3]);
   });
 });
