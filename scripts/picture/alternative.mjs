@@ -7,7 +7,7 @@ export function alternativeOf(session) {
   const parts = [
     `${train.command} prints: ${trained}.`,
     `${predict.command} prints: ${label} ${score}.`,
-    `${evaluate.command} prints precision, recall and F1 of each label, accuracy ${accuracy.replaceAll(/ +/g, ' ')}, and what was taken for what.`,
+    `${evaluate.command} prints precision, recall and F1 of each label, accuracy ${accuracy.replaceAll(/ +/g, ' ')}, and the calibration error.`,
   ];
   return `A terminal. ${parts.join(' ')}`.replaceAll('"', '&quot;');
 }

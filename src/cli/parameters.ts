@@ -265,7 +265,7 @@ export const trainingParameters = {
   ),
   name: option(
     '--name <name>',
-    'model name: 1 to 24 of a–z, 0–9 and - (default: from the file name)',
+    'model name: 1 to 24 characters of a–z, 0–9 and - (default: from the file name)',
     matching(MODEL_NAME, '1 to 24 characters of a–z, 0–9 and -', MAX_MODEL_NAME_LENGTH),
   ),
   size: choice('--size <size>', 'size of the encoder if --base is not given (default: mini)', modelSizes),

@@ -15,7 +15,7 @@ export const accountSchema = z.strictObject({
   tier: z.enum(tiers),
 } satisfies FieldsOf<Account>);
 
-/** Queries to models: requests, limits and results (docs/service.md, "Asking models"). */
+/** Queries to models: requests, limits and results (docs/service.md, "Running models"). */
 
 export const pretrainedNameSchema = z.string().min(1, 'the name of the model is empty');
 export const querySchema = z.string().max(MAX_QUERY_CHARACTERS, {
@@ -68,7 +68,7 @@ export interface InferenceMetadata {
    * if all were read completely. For a medley: queries that are too long for at least one of its models.
    */
   readonly truncated?: readonly number[] | undefined;
-  /** The model that answered, if it was asked by a name such as `support@production`. */
+  /** The id of the model that answered, if the request used a name such as `support@production`. */
   readonly model_id?: string | undefined;
 }
 
@@ -79,7 +79,7 @@ export const metadataSchema: z.ZodType<InferenceMetadata> = z.lazy(() =>
       description: 'The positions of the queries that were too long for the model; it read only the beginning of each.',
     }),
     model_id: z.string().optional().meta({
-      description: 'The model that answered, if it was asked by a name such as support@production.',
+      description: 'The id of the model that answered, if the request used a name such as support@production.',
     }),
   } satisfies FieldsOf<InferenceMetadata>),
 );
@@ -126,7 +126,7 @@ export const medleyRequestSchema: z.ZodType<MedleyRequest> = z.lazy(() =>
     models: modelsSchema,
   }),
 );
-/** One query to several models (docs/service.md, "Asking models"). */
+/** One query to several models (docs/service.md, "Running models"). */
 export interface MedleyRequest {
   /** Any text of at most 100,000 UTF-16 code units, or an empty one. */
   readonly query: string;
@@ -143,7 +143,7 @@ export const medleyBatchRequestSchema: z.ZodType<MedleyBatchRequest> = z.lazy(()
     models: modelsSchema,
   }),
 );
-/** Several queries to several models (docs/service.md, "Asking models"). */
+/** Several queries to several models (docs/service.md, "Running models"). */
 export interface MedleyBatchRequest {
   /** 1 to {@link MAX_MEDLEY_QUERIES} queries. Each model's results are in their order. */
   readonly queries: readonly string[];

@@ -44,7 +44,7 @@ const parameters = {
   ),
   requestsPerMinute: option(
     '--requests-per-minute <number>',
-    'maximum requests per account and minute (default: no limit)',
+    'maximum requests per minute for each account (default: no limit)',
     integer(1),
   ),
   quota: option(

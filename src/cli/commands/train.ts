@@ -46,7 +46,7 @@ classifier from the names of the labels or from what they mean.
     data: option('[data]', trainParameters.data.description),
     effort: choice(
       '--effort <effort>',
-      'classifiers of few rows: how much time to spend on a better model (default: balanced)',
+      'classifiers trained on few rows: how much time to spend on a better model (default: balanced)',
       EFFORTS,
     ),
   },

@@ -6,7 +6,7 @@ import { alignedLines, grouped } from '../format.js';
 import { appId, argument, dataPlaceOf, flag, option, serviceDataOptions } from '../parameters.js';
 import type { Output, Terminal } from '../terminal.js';
 
-const name = argument('<name>', 'a name such as support@production: two parts of 1 to 24 of a–z, 0–9 and -');
+const name = argument('<name>', 'a name such as support@production: two parts of 1 to 24 characters of a–z, 0–9 and -');
 const place = {
   appId: option('--app-id <name>', 'account of the models (default: local)', appId),
   ...serviceDataOptions,
