@@ -143,7 +143,7 @@ export const checkpointOptions = {
 
 export const rulesOption = option(
   '--rules <file>',
-  'JSON file with an array of rules that answer before the model (docs/rules.md)',
+  'JSON file with an array of rules that answer before the model (docs/rules.md in the repository)',
 );
 
 /** The rules of a file; the library checks them. @throws StorageError if it can't be read, UsageError if it is not JSON */

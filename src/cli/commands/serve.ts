@@ -133,7 +133,7 @@ const needDatabase = {
 export const serveCommand = command({
   name: 'serve',
   summary: 'serve models over HTTP',
-  details: 'Writes one line of JSON per request to standard output. See docs/http.md for more about each option.',
+  details: 'Writes one line of JSON per request to standard output. For more about each option, see docs/http.md in the repository.',
   parameters,
   async run({ settings, terminal, output }) {
     const { readKeyFile, startService } = await import('../../http/index.js');
