@@ -122,7 +122,7 @@ const modelsSchema = z.lazy(() =>
 
 export const medleyRequestSchema: z.ZodType<MedleyRequest> = z.lazy(() =>
   z.strictObject({
-    query: querySchema,
+    query: querySchema.meta({ description: 'The text.' }),
     models: modelsSchema,
   }),
 );
@@ -139,7 +139,8 @@ export const medleyBatchRequestSchema: z.ZodType<MedleyBatchRequest> = z.lazy(()
     queries: z
       .array(querySchema)
       .min(1, 'give at least one query')
-      .max(MAX_MEDLEY_QUERIES, `at most ${MAX_MEDLEY_QUERIES} queries per medley batch`),
+      .max(MAX_MEDLEY_QUERIES, `at most ${MAX_MEDLEY_QUERIES} queries per medley batch`)
+      .meta({ description: "The texts. Each model's results are in their order." }),
     models: modelsSchema,
   }),
 );

@@ -59,23 +59,31 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.lazy(() =>
   z.strictObject({
     name: z
       .string()
-      .min(1, 'the model name is empty; give 1 to 24 of a–z, 0–9 and "-"')
+      .min(1, 'the model name is empty; give 1 to 24 characters of a–z, 0–9 and "-"')
       .max(MAX_MODEL_NAME_LENGTH, `the model name is longer than ${MAX_MODEL_NAME_LENGTH} characters; shorten it`)
-      .regex(MODEL_NAME, 'the model name may contain only a–z, 0–9 and "-"'),
-    type: modelTypeSchema,
-    family: familyNameSchema,
-    size: modelSizeSchema,
-    preprocessing: absentable(preprocessingSchema),
+      .regex(MODEL_NAME, 'the model name may contain only a–z, 0–9 and "-"')
+      .meta({ description: 'The name of the model. Names need not be unique.' }),
+    type: modelTypeSchema.meta({ description: 'The task of the model.' }),
+    family: familyNameSchema.meta({ description: 'The family of that type.' }),
+    size: modelSizeSchema.meta({
+      description:
+        'Selects the backbone, together with the language. If training starts from random weights, the number and width of the layers.',
+    }),
+    preprocessing: absentable(preprocessingSchema).meta({
+      description: 'Default: what the backbone expects; without a backbone, conversion to lower case.',
+    }),
   } satisfies FieldsOf<ModelConfig>),
 );
 
 /** For a model to train: its family is the family of its type. */
-export const trainableModelSchema = modelConfigSchema.superRefine(({ type, family }, context) => {
-  const right = familyNameOf[type];
-  if (right === family) return;
-  const message = `a ${type} model is of family ${right}, not ${family}`;
-  context.addIssue({ code: 'custom', path: ['family'], message });
-});
+export const trainableModelSchema = modelConfigSchema
+  .superRefine(({ type, family }, context) => {
+    const right = familyNameOf[type];
+    if (right === family) return;
+    const message = `a ${type} model is of family ${right}, not ${family}`;
+    context.addIssue({ code: 'custom', path: ['family'], message });
+  })
+  .meta({ description: 'The model to train.' });
 
 /** How to train (docs/service-jobs.md, "The training request", and docs/training.md). */
 export interface TrainingConfig {
@@ -97,13 +105,28 @@ export interface TrainingConfig {
 
 export const trainingConfigSchema: z.ZodType<TrainingConfig> = z.lazy(() =>
   z.strictObject({
-    batch_size: absentable(z.int().min(1).max(1024)),
-    learning_rate: absentable(z.number().positive().max(1)),
-    num_epochs: absentable(z.int().min(1).max(1000)),
-    language: absentable(z.string().min(1).max(40)),
-    data_augmentation: absentable(z.boolean()),
-    use_pretrained: absentable(z.boolean()),
-    preprocessing: absentable(preprocessingSchema),
+    batch_size: absentable(z.int().min(1).max(1024)).meta({
+      description: 'Rows per training step. Default 32, or 16 for fewer than 2,000 rows.',
+    }),
+    learning_rate: absentable(z.number().positive().max(1)).meta({
+      description: 'The peak learning rate. The default depends on the size or backbone.',
+    }),
+    num_epochs: absentable(z.int().min(1).max(1000)).meta({
+      description:
+        'Maximum number of epochs; training stops early without progress. The default depends on the family and the number of rows.',
+    }),
+    language: absentable(z.string().min(1).max(40)).meta({
+      description: 'The language of the texts: an English name, or a code such as en-GB. Default english.',
+    }),
+    data_augmentation: absentable(z.boolean()).meta({
+      description: 'Whether to add edited copies of training rows. Default false.',
+    }),
+    use_pretrained: absentable(z.boolean()).meta({
+      description: 'Whether to start from a backbone; if there is none, the job warns. Default true.',
+    }),
+    preprocessing: absentable(preprocessingSchema).meta({
+      description: 'The same as in model_config; give it in one of the two places.',
+    }),
   } satisfies FieldsOf<TrainingConfig>),
 );
 
@@ -146,7 +169,7 @@ export const trainingRequestSchema: z.ZodType<TrainingRequest> = z.lazy(() =>
     .strictObject({
       dataset_url: datasetUrlSchema,
       model_config: trainableModelSchema,
-      training_config: absentable(trainingConfigSchema),
+      training_config: absentable(trainingConfigSchema).meta({ description: 'How to train it. Default {}.' }),
     } satisfies FieldsOf<TrainingRequest>)
     .superRefine(({ model_config, training_config }, context) => {
       const here = model_config.preprocessing?.lowercase;

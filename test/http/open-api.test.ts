@@ -23,6 +23,19 @@ async function declaredBy(handler: Partial<HandlerOptions>): Promise<Map<string,
   );
 }
 
+interface Schema {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly items?: Schema;
+}
+
+interface Operation {
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+}
+
 describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
     const validator = new Validator();
@@ -145,6 +158,30 @@ describe('the OpenAPI document', () => {
       expect(descriptionOf('trainingStatus')).toContain('DELETED');
       expect(descriptionOf('cursor')).toContain('next_cursor');
     }
+  });
+
+  it('describes each field of a request', async () => {
+    const { components, paths } = await theDocument();
+    const resolve = (schema: Schema): Schema =>
+      schema.$ref === undefined ? schema : components.schemas[schema.$ref.split('/').at(-1) ?? ''];
+    const missing: string[] = [];
+    const visit = (given: Schema, at: string): void => {
+      const schema = resolve(given);
+      for (const [name, field] of Object.entries(schema.properties ?? {})) {
+        const own = resolve(field);
+        if ((field.description ?? own.description) === undefined) missing.push(`${at}.${name}`);
+        visit(field, `${at}.${name}`);
+      }
+      const { anyOf = [], allOf = [], items } = schema;
+      for (const part of [...anyOf, ...allOf, ...(items ? [items] : [])]) visit(part, at);
+    };
+    for (const [path, item] of Object.entries<Record<string, Operation>>(paths)) {
+      for (const { requestBody } of Object.values(item)) {
+        const schema = requestBody?.content['application/json']?.schema;
+        if (schema) visit(schema, path);
+      }
+    }
+    expect(missing).toEqual([]);
   });
 
   it('tells which family fits which type of model', async () => {

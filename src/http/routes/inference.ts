@@ -36,8 +36,10 @@ const batch = {
   mostQueries: MAX_BATCH_QUERIES,
   inferenceCalls: ({ body }: Queries) => inferenceCallsOf(body.queries),
 } as const;
-const query = z.strictObject({ query: querySchema });
-const queries = z.strictObject({ queries: batchQueriesSchema });
+const query = z.strictObject({ query: querySchema.meta({ description: 'The text.' }) });
+const queries = z.strictObject({
+  queries: batchQueriesSchema.meta({ description: 'The texts. Results are in their order.' }),
+});
 const pretrainedFailures: readonly Failure[] = ['not_found', 'model_download'];
 const customFailures: readonly Failure[] = ['not_found', 'model_not_ready'];
 const onePretrained = z.object({ path: pretrainedPathSchema, query: noQuery, body: query });
