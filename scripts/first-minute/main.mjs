@@ -3,8 +3,8 @@
  * them and its commands; with each Node and package manager that is asked for. Prints a table of what was done and how
  * long it took, as in docs/install.md. Packages come from the registry that npm is set to.
  *
- * Usage: `npm run first-minute -- [--nodes 20,22,24] [--managers npm,pnpm,yarn] [--tarballs release]`. `npm run pack` makes
- * the tarballs. Node's binaries come from the packages `node-<platform>-<arch>`.
+ * Usage: `npm run first-minute -- [--nodes 20,22,24] [--managers npm,pnpm,yarn] [--runtimes bun,deno] [--tarballs release]`.
+ * `npm run pack` makes the tarballs. Node's binaries come from the packages `node-<platform>-<arch>`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,14 +12,16 @@ import { cpus, tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { findRuntime } from '../../bench/runtimes.ts';
 import { shownCommands } from '../picture/shown-commands.mjs';
-import { MANAGERS } from './managers.mjs';
+import { MANAGERS, RUNTIMES } from './managers.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { values: options } = parseArgs({
   options: {
     nodes: { type: 'string', default: '20,22,24' },
     managers: { type: 'string', default: 'npm,pnpm,yarn' },
+    runtimes: { type: 'string', default: 'bun,deno' },
     tarballs: { type: 'string', default: join(root, 'release') },
   },
 });
@@ -77,22 +79,31 @@ function timed([command, ...args], cwd, env, prints) {
   return 'fails';
 }
 
-function tryOne(node, name) {
-  const manager = MANAGERS[name];
-  const folder = join(workplace, `${name}-${node}`);
-  mkdirSync(folder);
+function tryNode(node, name) {
+  const env = environmentOf(node);
+  const version = execFileSync('node', ['--version'], { env, encoding: 'utf8' }).trim();
+  const manages = execFileSync(name, ['--version'], { env, cwd: workplace, encoding: 'utf8' }).trim();
+  return tryOne(`Node ${version.slice(1)}`, `${name} ${manages}`, MANAGERS[name], env);
+}
+
+function tryRuntime(name) {
+  const runtime = findRuntime(name);
+  if (typeof runtime === 'string') return `Left out: ${runtime}`;
+  const env = { ...environmentOf(nodes[0]), DENO_DIR: join(workplace, 'deno'), DENO_NO_UPDATE_CHECK: '1' };
+  return tryOne(runtime.name, name === 'bun' ? 'bun' : 'npm', RUNTIMES[name](runtime), env);
+}
+
+function tryOne(runtime, installer, manager, env) {
+  const folder = mkdtempSync(join(workplace, 'application-'));
   const files = { 'reviews.csv': reviews(), 'test.csv': reviews(), ...manager.files };
   for (const program of ['first-answer', 'train-rows']) files[`${program}.mts`] = shownProgram(program);
   files['package.json'] = JSON.stringify({ private: true, ...manager.manifest });
   for (const [file, content] of Object.entries(files)) writeFileSync(join(folder, file), content);
-  const env = environmentOf(node);
-  const version = execFileSync('node', ['--version'], { env, encoding: 'utf8' }).trim();
-  const manages = execFileSync(name, ['--version'], { env, cwd: folder, encoding: 'utf8' }).trim();
   const took = [timed(manager.install(paths), folder, env)];
   for (const { command, prints } of STEPS) took.push(timed(manager.run(command), folder, env, prints));
   rmSync(folder, { recursive: true, force: true });
   const cells = took.map((each) => (typeof each === 'number' ? each.toFixed(0) : each));
-  return `| ${version} | ${name} ${manages} | ${cells.join(' | ')} |`;
+  return `| ${runtime} | ${installer} | ${cells.join(' | ')} |`;
 }
 
 /** The asked Node comes first, then the package managers. */
@@ -140,9 +151,10 @@ try {
   execFileSync('npm', fetched, { stdio: ['ignore', 'ignore', 'inherit'] });
   const date = new Date().toISOString().slice(0, 10);
   console.log(`Seconds. ${cpus()[0]?.model}, ${cpus().length} cores, ${date}.\n`);
-  console.log(`| Node | manager | install | ${STEPS.map(({ name }) => `\`${name}\``).join(' | ')} |`);
+  console.log(`| runtime | installed by | install | ${STEPS.map(({ name }) => `\`${name}\``).join(' | ')} |`);
   console.log(`|${' --- |'.repeat(STEPS.length + 3)}`);
-  for (const node of nodes) for (const name of managers) console.log(tryOne(node, name));
+  for (const node of nodes) for (const name of managers) console.log(tryNode(node, name));
+  for (const name of options.runtimes.split(',').filter(Boolean)) console.log(tryRuntime(name));
 } finally {
   rmSync(workplace, { recursive: true, force: true });
 }

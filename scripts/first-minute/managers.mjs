@@ -21,3 +21,20 @@ export const MANAGERS = {
     run: (command) => ['yarn', ...command],
   },
 };
+
+const ORCHARD = 'node_modules/orchard-nlp/dist/orchard.js';
+
+/** How other runtimes do the same. Bun installs, too; what Deno runs, npm has installed. */
+export const RUNTIMES = {
+  bun: ({ command }) => ({
+    files: {},
+    install: (tarballs) => [command[0], 'add', '--ignore-scripts', ...tarballs],
+    run: (words) => runIn(command, words),
+  }),
+  deno: ({ command }) => ({ ...MANAGERS.npm, run: (words) => runIn(command, words) }),
+};
+
+/** They run TypeScript without tsx. */
+function runIn(command, [program, ...words]) {
+  return [...command, ...(program === 'tsx' ? [] : [ORCHARD]), ...words];
+}
