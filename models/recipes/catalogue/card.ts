@@ -56,7 +56,7 @@ const pipelines: Readonly<Record<Recipe['family'], string>> = {
   Dragonfruit: 'sentence-similarity',
 };
 
-/** Front matter for the Hugging Face Hub. The data have licences of their own, so it names no single one. */
+/** Front matter for the Hugging Face Hub. The data has licences of its own, so no single one is named. */
 function frontMatter({ language, family }: Recipe): string {
   return [
     '---',
@@ -133,6 +133,8 @@ function besides({ beside }: Measured, references: readonly Reference[]): string
 }
 
 function trainedOn(recipe: Recipe, { sources, train, dev, duplicates }: TrainingData): string {
+  const removed = `${whole(duplicates)} duplicate${duplicates === 1 ? '' : 's'}`;
+  const model = duplicates === 0 ? 'The model' : `After the removal of ${removed}, the model`;
   const rows = sources.map((source) => [
     escapeMarkdown([source.title, ...remarks(source)].join('; ')),
     escapeMarkdown(source.licence),
@@ -146,7 +148,7 @@ function trainedOn(recipe: Recipe, { sources, train, dev, duplicates }: Training
   return section(
     'What it was trained on',
     markdownTable(['data', 'licence', 'rows', 'left out'], rows),
-    `A row is left out if its text, or one of its sentences, is in a test; case, spacing and punctuation are ignored. Without ${whole(duplicates)} duplicates, the model was trained on ${whole(train)} rows. Another ${whole(dev)} dev rows chose the best epoch and the weights of the two experts. The model's folder contains none of these rows.`,
+    `A row is left out if its text, or one of its sentences, is in a test; case, spacing and punctuation are ignored. ${model} was trained on ${whole(train)} rows. Another ${whole(dev)} dev rows were used to choose the best epoch and the weights of the two experts. The model's folder contains none of these rows.`,
     searched,
   );
 }
@@ -165,8 +167,8 @@ function howItWasMade(recipe: Recipe, { training, config, data }: CardFacts): st
   const settings = Object.entries({ ...hyperparameters, seed }).map(([name, value]) => `${asWords(name)} ${value}`);
   return section(
     'How it was made',
-    `Made with ${commands(recipe, data)} in Orchard's repository, ${start}: a ${architecture} encoder with ${layers} layers of ${width}, and a lexical expert.`,
-    `${escapeMarkdown(settings.join(', '))}.`,
+    `Made in Orchard's repository with ${commands(recipe, data)}, ${start}: a ${architecture} encoder with ${layers} layers of width ${width}, and a lexical expert.`,
+    `Settings: ${escapeMarkdown(settings.join(', '))}.`,
     devFigures(training),
     precision === undefined
       ? ''
@@ -177,9 +179,7 @@ function howItWasMade(recipe: Recipe, { training, config, data }: CardFacts): st
 function commands({ name }: Recipe, { sources }: TrainingData): string {
   const command = (step: string) => `\`npx tsx models/recipes/catalogue/main.ts ${step} ${name}\``;
   const teacher = sources.find((source) => source.teacher !== undefined)?.teacher;
-  return teacher === undefined
-    ? command('train')
-    : `${command('teach')} with ${escapeMarkdown(teacher)} as the teacher`;
+  return teacher === undefined ? command('train') : `${command('teach')}, taught by ${escapeMarkdown(teacher)}`;
 }
 
 function devFigures(training: CardFacts['training']): string {
@@ -192,5 +192,5 @@ function devFigures(training: CardFacts['training']): string {
 
 function licence({ sources }: TrainingData): string {
   const others = [...new Set(sources.map((source) => source.licence))].map(escapeMarkdown).join('; ');
-  return section('Licence', `The weights are under Apache-2.0. The data keep their own licences: ${others}.`);
+  return section('Licence', `The weights are under Apache-2.0. The training data keeps its own licences: ${others}.`);
 }

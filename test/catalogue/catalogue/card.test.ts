@@ -94,13 +94,15 @@ describe("a catalogue model's card", () => {
 
   it('names data, licence, rows and what was left out', () => {
     expect(card).toContain('| GoEmotions | Apache-2.0 | 45,000 | 341 |');
-    expect(card).toContain('Without 1,100 duplicates, the model was trained on 39,000 rows. Another 4,900 dev rows');
+    expect(card).toContain(
+      'After the removal of 1,100 duplicates, the model was trained on 39,000 rows. Another 4,900 dev',
+    );
   });
 
   it('tells labels, limits, start, settings and precision', () => {
     expect(card).toContain('joy, grief.');
     for (const weakness of emotionDetection.weaknesses) expect(card).toContain(weakness);
-    expect(card).toContain('from the backbone english-mini: a BERT encoder with 4 layers of 256');
+    expect(card).toContain('from the backbone english-mini: a BERT encoder with 4 layers of width 256');
     expect(card).toContain('batch size 32, learning rate 0.0003, seed 7');
     expect(card).toContain('| Blend of both | 60.0 % | 50.0 % |');
     expect(card).toContain('0.512 in float32 and 0.510 with 8-bit weights');
@@ -109,7 +111,7 @@ describe("a catalogue model's card", () => {
   it('says what becomes of the figures on texts that are not as neat', () => {
     expect(card).toContain('npm run bench -- robustness <datasets folder> emotion-detection');
     expect(card).toContain('| typos | 0.447 | 0.410 to 0.480 |');
-    expect(card).toContain('Typos: one of five words has a typo.');
+    expect(card).toContain('Typos: one in five words has a typo.');
     expect(card).not.toContain('As a tweet:');
     expect(card).toContain('| relief | joy | 40 | 75.0 % |');
     expect(card).toContain('| Letters | 300 | 80.0 % | 85.0 % | 0.052 |');

@@ -25,9 +25,9 @@ export const conversationalEnglish: ClassifierRecipe = {
   ],
   training: { data_augmentation: true },
   weaknesses: [
-    'It knows what people say to a loudspeaker: short, in lower case, without marks. It gives every text one of the 60 intents, also where none fits.',
-    'It tells the intent alone, not the time, the place or the song that was named.',
-    'Intents such as qa_factoid and general_quirky are catch-alls and take up what it does not know.',
-    'Rare intents, music_settings or audio_volume_other for example, are in the data too seldom to be told surely.',
+    'It learned from what people say to a smart speaker: short requests in lower case, without punctuation. It gives every text one of the 60 intents, even if none fits.',
+    'It finds only the intent, not the time, place or song that the user names.',
+    'Intents such as qa_factoid and general_quirky are catch-alls: they get the texts that it does not recognize.',
+    'Some intents, such as music_settings and audio_volume_other, are too rare in the data to be recognized reliably.',
   ],
 };

@@ -33,13 +33,13 @@ export const conversationalJapanese: ClassifierRecipe = {
     },
   ],
   notes: [
-    'Japanese translations of different English requests are often the same sentence, so that train and test of the publisher share many. They were left out of train; the second test leaves them out of test as well.',
+    'Different English requests often have the same Japanese translation, so train and test of the publisher share many sentences. These were left out of train; the second test leaves them out of test, too.',
   ],
   training: { data_augmentation: true },
   weaknesses: [
-    'It learned from sentences that were translated from English: places, songs and programmes are often American, and turns of speech closer to a request in a book than to what is said at home.',
-    'It gives every text one of the 60 intents, also where none fits, and tells no times, places or names.',
-    'Kana and kanji spellings of one word are different words to it; dialects and polite forms beyond です and ます are rare in the data.',
-    'It has no large pretraining: rare words are guessed by their characters.',
+    'It learned from sentences that were translated from English: places, songs and programs are often American, and the wording is closer to a request in a book than to what people say at home.',
+    'It gives every text one of the 60 intents, even if none fits, and finds no times, places or names.',
+    'The kana and kanji spellings of a word are different words to it; dialects and polite forms beyond です and ます are rare in the data.',
+    'It was not pretrained on a large corpus, so it guesses rare words from their characters.',
   ],
 };

@@ -76,9 +76,9 @@ export const customerReview: ClassifierRecipe = {
   alternative:
     'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free` makes it without IMDB, from CC BY 4.0 reviews alone.',
   weaknesses: [
-    'There is no neutral label: "It arrived on Tuesday." gets one of the two all the same, with a score near one half at best.',
-    'Most of what it read are films; of products it knows cameras, players, phones and the like of about 2004. Restaurants, hotels, apps and services are new to it.',
-    'Reviews longer than the encoder reads are cut by it. The words beyond the cut count only through the lexical expert.',
-    'Mixed reviews get the label of whichever side takes more words; irony is mostly read as it is written.',
+    'There is no neutral label: "It arrived on Tuesday." still gets one of the two, at best with a score near one half.',
+    'Most of the texts it learned from are about films; the products in the others are cameras, players, phones and the like from about 2004. Restaurants, hotels, apps and services are new to it.',
+    'The encoder reads only the beginning of a long review. The words after it count only through the lexical expert.',
+    'A mixed review gets the label of the side that takes more words; irony is mostly taken literally.',
   ],
 };

@@ -7,7 +7,7 @@ export const emotionDetection: ClassifierRecipe = {
   family: 'Papaya',
   type: 'multilabel-text-classification',
   language: 'english',
-  does: 'Tells which of 27 emotions a text shows, several or none of them, or that it is neutral.',
+  does: 'Tells which of 27 emotions a text shows (one, several or none), or that it is neutral.',
   example: 'Thank you so much, this made my day!',
   notes: ['A score above 0.5 means that the text shows the emotion; scores do not add up to 1.'],
   sources: [
@@ -26,9 +26,9 @@ export const emotionDetection: ClassifierRecipe = {
   ],
   training: { data_augmentation: true },
   weaknesses: [
-    'Grief, pride, relief and nervousness have few comments in the data; they are its least reliable labels.',
-    'Neighbours are mixed up: annoyance and anger, admiration and approval, disappointment and sadness. The people who labelled the data disagreed there too.',
-    'It learned from comments on Reddit, many of them American and male, in English, with names masked as [NAME]. Feelings in letters or books are put differently.',
-    'Emotion words set it off even where somebody only writes about an emotion.',
+    'Grief, pride, relief and nervousness are rare in the data, so they are the least reliable labels.',
+    'It confuses similar emotions: annoyance and anger, admiration and approval, disappointment and sadness. The people who labelled the data disagreed about these, too.',
+    'It learned from English comments on Reddit, many of them by Americans and by men, with names masked as [NAME]. Letters and books express feelings differently.',
+    'Words for an emotion trigger its label even if the text is only about the emotion.',
   ],
 };

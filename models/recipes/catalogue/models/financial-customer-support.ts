@@ -25,9 +25,9 @@ export const financialCustomerSupport: ClassifierRecipe = {
   ],
   training: { data_augmentation: true },
   weaknesses: [
-    'Every question gets one of the 77 intents, also one that has nothing to do with banking. A low score is the only hint, and no sure one.',
-    'Intents that lie close are mixed up, such as a transfer that failed, is pending or was declined; some rows of the data are labelled wrongly there (Ying & Thomas 2022).',
-    'The bank of the data is a British one with an app: loans, mortgages and branches are not among the intents.',
-    'It expects one question in one or two sentences; of a letter with two wishes it finds one.',
+    'Every question gets one of the 77 intents, even one that has nothing to do with banking. A low score is the only hint, and not a reliable one.',
+    'It confuses similar intents, such as a transfer that failed, is pending or was declined; some of these rows are labelled wrongly in the data (Ying & Thomas 2022).',
+    'The bank in the data is British and has an app: loans, mortgages and branches are not among the intents.',
+    'It expects a single question in one or two sentences; in a letter with two requests, it finds only one.',
   ],
 };

@@ -20,9 +20,9 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
   type: 'multiclass-text-classification',
   labels: ['negative', 'neutral', 'positive'],
   language: 'english',
-  does: 'Tells whether financial news is negative, neutral or positive for what it is about.',
+  does: 'Tells whether financial news is negative, neutral or positive for its subject.',
   example: 'Shares of the carmaker jump after it beats forecasts.',
-  notes: ['The tweets say bearish and bullish for negative and positive.'],
+  notes: ['In the data, tweets are labelled bearish and bullish instead of negative and positive.'],
   sources: [
     {
       title: 'SEntFiN 1.0 (Sinha et al. 2022)',
@@ -52,8 +52,8 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
     'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train financial-sentiment-analysis --free` makes it without the tweets, from MIT headlines alone.',
   weaknesses: [
     'It judges a headline as a whole. Good news for one company that is bad for another gets one label.',
-    'It cannot calculate: whether a number is more than was expected must be said in words.',
-    'The headlines are Indian, the tweets American, both in the style of tickers. Annual reports and analyses read differently.',
-    'It is no advice: what it calls positive has no known bearing on prices.',
+    'It cannot calculate: the text must say in words whether a number is higher than expected.',
+    'The headlines are Indian and the tweets American, both in the style of a news ticker. Annual reports and analyses read differently.',
+    'Its answers are not financial advice: what it calls positive has no known bearing on prices.',
   ],
 };

@@ -32,13 +32,13 @@ export const namedEntityRecognition: TaggerRecipe = {
   job: 'named-entities',
   family: 'Grapefruit',
   language: 'english',
-  does: 'Finds the people (PER), places (LOC) and organisations (ORG) in a text, with their positions.',
+  does: 'Finds the people (PER), places (LOC) and organizations (ORG) in a text, with their positions.',
   example: 'Ada Lovelace met Charles Babbage in London.',
   notes: [
-    "The three corpora have types of their own. WNUT17's corporations and groups are ORG here. Its products and creative works are left out: in the other corpora such words are untagged, and a model that sees them now tagged and now not learns neither.",
-    'All three tests are counted with these types, so the figure on WNUT17 is not that of the shared task, which had six.',
-    'Every fourth training sentence was read once more in lower case, every eighth in capitals.',
-    'A score counts an entity as right where type, beginning and end are right. The text is given as words with spaces between them.',
+    "Each of the three corpora has its own types. WNUT17's corporations and groups are ORG here. Its products and creative works are left out: the other corpora don't tag such words, and a model that sees them tagged in some sentences and untagged in others learns neither.",
+    'All three tests are counted with these types, so the figure on WNUT17 is not directly comparable with those of the shared task, which had six types.',
+    'Every fourth training sentence was also read in lower case, and every eighth in capitals.',
+    'In the tests, an entity counts as right if its type, beginning and end are right. The texts are given as words with spaces between them.',
   ],
   sources: [
     source('wikiann_en', {
@@ -72,10 +72,10 @@ export const namedEntityRecognition: TaggerRecipe = {
   alternative:
     'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train named-entity-recognition --free` makes it without WikiANN, from CC BY 4.0 tweets alone.',
   weaknesses: [
-    'Names that came up after 2017, and names in texts without capitals or all in capitals, are found less surely.',
-    'Nationalities, languages, dates, amounts, products and titles of works are no entities here.',
-    'WikiANN was tagged by machine and is full of headings and lists; what the model learned of long sentences comes mostly from tweets.',
-    'A country or town that stands for its team or government is called LOC at one time and ORG at another.',
-    'Most names in the data are American and European; others are found less surely.',
+    'Names that appeared after 2017, and names in texts without capitals or all in capitals, are found less reliably.',
+    'Nationalities, languages, dates, amounts, products and titles of works are not entities here.',
+    'WikiANN was tagged automatically and is full of headings and lists; what the model learned about long sentences comes mostly from tweets.',
+    'A country or town that stands for its team or government is sometimes labelled LOC and sometimes ORG.',
+    'Most names in the data are American and European; others are found less reliably.',
   ],
 };

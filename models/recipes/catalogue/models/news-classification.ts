@@ -11,8 +11,8 @@ export const newsClassification: ClassifierRecipe = {
   does: 'Tells which of four sections a news report belongs to: World, Sports, Business or Sci/Tech.',
   example: 'The central bank raised its key rate for the third time this year.',
   notes: [
-    'AG News was given for research and other **non-commercial** use. Whether a model trained on it is bound by that is for you to judge; train your own where it matters.',
-    'Of the 120,000 training articles, 47,674 were at hand. The published figures are of models that read all of them.',
+    'AG News was published for research and other **non-commercial** use. Whether this also binds a model trained on it is for you to judge; if it matters to you, train your own.',
+    'Of the 120,000 training articles, 47,674 were available. The published figures are those of models that were trained on all of them.',
   ],
   sources: [
     {
@@ -34,9 +34,9 @@ export const newsClassification: ClassifierRecipe = {
   ],
   alternative: 'The catalogue has no free model of news: train one on articles of your own.',
   weaknesses: [
-    'The articles are of about 2004. It has never read of smartphones, social networks or anything since, and takes some names of that time for a topic.',
-    'Business and Sci/Tech overlap: companies that make technology are put into either.',
-    'Four sections are all it has. Health, culture and weather are put into one of them.',
-    'It read titles with one or two sentences. Whole articles are cut where the encoder ends.',
+    'The articles are from about 2004. The model has never read about smartphones, social networks or anything since, and takes some names of that time as signs of a topic.',
+    'Business and Sci/Tech overlap: news about a technology company may get either label.',
+    'It has only these four sections, so news about health, culture or weather is put into one of them.',
+    'It learned from titles with one or two sentences. The encoder reads only the beginning of a long article.',
   ],
 };

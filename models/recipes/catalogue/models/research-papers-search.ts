@@ -15,9 +15,9 @@ export const researchPapersSearch: SearchRecipe = {
   does: 'Answers a question with the ten abstracts of research papers on language technology that fit it best.',
   example: 'How can a small model learn from a large one?',
   notes: [
-    'A passage is a title, the abstract (cut at 1,200 characters) and the address of the paper. The newest papers come first, as many as the size of the package allows.',
-    'It was trained to find the abstract of a title or of a conclusion, and the abstracts that bear on a claim. SciFact is measured with its own abstracts as passages; what is shipped has none of them.',
-    'To search passages of your own, train a model on them: the shipped ones are part of this model.',
+    'A passage is a title, the abstract (cut at 1,200 characters) and the address of the paper. The passages are the newest papers, as many as the size of the package allows.',
+    'It was trained to find the abstract that belongs to a title or a conclusion, and the abstracts that bear on a claim. The test on SciFact searches the abstracts of SciFact; the model itself contains none of them.',
+    'To search your own passages, train a model on them: the passages above are part of this model.',
   ],
   sources: [
     {
@@ -60,9 +60,9 @@ Changes: white space was unified, and abstracts longer than 1,200 characters wer
     read: (datasets) => newestAbstracts(readPapers(datasets), SHIPPED_ABSTRACTS),
   },
   weaknesses: [
-    'It knows papers on language technology of 2021 alone; a question on physics is answered with the nearest such abstract all the same.',
-    'A score says which of the abstracts it is if one of them answers, not whether one does.',
-    'It compares topics. That a paper denies what was asked, or has other numbers, makes no difference to it.',
-    'Long questions and abstracts are cut where the encoder ends; the words beyond count only for BM25.',
+    'It knows only papers on language technology from 2021; even a question about physics is answered with the nearest of these abstracts.',
+    'The scores say which abstract answers the question if one of them does, not whether any does.',
+    'It compares topics. Whether a paper contradicts the question or has other numbers makes no difference to it.',
+    'The encoder reads only the beginning of a long question or abstract; the words after it count only for BM25.',
   ],
 };

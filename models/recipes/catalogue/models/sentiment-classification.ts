@@ -12,7 +12,7 @@ export const sentimentClassification: ClassifierRecipe = {
   type: 'binary-text-classification',
   labels: ['negative', 'positive'],
   language: 'english',
-  does: 'Tells whether the mood of a sentence is negative or positive.',
+  does: 'Tells whether a sentence expresses a negative or a positive opinion.',
   example: 'A warm, funny and quietly moving film.',
   sources: [
     {
@@ -81,9 +81,9 @@ export const sentimentClassification: ClassifierRecipe = {
   alternative:
     '`customer-review` tells negative from positive, too; in a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free` makes it without such data.',
   weaknesses: [
-    'Nearly all that it read are sentences about films, and some about products. Chat, news and complaints sound different.',
-    'There is no neutral label; facts without a mood get one of the two.',
-    'Most of its labels are those of a larger model, with its mistakes. Denials far from their word, comparisons and irony may go wrong more often than the average.',
-    'Names of countries, peoples and film stars may carry a mood that stems from the films they were reviewed for.',
+    'Nearly all sentences it learned from are about films; some are about products. Chat, news and complaints sound different.',
+    'There is no neutral label; plain facts also get one of the two.',
+    'Most of its labels come from a larger model and include its mistakes. Sentences with irony, comparisons, or a negation far from its word may be misread more often than average.',
+    'Names of countries, peoples and film stars may influence the answer, because of the films in whose reviews they occurred.',
   ],
 };

@@ -12,11 +12,11 @@ export const toxicityDetection: ClassifierRecipe = {
   type: 'binary-text-classification',
   labels: ['non-toxic', 'toxic'],
   language: 'english',
-  does: 'Tells whether a comment insults, threatens or is obscene.',
+  does: 'Tells whether a comment is insulting, threatening or obscene.',
   example: 'Thanks for explaining, I had not seen it that way.',
   notes: [
-    'What counts as toxic is what each source says. Jigsaw: a rude, disrespectful or unreasonable comment that may make people leave a discussion. ParaDetox: a sentence that annotators found toxic; its polite rewordings are the non-toxic rows. Toxic Spans: a comment in which annotators marked toxic words. Davidson et al.: hate speech and merely offensive language both count as toxic here.',
-    'Half of Jigsaw is for test: of the second half of the comments of each label, as many of both as the backbone has read nothing of. Those are its shorter ones: 200 characters on average.',
+    'Each source has its own definition of toxic. Jigsaw: a rude, disrespectful or unreasonable comment that may make people leave a discussion. ParaDetox: a sentence that annotators found toxic; its polite rewordings are the non-toxic rows. Toxic Spans: a comment in which annotators marked toxic words. Davidson et al.: hate speech and merely offensive language both count as toxic here.',
+    'The test is from the second half of each label in Jigsaw. It has only comments that the backbone has not read, equally many of both labels. These are the shorter ones, with 200 characters on average.',
   ],
   sources: [
     {
@@ -73,9 +73,9 @@ export const toxicityDetection: ClassifierRecipe = {
   alternative:
     "In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train toxicity-detection --free` makes it without Jigsaw's comments.",
   weaknesses: [
-    'Words alone often decide. Swearing among friends, reclaimed slurs and quoted insults are called toxic; contempt in polite words is not seen.',
-    'Tweets in African American English were labelled offensive more often than others in data such as this (Sap et al. 2019), and names of groups stand in many insults. Expect more false alarms on such texts, and check before anybody is blocked.',
-    'Half of its test comments are toxic. Where one in a hundred is, most of its alarms can be wrong even if its accuracy is high: choose a threshold on texts of your own.',
-    'It does not tell hate speech from rudeness, or threats from swearing, and knows English only.',
+    'Single words often decide. Swearing among friends, reclaimed slurs and quoted insults are labelled toxic; contempt in polite words goes unnoticed.',
+    'In data such as this, tweets in African American English were labelled offensive more often than others (Sap et al. 2019), and many insults contain names of groups. Expect more false alarms on such texts, and check them before you block anybody.',
+    'Half of its test comments are toxic. If only one in a hundred of your texts is, most of its alarms can be wrong even if its accuracy is high: choose a threshold on your own texts.',
+    'It does not distinguish hate speech from rudeness, or threats from swearing, and knows only English.',
   ],
 };

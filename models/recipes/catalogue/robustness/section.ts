@@ -20,7 +20,7 @@ export function robustnessSection({ name }: Recipe, measured: Robustness | undef
 
 /** What an edit does where its name doesn't say so. */
 const explanations: Readonly<Record<string, string>> = {
-  typos: 'Typos: one of five words has a typo.',
+  typos: 'Typos: one in five words has a typo.',
   'as a tweet': 'As a tweet: with a handle before the text, and a hashtag and an address after it.',
 };
 
