@@ -1,6 +1,6 @@
 import { listModels, memoryStorage, Predictor, pullModel, verifyModel } from 'orchard-nlp';
 
-const from = process.argv[2]; // the place of catalogue/ and backbones/: a folder or an http address
+const from = process.argv[2]; // where catalogue/ and backbones/ are: a folder or an HTTP address
 const pulled = await pullModel('financial-customer-support', from === undefined ? {} : { from });
 if (pulled.isErr()) throw pulled.error;
 const verified = await verifyModel('financial-customer-support');
