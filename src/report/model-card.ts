@@ -218,7 +218,7 @@ function limits({ config, evaluation }: ReportInput): string {
       ...(unseen === 0
         ? []
         : [
-            `- ${counted(unseen, classNames(config).noun)} ${unseen === 1 ? 'has' : 'have'} no dev row, so it is unknown how well such texts are recognised.`,
+            `- ${counted(unseen, classNames(config).noun)} ${unseen === 1 ? 'has' : 'have'} no dev row, so it is unknown how well such texts are recognized.`,
           ]),
     ].join('\n'),
   ].join('\n\n');
