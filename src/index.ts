@@ -192,6 +192,7 @@ export {
   type RowsOrPath,
   type SoftLabelRow,
   type SourceFormat,
+  type TagDoubt,
   type TaggedRow,
   type TrainingRow,
 } from './datasets/index.js';
