@@ -72,6 +72,7 @@ export {
   type SuggestOptions,
   type SummaryParts,
   suggestTexts,
+  type TaughtEntities,
   type TaughtEntity,
   type TaughtPassage,
   type Teacher,

@@ -148,7 +148,11 @@ const doubtSchema = z.object(
   {
     ...rangeSchema.pick({ start: true, end: true }).shape,
     tags: z
-      .record(z.string().regex(/^(?:O|[BI]-.+)$/u), share, 'give an object with the probabilities of BIO tags')
+      .record(
+        z.string().regex(/^(?:O|[BI]-.+)$/u, 'give a BIO tag: O, B-… or I-…'),
+        share,
+        'give an object with the probabilities of BIO tags',
+      )
       .refine(
         (tags) => Math.abs(Object.values(tags).reduce((sum, each) => sum + each, 0) - 1) <= DOUBT_TOLERANCE,
         'give probabilities that add up to 1',
