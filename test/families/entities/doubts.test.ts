@@ -211,7 +211,7 @@ describe('the targets of a doubted word', () => {
   const dataset = { tags, train: [sentence], dev: [], warnings: [] };
   const targetsOf = (head: ReturnType<typeof sequenceHead>, options: { labelSmoothing: number; balanced: boolean }) => {
     const { feeds, weight } = head.targets([{ row: 0, encoding }], options);
-    return { weight, values: Array.from(feeds.targets?.data ?? [], (value) => Number(Number(value).toFixed(6))) };
+    return { weight, values: Array.from(feeds.targets?.data ?? [], Number).map((value) => Number(value.toFixed(6))) };
   };
 
   it('are its probabilities', () => {
