@@ -149,9 +149,9 @@ const doubtSchema = z.object(
     ...rangeSchema.pick({ start: true, end: true }).shape,
     tags: z
       .record(
-        z.string().regex(/^(?:O|[BI]-.+)$/u, 'give a BIO tag: O, B-… or I-…'),
+        z.string().regex(/^(?:O|[BI]-.+)$/u),
         share,
-        'give an object with the probabilities of BIO tags',
+        'give an object with the probabilities of BIO tags: O, B-… or I-…',
       )
       .refine(
         (tags) => Math.abs(Object.values(tags).reduce((sum, each) => sum + each, 0) - 1) <= DOUBT_TOLERANCE,

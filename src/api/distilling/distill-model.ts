@@ -216,6 +216,8 @@ class Distillation {
       type,
       passages,
       ...(isClassifier && { labels: labels ?? labelsIn(taught, learnedRows) }),
+      // Said, so that nothing is guessed from teachers whose entities are parts of words.
+      ...(familyNameOf[type] === 'Grapefruit' && { offsets: 'utf-16' as const }),
     };
   }
 

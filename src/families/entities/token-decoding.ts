@@ -35,7 +35,11 @@ export function tokenDecoder(reading: TokenReading): Decoder {
   };
   const decode = (text: string, outputs: TextOutputs) => entitiesOf(text, piecesOf(text, outputs), parts);
   return Object.assign(decode, {
-    tagShares: (text: string, outputs: TextOutputs) => bioShares(piecesOf(text, outputs), parts),
+    tagShares(text: string, outputs: TextOutputs) {
+      // Some tokens are of a space alone, or of nothing.
+      const pieces = piecesOf(text, outputs).filter(({ start, end }) => text.slice(start, end).trim() !== '');
+      return bioShares(pieces, parts);
+    },
   });
 }
 

@@ -43,12 +43,14 @@ function answerOf(labels: readonly string[], tokens: readonly Token[]) {
   return { entities, doubts };
 }
 
-/** Tokens with the space before them; parts of emoji, of letters and of Japanese words. */
+/** Tokens of nothing, of a space, and with the space before them; parts of emoji, of letters and of Japanese words. */
 const bytes = answerOf(
   ['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC'],
   [
     [0, 3, { 'B-PER': 0.6 }],
     [3, 4, { 'I-PER': 0.9 }],
+    [4, 4, { 'B-LOC': 0.5 }],
+    [4, 5, { 'B-LOC': 0.5 }],
     [4, 7, { 'B-PER': 0.3 }],
     [7, 10, { 'I-PER': 0.3 }],
     [10, 18, { 'B-PER': 0.8 }],
