@@ -121,6 +121,8 @@ describe('doubts about tags', () => {
 
   it('are kept only for words whose tags are not certain, with four decimals', () => {
     expect(bytes.doubts.map(({ start }) => start)).toEqual([0, 3, 4, 7, 10, 19, 21, 22, 23]);
+    // The space before a token is no part of its word, which is certain.
+    expect(answerOf(['O', 'B-LOC'], [[19, 23, { 'B-LOC': 0.995 }]]).doubts).toEqual([]);
     expect(bytes.doubts.at(-2)).toEqual({ start: 22, end: 23, tags: { O: 0.4999, 'I-LOC': 0.5001 } });
   });
 
