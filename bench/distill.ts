@@ -5,10 +5,13 @@ import { parseArgs } from 'node:util';
 import {
   type DistillOptions,
   distill,
+  type EntityRow,
   type LabelAnswer,
   loadModel,
   type Model,
+  type TaggedRow,
   type TeacherFunction,
+  type TrainingRow,
   train,
 } from 'orchard-nlp';
 import { z } from 'zod';
@@ -16,6 +19,7 @@ import { readMovieReviews } from '../models/recipes/catalogue/datasets/reviews.j
 import { reviewSentences } from '../models/recipes/catalogue/datasets/sentences.js';
 import { Random } from '../src/system/index.js';
 import { readers } from './datasets/labelled-texts.js';
+import { taggedReaders } from './datasets/tagged-sentences.js';
 import { classificationSets, type LabelledText, shuffled } from './few-shot/sets.js';
 import { machine } from './report.js';
 
@@ -25,12 +29,14 @@ import { machine } from './report.js';
  * - `targets`: what the student learns of the same answers: the teacher's probabilities, at several temperatures; its most
  *   probable label; or a label drawn from its probabilities.
  * - `choice`: which of the texts are asked, central ones or random ones.
+ * - `entities`: what the student learns of the same teacher of entities: its spans, or its probabilities of tags. The
+ *   agreement is the F1 of the student's entities with the teacher's; the sets are those of named entities.
  * - `path`: a user's path, on SST-2: a teacher trained on all of its rows answers sentences of film reviews; size and time of
  *   both models, too. The student learns from the answers alone, and from the rows as well.
  *
- * Usage: `npm run bench -- distill <datasets folder> [dataset …] [--part targets|choice|path] [--teacher <folder>]
+ * Usage: `npm run bench -- distill <datasets folder> [dataset …] [--part targets|choice|entities|path] [--teacher <folder>]
  * [--texts 2000] [--budget 500] [--test 1000] [--seeds 1] [--threads 2] [--teacher-rows 2000] [--teacher-base <folder>]
- * [--effort balanced]`; without names SST-2. Without `--teacher`, a model teaches that is trained on `--teacher-rows` rows,
+ * [--effort balanced]`; without names SST-2, or WikiANN and BTC. Without `--teacher`, a model teaches that is trained on `--teacher-rows` rows,
  * whose texts are not among the others: the base backbone, or the encoder in the folder `--teacher-base`. `--save <folder>`
  * keeps it.
  */
@@ -157,7 +163,7 @@ async function reviewTexts(folder: string): Promise<string[]> {
   return shuffled([...new Set(reviewSentences(reviews))], 1);
 }
 
-async function teacherOf(rows: readonly LabelledText[]): Promise<Model> {
+async function teacherOf(rows: readonly (LabelledText | TaggedRow)[]): Promise<Model> {
   if (values.teacher !== undefined) return (await loadModel(values.teacher))._unsafeUnwrap();
   const { save: output, 'teacher-base': base } = values;
   const size = values['teacher-size'] === 'mini' ? 'mini' : 'base';
@@ -169,7 +175,9 @@ async function teacherOf(rows: readonly LabelledText[]): Promise<Model> {
 
 console.log(machine());
 try {
-  for (const name of names.length > 0 ? names : ['sst2']) await measure(root, name);
+  if (values.part === 'entities') {
+    for (const name of names.length > 0 ? names : ['wikiann_en', 'ner_btc']) await measureEntities(root, name);
+  } else for (const name of names.length > 0 ? names : ['sst2']) await measure(root, name);
 } finally {
   await rm(work, { recursive: true, force: true });
 }
@@ -204,6 +212,61 @@ async function measure(folder: string, name: string): Promise<void> {
     console.log(`${way.padEnd(20)} ${figures.join(', ')}`);
     if (values.part === 'path') for (const { distillation } of runs) console.log(costs(distillation.cost));
   }
+}
+
+async function measureEntities(folder: string, name: string): Promise<void> {
+  const read = taggedReaders[name];
+  if (read === undefined) throw new Error(`there is no set ${name}, only ${Object.keys(taggedReaders).join(', ')}`);
+  const set = read(folder);
+  const rows = shuffled(
+    set.train.map(({ words, tags }) => ({ tokens: words, tags })),
+    1,
+  );
+  const taughtRows = values.teacher === undefined ? Number(values['teacher-rows']) : 0;
+  await using teacher = await teacherOf(rows.slice(0, taughtRows));
+  const texts = rows.slice(taughtRows, taughtRows + Number(values.texts)).map(({ tokens }) => tokens.join(' '));
+  const test = shuffled(
+    set.test.map(({ words, tags }) => ({ tokens: words, tags })),
+    2,
+  ).slice(0, Number(values.test));
+  const asked = test.map(({ tokens }) => tokens.join(' '));
+  const taught = await entitiesOf(teacher, asked);
+  const f1 = await f1Of(teacher, test);
+  console.log(`\n${name}: ${texts.length} texts; teacher's F1 ${percent(f1)} on ${test.length} rows`);
+  const spans: TeacherFunction = (some) => entitiesOf(teacher, some).then((all) => all.map(({ entities }) => entities));
+  const { type } = teacher;
+  const ways: readonly Way[] = [
+    ['spans', (seed) => ({ teacher: spans, type, seed, answers: join(work, `${name} ${seed}.jsonl`) })],
+    ...[1, 2].map((temperature): Way => [`tags, T = ${temperature}`, (seed) => ({ teacher, temperature, seed })]),
+  ];
+  for (const [way, options] of ways) {
+    const runs: { readonly agreement: number; readonly f1: number; readonly seconds: number }[] = [];
+    for (let seed = 0; seed < Number(values.seeds); seed += 1) {
+      const startedAt = performance.now();
+      await using model = (await distill({ texts, threads, effort, ...options(seed) }))._unsafeUnwrap();
+      const seconds = (performance.now() - startedAt) / 1000;
+      runs.push({ agreement: await f1Of(model, taught), f1: await f1Of(model, test), seconds });
+    }
+    const figures = [
+      `agreement ${percent(mean(runs.map((run) => run.agreement)))}`,
+      `F1 ${percent(mean(runs.map((run) => run.f1)))}`,
+      `${mean(runs.map((run) => run.seconds)).toFixed(0)} s`,
+    ];
+    console.log(`${way.padEnd(20)} ${figures.join(', ')}`);
+  }
+}
+
+async function entitiesOf(model: Model, texts: readonly string[]): Promise<EntityRow[]> {
+  const given = (await model.predict(texts))._unsafeUnwrap();
+  return given.map((answer, at) => {
+    const entities = answer.kind === 'entities' ? answer.entities : [];
+    return { text: texts[at] ?? '', entities: entities.map(({ start, end, type }) => ({ start, end, type })) };
+  });
+}
+
+async function f1Of(model: Model, rows: readonly TrainingRow[]): Promise<number> {
+  const evaluation = (await model.evaluate(rows))._unsafeUnwrap();
+  return evaluation.kind === 'entities' ? evaluation.micro.f1 : 0;
 }
 
 function costs({ teacher, student: own }: { readonly teacher: Cost; readonly student: Cost }): string {

@@ -72,6 +72,7 @@ export {
   type SuggestOptions,
   type SummaryParts,
   suggestTexts,
+  type TaughtEntities,
   type TaughtEntity,
   type TaughtPassage,
   type Teacher,
@@ -192,6 +193,7 @@ export {
   type RowsOrPath,
   type SoftLabelRow,
   type SourceFormat,
+  type TagDoubt,
   type TaggedRow,
   type TrainingRow,
 } from './datasets/index.js';

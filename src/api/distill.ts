@@ -1,6 +1,6 @@
 import type { ResultAsync } from 'neverthrow';
 import { callResult, type OrchardError } from '../contract/index.js';
-import type { EntityRange, ReadingOptions, RowsOrPath, TrainingRow } from '../datasets/index.js';
+import type { EntityRange, ReadingOptions, RowsOrPath, TagDoubt, TrainingRow } from '../datasets/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
 import { modelAsOfNow } from '../models/index.js';
 import type { Answer, AnswerTo } from './answers.js';
@@ -20,6 +20,13 @@ export interface TaughtEntity extends Partial<Pick<EntityRange, 'start' | 'end'>
   readonly text?: string | undefined;
 }
 
+/** Entities, and what the teacher doubts about the tags of their words and of others. */
+export interface TaughtEntities {
+  readonly entities: readonly TaughtEntity[];
+  /** As in an {@link EntityRow}. Default: all tags are certain. */
+  readonly doubts?: readonly TagDoubt[] | undefined;
+}
+
 /** A passage of a teacher's answer, and how well it answers the question: any finite number, the higher the better. */
 export interface TaughtPassage {
   readonly passage: string;
@@ -28,7 +35,7 @@ export interface TaughtPassage {
 
 /**
  * A teacher's answer to one text. Classifiers: a label; the probability of each label; or, for a multilabel model, an array
- * of labels. Entities: an array of them. Retrieval: a score for each candidate, or passages with their scores. `null`: no
+ * of labels. Entities: an array of them, or an object with `entities` and `doubts`. Retrieval: a score for each candidate, or passages with their scores. `null`: no
  * answer.
  */
 export type TeacherAnswer =
@@ -36,6 +43,7 @@ export type TeacherAnswer =
   | Readonly<Record<string, number>>
   | readonly string[]
   | readonly TaughtEntity[]
+  | TaughtEntities
   | readonly number[]
   | readonly TaughtPassage[]
   | null;
@@ -119,8 +127,8 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
    */
   readonly choose?: 'random' | 'central' | undefined;
   /**
-   * Classifiers: the temperature T that softens the teacher's probabilities p before the model learns them: p^(1/T),
-   * normalized to a sum of 1 (Hinton et al. 2015). Above 0. Default 1.
+   * Classifiers and entities: the temperature T that softens the teacher's probabilities p before the model learns them:
+   * p^(1/T), normalized to a sum of 1 (Hinton et al. 2015). Above 0. Default 1.
    */
   readonly temperature?: number | undefined;
   /**

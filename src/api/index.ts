@@ -48,6 +48,7 @@ export {
   type MeasuredShare,
   type ModelCost,
   type ModelTeacher,
+  type TaughtEntities,
   type TaughtEntity,
   type TaughtPassage,
   type Teacher,

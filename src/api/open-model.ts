@@ -20,7 +20,7 @@ import {
   validate,
   WEIGHT_FORMS,
 } from '../contract/index.js';
-import type { RowsOrPath } from '../datasets/index.js';
+import type { RowsOrPath, TagDoubt } from '../datasets/index.js';
 import type { Baseline, Drift } from '../drift/index.js';
 import { type Family, familyOfModel } from '../families/index.js';
 import {
@@ -187,6 +187,22 @@ export class OpenModel implements Model {
     if (Array.isArray(given)) return this.#all(given, options);
     // Any other value, such as undefined from untyped code, fails the check of a single text.
     return isQueries<ModelText>(given) ? this.#stream(given, options) : this.#one(given, options);
+  }
+
+  /**
+   * Entities: each answer, with the words of whose tags the model is not certain. @throws as `predict` fails
+   */
+  async answersWithDoubts(
+    texts: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly { readonly answer: Answer; readonly doubts: readonly TagDoubt[] }[]> {
+    const asked: Pick<ModelHandle, 'predict'> = {
+      predict: (some, request) => this.#asked.predict(some, { ...request, explain: 'doubts' }),
+    };
+    const { results, truncated } = await askAll(asked, this.name, await this.#textsOf(texts), { signal });
+    return mapWithPauses(results, (result, at) => {
+      return { answer: toAnswer(result, this.#reading, truncated.has(at)), doubts: result.doubts ?? [] };
+    });
   }
 
   explain(text: string, options: ExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {

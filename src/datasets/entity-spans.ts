@@ -17,11 +17,12 @@ export interface WrittenSpan {
 export interface WrittenEntities {
   readonly text: string;
   readonly entities: readonly WrittenSpan[];
+  readonly doubts?: readonly { readonly start: number; readonly end: number; readonly tags: unknown }[] | undefined;
 }
 
 export interface SettledSpans {
   /** With places in UTF-16 code units, without outer spaces, each entity once. */
-  readonly rows: readonly { readonly text: string; readonly entities: readonly WrittenSpan[] }[];
+  readonly rows: readonly WrittenEntities[];
   /** What the places were found to count, if that isn't UTF-16 code units. */
   readonly counted?: Exclude<Offsets, 'utf-16'>;
   readonly warnings: readonly DatasetWarning[];
@@ -52,9 +53,13 @@ export function settleSpans(rows: readonly WrittenEntities[], asked?: Offsets): 
       : "offsets in UTF-16 code units (for other units, give `offsets: 'code-points'` or `offsets: 'bytes'`)";
     return { rows, warnings: [], problem: { line: (misfits[0]?.row ?? 0) + 1, found, expected } };
   }
-  const settled = rows.map(({ text, entities }) => {
+  const settled = rows.map(({ text, entities, doubts }) => {
     const placeOf = placesIn(text, offsets);
-    return { text, entities: onceEach(entities.map((span) => trimmed(text, span, placeOf))) };
+    return {
+      text,
+      entities: onceEach(entities.map((span) => trimmed(text, span, placeOf))),
+      doubts: doubts?.map(({ start, end, tags }) => ({ start: placeOf(start), end: placeOf(end), tags })),
+    };
   });
   const isDoubtful = misfits.length > TOLERATED * total;
   const warning: DatasetWarning = {

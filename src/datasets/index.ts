@@ -53,6 +53,7 @@ export { readTexts, type TextLimits } from './read-texts.js';
 export {
   arePairs,
   type CheckedRows,
+  checkRows,
   type EntityRange,
   type EntityRow,
   fieldsOf,
@@ -73,6 +74,7 @@ export {
   rowsAt,
   rowsOf,
   type SoftLabelRow,
+  type TagDoubt,
   type TaggedRow,
   type TrainingRow,
 } from './rows.js';

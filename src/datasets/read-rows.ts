@@ -286,7 +286,12 @@ function leftOut(error: DatasetError | ValidationError, count: number): DatasetW
 }
 
 const spanSchema = z.object({ start: z.int(), end: z.int(), type: z.string(), text: z.string().optional() });
-const spansSchema = z.object({ text: z.string(), entities: z.array(spanSchema) });
+const doubtsSchema = z.array(spanSchema.pick({ start: true, end: true }).extend({ tags: z.unknown() }));
+const spansSchema = z.object({
+  text: z.string(),
+  entities: z.array(spanSchema),
+  doubts: doubtsSchema.optional(),
+});
 
 /** What isn't even a text with places stays as it is, to be refused by its row. @throws DatasetError for places that fit no words */
 function settledEntities({ rows, origin, places }: FoundTable, offsets: Offsets | undefined) {
@@ -309,8 +314,8 @@ function settledEntities({ rows, origin, places }: FoundTable, offsets: Offsets 
   const bySettled = new Map(at.map((row, place) => [row, settled[place]]));
   return {
     rows: rows.map((row, place) => {
-      const entities = bySettled.get(place)?.entities;
-      return entities === undefined || !isObject(row) ? row : { ...row, entities };
+      const { entities, doubts } = bySettled.get(place) ?? {};
+      return entities === undefined || !isObject(row) ? row : { ...row, entities, ...(doubts && { doubts }) };
     }),
     notes: found && offsets === undefined ? [`entity offsets in ${offsetsName(found)}`] : [],
     warnings,

@@ -50,10 +50,25 @@ export interface EntityRange {
   readonly type: string;
 }
 
+/** A part of a text, usually a word, whose tag is not certain. */
+export interface TagDoubt {
+  /** Offset of its first UTF-16 code unit, from 0. */
+  readonly start: number;
+  /** Offset after its last UTF-16 code unit. */
+  readonly end: number;
+  /** The probability of each BIO tag, `O`, `B-…` or `I-…`. The sum is 1 ± 0.02 and is scaled to 1. */
+  readonly tags: Readonly<Record<string, number>>;
+}
+
 /** A text with its entities. */
 export interface EntityRow {
   readonly text: string;
   readonly entities: readonly EntityRange[];
+  /**
+   * How probable tags are where they are not certain: the encoder learns these probabilities. A word has those of the part
+   * that its first character is in. Figures compare only the entities. Default: all tags are certain.
+   */
+  readonly doubts?: readonly TagDoubt[] | undefined;
 }
 
 /** A question and the passage that answers it. */
@@ -127,9 +142,37 @@ const rangeSchema = z.object(
   },
   'give { start, end, type }',
 );
+/** How far from 1 the sum of a doubt's probabilities may be. */
+const DOUBT_TOLERANCE = 0.02;
+const doubtSchema = z.object(
+  {
+    ...rangeSchema.pick({ start: true, end: true }).shape,
+    tags: z
+      .record(
+        z.string().regex(/^(?:O|[BI]-.+)$/u),
+        share,
+        'give an object with the probabilities of BIO tags: O, B-… or I-…',
+      )
+      .refine(
+        (tags) => Math.abs(Object.values(tags).reduce((sum, each) => sum + each, 0) - 1) <= DOUBT_TOLERANCE,
+        'give probabilities that add up to 1',
+      ),
+  },
+  'give { start, end, tags }',
+);
 const entitySchema = z
-  .object({ ...ofClassifiers, text, entities: z.array(rangeSchema, 'give an array of entities') })
+  .object({
+    ...ofClassifiers,
+    text,
+    entities: z.array(rangeSchema, 'give an array of entities'),
+    doubts: z.array(doubtSchema, 'give an array of doubts').optional(),
+  })
   .superRefine((row, context) => {
+    for (const [at, { start, end }] of (row.doubts ?? []).entries()) {
+      if (end > start && end <= row.text.length) continue;
+      const message = `${start} to ${end} is not a range in a text of ${row.text.length} UTF-16 code units`;
+      context.addIssue({ code: 'custom', path: ['doubts', at], message });
+    }
     for (const [at, { start, end }] of row.entities.entries()) {
       const others = row.entities.slice(0, at);
       const path = ['entities', at];

@@ -11,6 +11,8 @@ interface TargetRow {
   readonly row: number;
   readonly id: number;
   readonly weight: number;
+  /** How probable each class is, 1 in all. Default: `id` is certain. [classes] */
+  readonly shares?: readonly number[] | undefined;
 }
 
 /**
@@ -23,10 +25,15 @@ export function fillTargets(
   rows: readonly TargetRow[],
   { classes, total, labelSmoothing }: { classes: number; total: number; labelSmoothing: number },
 ): void {
-  for (const { row, id, weight } of rows) {
+  for (const { row, id, weight, shares } of rows) {
     const at = row * classes;
     const share = weight / total;
     targets.fill((share * labelSmoothing) / classes, at, at + classes);
-    targets[at + id] = share * (1 - labelSmoothing + labelSmoothing / classes);
+    if (shares === undefined) targets[at + id] = share * (1 - labelSmoothing + labelSmoothing / classes);
+    else {
+      for (const [each, own] of shares.entries()) {
+        targets[at + each] = share * (own * (1 - labelSmoothing) + labelSmoothing / classes);
+      }
+    }
   }
 }

@@ -1,4 +1,5 @@
 import { type InferenceResult, MAX_QUERY_CHARACTERS, ValidationError } from '../contract/index.js';
+import type { TagDoubt } from '../datasets/index.js';
 import type { RuleName } from '../models/index.js';
 import type { Encoding, TextOutputs, TextReader, TextWindow } from '../text/index.js';
 import type { Word } from './words.js';
@@ -74,6 +75,8 @@ export interface JudgedResult extends InferenceResult {
 export interface ModelResult extends JudgedResult {
   /** As of an {@link Explanation}; only where that was asked for. */
   readonly explained?: readonly ExplainedAnswer[];
+  /** Entities: the words whose tags are not certain; only where that was asked for. */
+  readonly doubts?: readonly TagDoubt[];
 }
 
 /** What to explain. */

@@ -1,5 +1,5 @@
 import type { InferenceResult, ModelType, Tier, Topk } from '../contract/index.js';
-import type { DatasetWarning } from '../datasets/index.js';
+import type { DatasetWarning, TagDoubt } from '../datasets/index.js';
 import type { Encoder, EncoderInputs } from '../encoder/index.js';
 import type { LinearFit, RowHead, TrainingHead } from '../engine/index.js';
 import type { Graph, GraphExecutor, Tensor } from '../graph/index.js';
@@ -128,6 +128,8 @@ export interface Decoder {
   readonly inSteps?: (text: string, outputs: TextOutputs) => Generator<undefined, InferenceResult>;
   /** How its answers are explained. Absent: they can't be. */
   readonly explainer?: Explainer;
+  /** Entities: how probable each BIO tag of each word, or of each piece that it labels, is. */
+  readonly tagShares?: (text: string, outputs: TextOutputs) => readonly TagDoubt[];
 }
 
 export type ModelFiles = ReadonlyMap<string, ModelFile>;

@@ -35,7 +35,7 @@ export {
 export { bioConstraints, spansOf } from './entities/bio-tags.js';
 export { entityScores } from './entities/evaluation.js';
 export { sequenceTypes } from './entities/sequence-dataset.js';
-export { sentenceWithEntities, taggedSentence } from './entities/tagged-sentence.js';
+export { answerWithDoubts, meanDoubts, sentenceWithEntities, taggedSentence } from './entities/tagged-sentence.js';
 export { sentencePlaces, sentenceText } from './entities/word-pieces.js';
 export {
   accuracyInterval,

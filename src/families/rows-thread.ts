@@ -165,6 +165,7 @@ const FIELDS = [
     'words',
     'tags',
     'entities',
+    'doubts',
     'question',
     'passage',
     'passages',

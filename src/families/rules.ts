@@ -282,7 +282,7 @@ function withEntities(rules: RuleSet, matches: readonly RuleMatch[], text: strin
 export function ruledDecoder(decoder: Decoder, rules: RuleSet, answers: RuledAnswers): Decoder {
   const decode = (text: string, outputs: TextOutputs) =>
     ruledResult(rules, answers, text, decoder(text, outputs)).result;
-  const { inSteps, explainer } = decoder;
+  const { inSteps, explainer, tagShares } = decoder;
   return Object.assign(decode, {
     ...(inSteps && {
       *inSteps(text: string, outputs: TextOutputs): Generator<undefined, ModelResult> {
@@ -292,6 +292,7 @@ export function ruledDecoder(decoder: Decoder, rules: RuleSet, answers: RuledAns
       },
     }),
     ...(explainer && { explainer: ruledExplainer(decoder, explainer, rules, answers) }),
+    ...(tagShares && { tagShares }),
   });
 }
 

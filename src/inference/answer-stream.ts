@@ -7,7 +7,7 @@ import {
   type OrchardError,
   toOrchardError,
 } from '../contract/index.js';
-import type { JudgedResult } from '../families/index.js';
+import type { JudgedResult, ModelResult } from '../families/index.js';
 import { inFlightOf, onAbort, requestOptions, type StreamOptions, toResult } from './calls.js';
 import type { ModelHandle } from './shared-models.js';
 
@@ -66,7 +66,7 @@ export async function* answerStream<Query, Answer>(
 }
 
 interface AskedTexts {
-  readonly results: readonly JudgedResult[];
+  readonly results: readonly ModelResult[];
   /** Positions of the texts of which only the beginning was read. */
   readonly truncated: ReadonlySet<number>;
 }
@@ -87,7 +87,7 @@ export async function askAll(
   const parts = partsOf(texts, Math.ceil(inFlight / 2));
   const ask = (part: readonly string[]) =>
     toResult(`asking model ${name}`, options.signal, () => model.predict(part, request));
-  const results: JudgedResult[] = [];
+  const results: ModelResult[] = [];
   const truncated = new Set<number>();
   for await (const answer of answerStream(parts, ask, { ...options, inFlight: Math.min(2, inFlight) })) {
     if (answer.isErr()) throw answer.error;

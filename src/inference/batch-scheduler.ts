@@ -39,7 +39,7 @@ export class RunningBatch {
     }
   }
 
-  get explain(): readonly (ExplanationChoice | undefined)[] {
+  get explain(): readonly (ExplanationChoice | 'doubts' | undefined)[] {
     return this.items.map(({ request }) => request.explain);
   }
 

@@ -1,5 +1,6 @@
 import { ModelFolderError } from '../contract/index.js';
 import {
+  answerWithDoubts,
   type Decoder,
   ExplainedText,
   type ExplanationChoice,
@@ -16,8 +17,8 @@ const LONG_TEXT = 4000;
 
 export interface WorkOptions {
   readonly cancelled?: ReadonlySet<number>;
-  /** What to explain of each text; undefined for texts without an explanation. Default: none. */
-  readonly explain?: readonly (ExplanationChoice | undefined)[] | undefined;
+  /** As of a request, for each text. Default: no explanation. */
+  readonly explain?: readonly (ExplanationChoice | 'doubts' | undefined)[] | undefined;
   /** The rules for each text in place of the folder's; false for none. Default: the folder's. */
   readonly rules?: readonly (RuleSet | false | undefined)[] | undefined;
 }
@@ -97,7 +98,7 @@ export class BatchWork {
   readonly #parts: ModelParts;
   readonly #texts: readonly string[];
   readonly #cancelled: ReadonlySet<number>;
-  readonly #explain: readonly (ExplanationChoice | undefined)[];
+  readonly #explain: readonly (ExplanationChoice | 'doubts' | undefined)[];
   readonly #rules: readonly (RuleSet | false | undefined)[];
   readonly #decoders = new Map<RuleSet | false | undefined, Decoder>();
   readonly #results: (ModelResult | undefined)[];
@@ -171,8 +172,11 @@ export class BatchWork {
       if (this.#cancelled.has(row)) continue;
       const outputs = outputsIn(computed, own);
       const decode = this.#decoderOf(row);
-      if (explained !== undefined) {
-        yield* this.#answer(row, explained.explain(outputs, outputsOf, this.#explain[row] ?? {}));
+      const choice = this.#explain[row];
+      if (choice === 'doubts') {
+        this.#results[row] = answerWithDoubts(decode, text, outputs);
+      } else if (explained !== undefined) {
+        yield* this.#answer(row, explained.explain(outputs, outputsOf, choice ?? {}));
       } else if (decode.inSteps !== undefined && text.length > LONG_TEXT) {
         yield* this.#answer(row, decode.inSteps(text, outputs));
       } else this.#results[row] = decode(text, outputs);
@@ -183,7 +187,8 @@ export class BatchWork {
     const { reader } = this.#parts;
     const windows = reader.windowsOf(text, row);
     if ((windows[0]?.encoding.truncated ?? 0) > 0) this.#truncated.push(row);
-    if (this.#explain[row] === undefined) return { text, row, windows };
+    const choice = this.#explain[row];
+    if (choice === undefined || choice === 'doubts') return { text, row, windows };
     return { text, row, windows, explained: new ExplainedText(this.#decoderOf(row).explainer, text) };
   }
 

@@ -82,8 +82,8 @@ export interface RequestOptions {
   readonly account?: string | undefined;
   /** Whether results include `none_of_these`, if the model has a threshold for it. Default false. */
   readonly noneOfThese?: boolean | undefined;
-  /** Explains the answers. Default: no explanation. */
-  readonly explain?: ExplanationChoice | undefined;
+  /** Explains the answers. `'doubts'` finds only the words whose tags are not certain. Default: no explanation. */
+  readonly explain?: ExplanationChoice | 'doubts' | undefined;
   /** False: the model answers without its rules. A path: a file of rules in place of the folder's. Default: the folder's. */
   readonly rules?: string | false | undefined;
 }

@@ -25,7 +25,7 @@ export class PendingRequest {
   startedAt: number | undefined;
   /** Set while a tracing tool listens. */
   trace: RequestTrace | undefined;
-  explain: ExplanationChoice | undefined;
+  explain: ExplanationChoice | 'doubts' | undefined;
   noneOfThese = false;
   rules: string | false | undefined;
   readonly #results: (ModelResult | undefined)[];
@@ -58,7 +58,9 @@ export class PendingRequest {
     // A character of Chinese has three bytes and is a token of its own; one of English is a fifth of a token.
     const length = Buffer.byteLength(this.texts[index] ?? '');
     const work = TEXT_COST + length + SQUARE_COST * length * Math.min(length, SQUARE_LIMIT);
-    return this.explain === undefined ? work : work * (1 + Math.min(MAX_LEFT_OUT, length / WORD));
+    return this.explain === undefined || this.explain === 'doubts'
+      ? work
+      : work * (1 + Math.min(MAX_LEFT_OUT, length / WORD));
   }
 
   onEnd(ending: () => void): void {

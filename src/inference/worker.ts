@@ -10,8 +10,8 @@ export interface Batch {
   /** What the folder was when another worker loaded it; absent as long as none has. */
   readonly version?: string | undefined;
   readonly texts: readonly string[];
-  /** What to explain of each text, by position; undefined for texts without an explanation. Default: none. */
-  readonly explain?: readonly (ExplanationChoice | undefined)[];
+  /** As of a request, for each text by position. Default: no explanation. */
+  readonly explain?: readonly (ExplanationChoice | 'doubts' | undefined)[];
   /** As of a request, for each text by position. Default: the folder's rules. */
   readonly rules?: readonly (string | false | undefined)[];
   /** Whether nothing else runs or waits: the run may then use more threads, if that was measured to be faster. */

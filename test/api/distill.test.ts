@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import {
   type DistillEvent,
   type DistillOptions,
@@ -49,6 +51,7 @@ describe('what a teacher says', () => {
     passages: { kind: 'passages', isMultilabel: false, labels: undefined },
   } as const;
   const person = (start: number, end: number) => ({ start, end, type: 'PER' });
+  const aDoubt = (tags: object, end = 3) => ({ entities: [], doubts: [{ start: 0, end, tags }] });
 
   it.each<[string, keyof typeof rules, unknown, object]>([
     ['a label', 'labels', 'a', { shares: { a: 1 } }],
@@ -69,6 +72,12 @@ describe('what a teacher says', () => {
       { entities: [person(8, 11), person(17, 20), person(25, 28)] },
     ],
     ['no entity', 'entities', [], { entities: [] }],
+    [
+      'entities and doubts about tags',
+      'entities',
+      { entities: [{ type: 'PER', text: 'Ada' }], doubts: [{ start: 0, end: 3, tags: { 'B-PER': 0.7, O: 0.3 } }] },
+      { entities: [person(0, 3)], doubts: [{ start: 0, end: 3, tags: { 'B-PER': 0.7, O: 0.3 } }] },
+    ],
     ['scores of candidates', 'passages', [2, -1], { scores: [2, -1] }],
     ['scores of passages', 'passages', [{ passage: 'second', score: 3 }], { scores: [3, 3] }],
   ])('may be %s', (_, kind, answer, expected) => {
@@ -89,6 +98,14 @@ describe('what a teacher says', () => {
     ['entities', [{ type: 'PER', start: 0, end: 3, text: 'Bob' }], '0 to 3 is "Ada", not "Bob"'],
     ['entities', [person(0, 7), person(4, 11)], 'overlaps "Ada met"'],
     ['entities', [{ type: 'ORG', text: 'Ada' }], 'found the type "ORG"; the labels are "PER"'],
+    ['entities', aDoubt({ 'B-ORG': 1 }), 'doubts: found the type "ORG"; the labels are "PER"'],
+    [
+      'entities',
+      aDoubt({ PER: 1 }),
+      'doubts.0.tags.PER: give an object with the probabilities of BIO tags: O, B-… or I-…',
+    ],
+    ['entities', aDoubt({ O: 0.5 }), 'doubts.0.tags: give probabilities that add up to 1'],
+    ['entities', aDoubt({ O: 1 }, 40), 'doubts.0: 0 to 40 is not a range in a text of 28 UTF-16 code units'],
     ['passages', [1], 'found 1 score for 2 candidates'],
     ['passages', [{ passage: 'third', score: 1 }], '"third" is not one of the candidates'],
     ['passages', [{ passage: 'first', score: Number.POSITIVE_INFINITY }], 'not a finite number'],
@@ -381,9 +398,9 @@ describe('a teacher', () => {
     ['no text', { texts: [' '] }, 'texts: all texts are blank'],
     ['an unknown option', { rows: undefined, ...{ path: 'x' } }, 'path'],
     [
-      'a temperature for entities',
-      { labels: undefined, type: 'named-entity-recognition', temperature: 2 },
-      'temperature: applies only to classifiers',
+      'a temperature for passages',
+      { labels: undefined, passages: ['one', 'two'], temperature: 2 },
+      'temperature: applies only to classifiers and entities',
     ],
     ['a choice among all', { choose: 'central' }, 'choose: without `maxTexts`, the teacher answers all texts'],
     ['a format without rows', { format: 'csv' }, 'format: applies only to `rows` and `test`, and neither is given'],
@@ -407,5 +424,91 @@ describe('a teacher', () => {
     expect(error.message).toContain(
       '0 of 80 texts can be used for training, and at least two are needed (80 unusable answers, such as',
     );
+  });
+});
+
+describe('a student of entities', () => {
+  const checkpoints = fileURLToPath(new URL('recorded-checkpoints', import.meta.url));
+  const wordPieces = join(checkpoints, 'bert-tokens');
+  const byteLevel = join(checkpoints, 'roberta-tokens');
+  const names = ['Ada', 'Lovelace', 'Zoe', 'Bob'];
+  const told = Array.from({ length: 40 }, (_, at) => `${names[at % 4]} was fun in film ${at}, the plot was not`);
+  const hashOf = (folder: string, file = 'model.safetensors') =>
+    createHash('sha256')
+      .update(readFileSync(join(folder, file)))
+      .digest('hex');
+  const answersOf = (folder: string) => linesOf(`${folder}.answers.jsonl`).slice(1);
+
+  it('learns what a model says of tags, and is the same after an interruption', async () => {
+    const [straight, stopped, softer] = [output(), output(), output()];
+    const given = { teacher: wordPieces, texts: told, ...quick, textsPerCall: 5 };
+    await using _ = await resultOf(distill({ ...given, output: straight }));
+    expect(answersOf(straight).filter(({ answer }) => answer.doubts?.length > 0).length).toBeGreaterThan(30);
+    const stop = new AbortController();
+    const stopAtHalf = (event: DistillEvent) => {
+      if (event.type === 'teaching' && event.answered >= 20) stop.abort();
+    };
+    const stoppedBy = { signal: stop.signal, onProgress: stopAtHalf };
+    expect((await errorOf(distill({ ...given, ...stoppedBy, output: stopped }))).code).toBe('aborted');
+    await using again = await resultOf(distill({ ...given, output: stopped }));
+    expect(again.distillation.kept).toBeGreaterThanOrEqual(20);
+    expect(again.distillation.kept).toBeLessThan(40);
+    expect(hashOf(stopped)).toBe(hashOf(straight));
+
+    const answers = `${straight}.answers.jsonl`;
+    await using __ = await resultOf(distill({ ...given, answers, temperature: 2, output: softer }));
+    expect(hashOf(softer)).not.toBe(hashOf(straight));
+  });
+
+  it('learns the mean of several models, whose tokenizers differ', async () => {
+    const answersTo = async (teacher: string | string[]) => {
+      const folder = output();
+      await using _ = await resultOf(distill({ teacher, texts: told.slice(0, 20), ...quick, output: folder }));
+      return new Map(answersOf(folder).map(({ text, answer }) => [text, answer]));
+    };
+    const [one, other, both] = [
+      await answersTo(wordPieces),
+      await answersTo(byteLevel),
+      await answersTo([wordPieces, byteLevel]),
+    ];
+    /** The tags of the word that begins a text. */
+    const firstTags = (answer: { doubts?: { start: number; tags: Record<string, number> }[] }) =>
+      answer.doubts?.find(({ start }) => start === 0)?.tags;
+    let compared = 0;
+    for (const text of told.slice(0, 20)) {
+      const [a, b, mean] = [one, other, both].map((answers) => firstTags(answers.get(text)));
+      if (!a || !b || !mean) continue;
+      for (const tag of ['O', 'B-PER', 'B-LOC']) {
+        expect(mean[tag] ?? 0).toBeCloseTo(((a[tag] ?? 0) + (b[tag] ?? 0)) / 2, 3);
+        compared += 1;
+      }
+    }
+    expect(compared).toBeGreaterThan(30);
+  });
+
+  it('learns doubts with its encoder, and spans with its lexical expert', async () => {
+    const many = Array.from({ length: 600 }, (_, at) => `${names[at % 4]} met nobody at ${at}`);
+    const lexical = 'lexical.safetensors';
+    const teacherWith =
+      (share: number): TeacherFunction =>
+      (some) =>
+        some.map((text) => {
+          const end = text.indexOf(' ');
+          const entities = [{ type: 'PER', start: 0, end }];
+          return share === 1
+            ? entities
+            : { entities, doubts: [{ start: 0, end, tags: { 'B-PER': share, O: 1 - share } }] };
+        });
+    const studentOf = async (share: number) => {
+      const folder = output();
+      const type = 'named-entity-recognition';
+      await using _ = await resultOf(
+        distill({ teacher: teacherWith(share), type, texts: many, ...quick, output: folder }),
+      );
+      return folder;
+    };
+    const [sure, unsure] = [await studentOf(1), await studentOf(0.6)];
+    expect(hashOf(unsure, lexical)).toBe(hashOf(sure, lexical));
+    expect(hashOf(unsure)).not.toBe(hashOf(sure));
   });
 });

@@ -18,7 +18,8 @@ const row = fc
       .join('');
     const text = parts.map(([said, gap]) => said + gap).join('');
     const start = before.length;
-    return { text, entities: [{ start, end: start + (parts[chosen]?.[0].length ?? 0), type: 'X' }] };
+    const place = { start, end: start + (parts[chosen]?.[0].length ?? 0) };
+    return { text, entities: [{ ...place, type: 'X' }], doubts: [{ ...place, tags: { 'B-X': 1 } }] };
   });
 
 const counts: Readonly<Record<Offsets, (text: string) => number>> = {
@@ -33,12 +34,12 @@ describe.each(['utf-16', 'code-points', 'bytes'] as const)('places in %s', (offs
   it('become those of the same words in UTF-16 code units', () => {
     fc.assert(
       fc.property(fc.array(row, { minLength: 1, maxLength: 20 }), (rows) => {
-        const written = rows.map(({ text, entities }) => ({
-          text,
-          entities: entities.map(({ start, end, type }) => ({
-            ...{ start: count(text.slice(0, start)), end: count(text.slice(0, end)), type },
-          })),
-        }));
+        const written = rows.map(({ text, entities, doubts }) => {
+          const counted = <Placed extends { start: number; end: number }>({ start, end, ...placed }: Placed) => ({
+            ...{ ...placed, start: count(text.slice(0, start)), end: count(text.slice(0, end)) },
+          });
+          return { text, entities: entities.map(counted), doubts: doubts.map(counted) };
+        });
         expect(settleSpans(written, offsets).rows).toEqual(rows);
       }),
     );

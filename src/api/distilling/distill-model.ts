@@ -1,7 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AbortedError, familyNameOf, validate } from '../../contract/index.js';
-import { counted, invalid, quoted, type RowsOrPath, type RowTable, type TrainingRow } from '../../datasets/index.js';
+import {
+  counted,
+  invalid,
+  quoted,
+  type RowsOrPath,
+  type RowTable,
+  type TagDoubt,
+  type TrainingRow,
+} from '../../datasets/index.js';
 import { foldText } from '../../families/index.js';
 import { CARD_FILE, claimFolder } from '../../models/index.js';
 import { filterWithPauses, requirePath, withPauses } from '../../system/index.js';
@@ -208,6 +216,8 @@ class Distillation {
       type,
       passages,
       ...(isClassifier && { labels: labels ?? labelsIn(taught, learnedRows) }),
+      // Said, so that nothing is guessed from teachers whose entities are parts of words.
+      ...(familyNameOf[type] === 'Grapefruit' && { offsets: 'utf-16' as const }),
     };
   }
 
@@ -334,8 +344,12 @@ function taughtRow(
       const [first] = labels ?? [];
       return { text, labels: Object.keys(shares).length > 0 || first === undefined ? shares : { [first]: 0 } };
     }
-    case 'entities':
-      return { text, entities: taught.entities };
+    case 'entities': {
+      const { entities, doubts = [] } = taught;
+      if (doubts.length === 0) return { text, entities };
+      const soften = ({ tags, ...doubt }: TagDoubt) => ({ ...doubt, tags: softened(tags, temperature, false) });
+      return { text, entities, doubts: temperature === 1 ? doubts : doubts.map(soften) };
+    }
     case 'passages':
       return { question: text, passages: [bestPassage(taught.scores, candidates)] };
   }

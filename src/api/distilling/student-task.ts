@@ -68,10 +68,10 @@ export function taskOf(
       `the teacher and the other options ask for a student of type ${found}, not ${type}; leave \`type\` out`,
     );
   }
-  if (temperature !== undefined && family !== 'Papaya') {
+  if (temperature !== undefined && family === 'Dragonfruit') {
     throw invalid(
       ['temperature'],
-      `applies only to classifiers, and the student is a ${type} model; leave \`temperature\` out`,
+      `applies only to classifiers and entities, and the student is a ${type} model; leave \`temperature\` out`,
     );
   }
   if (named !== undefined && family !== 'Papaya')

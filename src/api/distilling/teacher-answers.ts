@@ -1,4 +1,4 @@
-import { counted, type EntityRange, quoted, someOf } from '../../datasets/index.js';
+import { checkRows, counted, type EntityRange, type EntityRow, quoted, someOf } from '../../datasets/index.js';
 import type { Answer } from '../answers.js';
 
 /** What a teacher says, checked. */
@@ -14,9 +14,13 @@ export interface AnswerRules {
 /** An answer that makes sense. */
 export type Taught =
   | { readonly kind: 'labels'; readonly shares: Readonly<Record<string, number>> }
-  | { readonly kind: 'entities'; readonly entities: readonly EntityRange[] }
+  | EntityAnswer
   /** Of each candidate. */
   | { readonly kind: 'passages'; readonly scores: readonly number[] };
+
+interface EntityAnswer extends Omit<EntityRow, 'text'> {
+  readonly kind: 'entities';
+}
 
 type Checked = Taught | { readonly problem: string };
 
@@ -75,7 +79,23 @@ function onlyLabels(labels: ReadonlySet<string>): string {
   return `the labels are ${someOf([...labels].map(quoted))}`;
 }
 
-function entitiesOf(answer: unknown, text: string, { labels }: AnswerRules): Checked {
+function entitiesOf(answer: unknown, text: string, rules: AnswerRules): Checked {
+  if (typeof answer !== 'object' || answer === null || !('entities' in answer)) return listed(answer, text, rules);
+  const found = listed(answer.entities, text, rules);
+  if ('problem' in found || !('doubts' in answer) || answer.doubts === undefined) return found;
+  const { checked, issues } = checkRows('entities', [{ text, entities: [], doubts: answer.doubts }]);
+  const [issue] = issues;
+  if (issue !== undefined) return { problem: `${issue.path.join('.')}: ${issue.message}` };
+  const doubts = checked.shape === 'entities' ? checked.rows.flatMap((row) => row.doubts ?? []) : [];
+  const { labels } = rules;
+  const types = doubts.flatMap(({ tags }) => Object.keys(tags).flatMap((tag) => (tag === 'O' ? [] : [tag.slice(2)])));
+  const stranger = labels && types.find((type) => !labels.has(type));
+  if (labels && stranger !== undefined)
+    return { problem: `doubts: found the type ${quoted(stranger)}; ${onlyLabels(labels)}` };
+  return { ...found, doubts };
+}
+
+function listed(answer: unknown, text: string, { labels }: AnswerRules): EntityAnswer | { readonly problem: string } {
   if (!Array.isArray(answer)) return { problem: `found ${quoted(answer)} instead of an array of entities` };
   const entities: EntityRange[] = [];
   let from = 0;

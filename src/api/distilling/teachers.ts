@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ModelFolderError, type ModelType, orThrow } from '../../contract/index.js';
-import { type EntityRange, invalid } from '../../datasets/index.js';
+import { familyNameOf, ModelFolderError, type ModelType, orThrow } from '../../contract/index.js';
+import { type EntityRange, type EntityRow, invalid } from '../../datasets/index.js';
+import { meanDoubts } from '../../families/index.js';
 import { Bm25Index } from '../../lexical/index.js';
 import { CONFIG_FILE, type ModelLoader, ONNX_FILE, readConfig } from '../../models/index.js';
 import { embed, findEncoder, scorePairs } from '../../search/index.js';
@@ -10,7 +11,8 @@ import { chunksOf, isPauseDue, pause, withPauses } from '../../system/index.js';
 import type { Answer } from '../answers.js';
 import type { ModelCost, ModelTeacher, Teacher, TeacherCall, TeacherFunction } from '../distill.js';
 import type { Model } from '../model.js';
-import { loadModel } from '../open-model.js';
+import { loadModel, OpenModel } from '../open-model.js';
+import { checkedAnswer } from './teacher-answers.js';
 
 /** Teachers, each as something that answers texts. */
 
@@ -94,7 +96,16 @@ async function modelTeacher(model: Model, close: () => Promise<void>): Promise<O
     identity: `model ${await folderHash(directory, JSON.stringify(rules))}`,
     says: { type, labels },
     mayFail: false,
-    ask: async (texts, { signal }) => (await orThrow(model.predict(texts, { signal }))).map(answerOf),
+    ask: async (texts, { signal }) => {
+      if (model instanceof OpenModel && model.kind === 'entities') {
+        const answers = await model.answersWithDoubts(texts, signal);
+        return answers.map(({ answer, doubts }) => {
+          const entities = answerOf(answer);
+          return doubts.length === 0 ? entities : { entities, doubts };
+        });
+      }
+      return (await orThrow(model.predict(texts, { signal }))).map(answerOf);
+    },
     cost: async (texts) => ({ bytes: await bytesToAnswer(directory), ...(await timeOf(model, texts)) }),
     close,
   };
@@ -238,7 +249,10 @@ function averaged(first: OpenTeacher, others: readonly OpenTeacher[]): OpenTeach
     async ask(texts, call) {
       const answers: (readonly unknown[])[] = [];
       for (const each of all) answers.push(await each.ask(texts, call));
-      return texts.map((_, at) => averageOf(answers.map((own) => own[at])));
+      return texts.map((text, at) => {
+        const own = answers.map((each) => each[at]);
+        return type !== undefined && familyNameOf[type] === 'Grapefruit' ? commonEntities(own, text) : averageOf(own);
+      });
     },
     async cost(texts) {
       const costs = await Promise.all(all.map(async (each): Promise<ModelCost> => (await each.cost?.(texts)) ?? {}));
@@ -253,11 +267,10 @@ function isSameSet(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((each) => b.includes(each));
 }
 
-/** Probabilities: their mean. Entities: those that most teachers find. Scores of passages: the mean of standard scores. */
+/** Probabilities: their mean. Scores of passages: the mean of standard scores. */
 function averageOf(answers: readonly unknown[]): unknown {
   const [first] = answers;
   if (isScores(first)) return meanOf(answers.filter(isScores).map(standardScores));
-  if (Array.isArray(first)) return commonEntities(answers);
   const sums: Record<string, number> = {};
   for (const answer of answers) {
     for (const [label, share] of Object.entries(answer ?? {})) {
@@ -282,18 +295,27 @@ function meanOf(lists: readonly (readonly number[])[]): number[] {
   return first.map((_, at) => lists.reduce((sum, list) => sum + (list[at] ?? 0), 0) / lists.length);
 }
 
-function commonEntities(answers: readonly unknown[]): EntityRange[] {
+/** Entities that most teachers find, and the mean of the probabilities of tags. */
+function commonEntities(given: readonly unknown[], text: string): unknown {
+  const answers = given.map((answer) => entitiesIn(answer, text));
   const votes = new Map<string, { readonly entity: EntityRange; count: number }>();
-  for (const answer of answers) {
-    const found: readonly EntityRange[] = Array.isArray(answer) ? answer : [];
-    for (const { start, end, type } of found) {
+  for (const { entities } of answers) {
+    for (const { start, end, type } of entities) {
       const key = `${start} ${end} ${type}`;
       const before = votes.get(key) ?? { entity: { start, end, type }, count: 0 };
       before.count += 1;
       votes.set(key, before);
     }
   }
-  return [...votes.values()].flatMap(({ entity, count }) => (2 * count > answers.length ? [entity] : []));
+  const entities = [...votes.values()].flatMap(({ entity, count }) => (2 * count > answers.length ? [entity] : []));
+  const doubts = meanDoubts(text, entities, answers);
+  return doubts.length === 0 ? entities : { entities, doubts };
+}
+
+/** Of a model's answer. */
+function entitiesIn(answer: unknown, text: string): Omit<EntityRow, 'text'> {
+  const checked = checkedAnswer(answer, text, { kind: 'entities', isMultilabel: false, labels: undefined });
+  return 'problem' in checked || checked.kind !== 'entities' ? { entities: [] } : checked;
 }
 
 /** Passages that a teacher scores for each question: those that BM25 finds. */

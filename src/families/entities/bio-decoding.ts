@@ -57,6 +57,11 @@ export class SequenceDecoder {
     return yield* this.#scored(emissions, spans);
   }
 
+  /** How probable each tag of each word is, over all tags of the sentence. [words, tags] */
+  marginals(evidence: TagEvidence): Float32Array {
+    return new TagLattice(blendEmissions(evidence, this.#weights), this.#transitions, this.#matrix).marginals();
+  }
+
   scored(evidence: TagEvidence, spans: readonly EntitySpan[]): FoundEntity[] {
     return runToEnd(this.#scored(blendEmissions(evidence, this.#weights), spans));
   }

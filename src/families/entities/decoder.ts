@@ -1,4 +1,5 @@
 import { type InferenceResult, ModelFolderError } from '../../contract/index.js';
+import type { TagDoubt } from '../../datasets/index.js';
 import { CrfExpert } from '../../lexical/index.js';
 import { CONFIG_FILE, EXPERT_FILE, type ModelFolderConfig } from '../../models/index.js';
 import { runToEnd } from '../../system/index.js';
@@ -40,9 +41,18 @@ export function grapefruitDecoder({ orchard }: ModelFolderConfig, files: ModelFi
     const entities = yield* decoder.entities(evidence);
     return entityResult(text, words, entities);
   }
+  const tagShares = (text: string, outputs: TextOutputs) => {
+    const words = splitWords(text, splitting);
+    const logits = wordOutputs(outputs, words, tags.length);
+    const shares = decoder.marginals(runToEnd(tagEvidence(words, logits, tags.length, expert, lowercase)));
+    return words.map(({ text: { length }, start }, word): TagDoubt => {
+      const own = shares.subarray(word * tags.length, (word + 1) * tags.length);
+      return { start, end: start + length, tags: Object.fromEntries(tags.map((tag, id) => [tag, own[id] ?? 0])) };
+    });
+  };
   const explainer = entityExplainer({ tags: tags.length, splitting, lowercase, expert, decoder });
   const decode = (text: string, outputs: TextOutputs) => runToEnd(inSteps(text, outputs));
-  return Object.assign(decode, { inSteps, explainer });
+  return Object.assign(decode, { inSteps, explainer, tagShares });
 }
 
 /** A word that no training text has. */

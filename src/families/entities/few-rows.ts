@@ -149,7 +149,8 @@ async function fitLayer(
   for (const value of vectors) squares += value * value;
   const length = Math.sqrt(squares / Math.max(1, labels.length)) || 1;
   const targets = new Float32Array(labels.length * tags);
-  const rows = labels.map((id, row) => ({ row, id, weight: 1 }));
+  const shares = sentences.flatMap((sentence) => sentence.shares ?? sentence.tags.map(() => undefined));
+  const rows = labels.map((id, row) => ({ row, id, weight: 1, shares: shares[row] }));
   fillTargets(targets, rows, { classes: tags, total: labels.length, labelSmoothing: 0 });
   const feeds = { targets: { type: 'float32', dims: [labels.length, tags], data: targets } } as const;
   const problem = {

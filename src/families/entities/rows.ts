@@ -21,6 +21,7 @@ import {
   readArchiveConfig,
   readLabelIds,
   readLines,
+  singleProblem,
   someOf,
   warnAbout,
 } from '../../datasets/index.js';
@@ -43,6 +44,7 @@ type Place = Pick<DatasetProblem, 'file' | 'line' | 'column'>;
 interface WrittenSentence extends DatasetLocation {
   readonly words: readonly string[];
   readonly tags: readonly string[];
+  readonly shares?: ReturnType<typeof taggedSentence>['shares'];
   /** What the words are of. Default: they are all there is. */
   readonly text?: string;
   placeOfTag(index?: number): Place;
@@ -77,7 +79,7 @@ function checkSentence(
   sentence: WrittenSentence,
   { ids, expected, problems }: SentenceCheck,
 ): LocatedSentence | undefined {
-  const { file, line, words, tags, text } = sentence;
+  const { file, line, words, tags, text, shares } = sentence;
   const before = problems.total;
   const broken = words.find((word) => /\p{Surrogate}/u.test(word));
   if (broken !== undefined) {
@@ -98,11 +100,22 @@ function checkSentence(
   return {
     words,
     tags: repaired.flatMap((tag) => ids.get(tag) ?? []),
+    ...(shares && { shares: shares.map((each) => each && sharesById(each, ids)) }),
     ...(text !== undefined && text !== sentenceText(words) && { text }),
     file,
     line,
     isRepaired: repaired.some((tag, index) => tag !== tags[index]),
   };
+}
+
+/** Tags that the dataset doesn't have are left out. Undefined if no other tag is probable. [tags] */
+function sharesById(
+  shares: Readonly<Record<string, number>>,
+  ids: ReadonlyMap<string, number>,
+): readonly number[] | undefined {
+  const known = Array.from(ids.keys(), (tag) => shares[tag] ?? 0);
+  const sum = known.reduce((total, share) => total + share, 0);
+  return sum > 0 ? known.map((share) => share / sum) : undefined;
 }
 
 /** An I-x after O, another type or nothing begins an entity, as is common in corpora in the older IOB1 scheme. */
@@ -157,8 +170,8 @@ async function datasetOf(
   };
 }
 
-function withoutLocation({ words, tags, text }: LocatedSentence): TaggedSentence {
-  return { words, tags, ...(text !== undefined && { text }) };
+function withoutLocation({ words, tags, text, shares }: LocatedSentence): TaggedSentence {
+  return { words, tags, ...(shares && { shares }), ...(text !== undefined && { text }) };
 }
 
 function typeWarnings(
@@ -211,7 +224,8 @@ export const sequenceRows: FamilyRows<SequenceDataset> = {
       noun: 'sentence',
       needed: 'two different sentences with entities of one type, or rows for dev',
       check: (table) => checkSentences(writtenSentences(table), check),
-      keyOf: (sentence) => `${textOf(sentence)}\t${sentence.tags.join()}`,
+      keyOf: ({ tags: ids, shares, ...sentence }) =>
+        `${textOf(sentence)}\t${ids.join()}${shares ? JSON.stringify(shares) : ''}`,
       // A sentence counts for the rarest type of entity in it.
       splitKeysOf: (sentence) => ({
         text: textOf(sentence),
@@ -424,7 +438,12 @@ function columnOf(text: string, index: number): number {
   return (found?.index ?? 0) + 1;
 }
 
+/** @throws DatasetError for rows that archives have no place for */
 function archiveFiles({ tags, train, dev }: SequenceDataset, name: string) {
+  if ([...train, ...dev].some(({ shares }) => shares)) {
+    const expected = 'rows without them, since an archive has no place for them; give these rows to train directly';
+    throw singleProblem({ file: 'rows', found: 'found rows with doubts', expected });
+  }
   const tagLine = (sentence: TaggedSentence) => sentence.tags.map((id) => tags[id]).join(' ');
   const lines = (texts: readonly string[]) => [...texts, ''].join('\n');
   return {

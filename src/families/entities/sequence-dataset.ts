@@ -8,6 +8,8 @@ export const sequenceTypes = ['sequence-labeling', 'named-entity-recognition'] a
 export interface TaggedSentence {
   readonly words: readonly string[];
   readonly tags: readonly number[];
+  /** How probable each tag is, with a sum of 1, for the words whose tags are not certain. Absent if all are. */
+  readonly shares?: readonly (readonly number[] | undefined)[];
   /** What the words are of, where that is known and not the words with a space between each two. */
   readonly text?: string;
 }

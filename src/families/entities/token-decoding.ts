@@ -1,8 +1,10 @@
 import type { InferenceResult } from '../../contract/index.js';
+import type { TagDoubt } from '../../datasets/index.js';
 import type { Aggregation } from '../../models/index.js';
 import type { TextOutputs, Tokenizer } from '../../text/index.js';
+import type { Decoder } from '../family.js';
 import { softmax } from '../softmax.js';
-import { OUTSIDE } from './bio-tags.js';
+import { beginTag, insideTag, OUTSIDE } from './bio-tags.js';
 
 /** Labels of tokens as entities, as `aggregation_strategy` of transformers' TokenClassificationPipeline has them. */
 
@@ -18,18 +20,50 @@ interface TokenReading {
 interface LabelledPiece {
   readonly label: number;
   readonly score: number;
+  /** Of all labels. */
+  readonly shares: Float64Array;
   readonly start: number;
   end: number;
 }
 
-export function tokenDecoder(reading: TokenReading): (text: string, outputs: TextOutputs) => InferenceResult {
+export function tokenDecoder(reading: TokenReading): Decoder {
   const { labels, aggregation } = reading;
   const parts = labelParts(labels);
-  return (text, outputs) => {
+  const piecesOf = (text: string, outputs: TextOutputs) => {
     const tokens = labelledTokens(text, outputs, reading);
-    const pieces = aggregation === 'first' ? wordsOf(tokens) : tokens;
-    return entitiesOf(text, pieces, parts);
+    return aggregation === 'first' ? wordsOf(tokens) : tokens;
   };
+  const decode = (text: string, outputs: TextOutputs) => entitiesOf(text, piecesOf(text, outputs), parts);
+  return Object.assign(decode, {
+    tagShares(text: string, outputs: TextOutputs) {
+      // Some tokens are of a space alone, or of nothing.
+      const pieces = piecesOf(text, outputs).filter(({ start, end }) => text.slice(start, end).trim() !== '');
+      return bioShares(pieces, parts);
+    },
+  });
+}
+
+/** Labels that don't begin an entity continue one as far as the piece before is probably of their type; else they begin one. */
+function bioShares(pieces: readonly LabelledPiece[], parts: readonly LabelParts[]): TagDoubt[] {
+  let open = new Map<string, number>();
+  return pieces.map(({ start, end, shares }) => {
+    const byType = new Map<string, { begun: number; other: number; open: number }>();
+    for (const [label, { type, begins, ends }] of parts.entries()) {
+      const share = shares[label] ?? 0;
+      const sums = byType.get(type) ?? { begun: 0, other: 0, open: 0 };
+      sums[begins ? 'begun' : 'other'] += share;
+      if (!ends) sums.open += share;
+      byType.set(type, sums);
+    }
+    const tags: Record<string, number> = {};
+    for (const [type, { begun, other }] of byType) {
+      const inside = Math.min(other, open.get(type) ?? 0);
+      if (type === OUTSIDE) tags[OUTSIDE] = begun + other;
+      else Object.assign(tags, { [beginTag(type)]: begun + other - inside, [insideTag(type)]: inside });
+    }
+    open = new Map([...byType].map(([type, sums]) => [type, sums.open]));
+    return { start, end, tags };
+  });
 }
 
 interface LabelledToken extends LabelledPiece {
@@ -53,7 +87,7 @@ function labelledTokens(text: string, windows: TextOutputs, reading: TokenReadin
       const shares = softmax(outputs.subarray(token * labels.length, (token + 1) * labels.length));
       const score = Math.max(...shares);
       const continuesWord = isContinued(text, ids[token] ?? 0, start, reading);
-      tokens.push({ label: shares.indexOf(score), score, start, end, continuesWord });
+      tokens.push({ label: shares.indexOf(score), score, shares, start, end, continuesWord });
     }
   }
   return tokens;

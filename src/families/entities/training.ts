@@ -70,9 +70,10 @@ export function augmentSentences(
 }
 
 function inOtherCase(sentences: readonly TaggedSentence[], random: Random): TaggedSentence[] {
-  return sentences.flatMap(({ words, tags }) => {
+  return sentences.flatMap(({ text: _, ...sentence }) => {
+    const { words } = sentence;
     const changed = changeCase(words, random.uniform());
-    return changed.some((word, at) => word !== words[at]) ? [{ words: changed, tags }] : [];
+    return changed.some((word, at) => word !== words[at]) ? [{ ...sentence, words: changed }] : [];
   });
 }
 
@@ -136,6 +137,7 @@ function replaceMentions(
 ): TaggedSentence {
   const words = [...sentence.words];
   const tags = [...sentence.tags];
+  const shares = sentence.shares && [...sentence.shares];
   // From the right, so that the spans still to come stay where they are.
   for (const { type, start, end } of [...spans].reverse()) {
     const others = mentions.get(type) ?? [];
@@ -143,8 +145,9 @@ function replaceMentions(
     const mentionTags = mention.map((_, index) => (index === 0 ? beginTag(type) : insideTag(type)));
     words.splice(start, end - start, ...mention);
     tags.splice(start, end - start, ...mentionTags.flatMap((tag) => idOf.get(tag) ?? []));
+    shares?.splice(start, end - start, ...mention.map(() => undefined));
   }
-  return { words, tags };
+  return { words, tags, ...(shares && { shares }) };
 }
 
 /** Any of the mentions but this one, all equally likely. */
@@ -167,6 +170,7 @@ export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
       firstPieces(encoding, places[row] ?? []).map(({ word, token }) => ({
         token,
         tag: train[row]?.tags[word] ?? 0,
+        shares: train[row]?.shares?.[word],
       })),
     );
   return {
@@ -182,14 +186,14 @@ export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
         const all = tokens.flat();
         const dims = [all.length, tags.length];
         const { targets } = tagTargets(
-          all.map(({ tag }, row) => ({ row, tag })),
+          all.map(({ tag, shares }, row) => ({ row, tag, shares })),
           { dims, options, tagWeights: weights },
         );
         return { places: tokens.map((text) => text.map(({ token }) => token)), feeds: { targets } };
       }),
     targets(batch, options) {
       const rows = labelled(batch).flatMap((text, at) =>
-        text.map(({ token, tag }) => ({ row: token * batch.length + at, tag })),
+        text.map(({ token, tag, shares }) => ({ row: token * batch.length + at, tag, shares })),
       );
       const tokens = batch.reduce((longest, { encoding }) => Math.max(longest, encoding.ids.length), 0);
       const dims = [tokens, batch.length, tags.length];
@@ -197,6 +201,13 @@ export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
       return { feeds: { targets }, weight };
     },
   };
+}
+
+interface LabelledToken {
+  readonly row: number;
+  readonly tag: number;
+  /** How probable each tag is. Undefined: the tag is certain. [tags] */
+  readonly shares: readonly number[] | undefined;
 }
 
 interface TargetShape {
@@ -208,11 +219,14 @@ interface TargetShape {
 
 /** A labelled token's targets sum to its share of the batch's weight; those of other tokens are 0. */
 function tagTargets(
-  labelled: readonly { readonly row: number; readonly tag: number }[],
+  labelled: readonly LabelledToken[],
   { dims, options: { labelSmoothing, balanced }, tagWeights }: TargetShape,
 ): { readonly targets: TensorData; readonly weight: number } {
-  const rows = labelled.map(({ row, tag }) => {
-    return { row, id: tag, weight: balanced ? (tagWeights[tag] ?? 1) : 1 };
+  const rows = labelled.map(({ row, tag, shares }) => {
+    if (!balanced) return { row, id: tag, weight: 1, shares };
+    const weighted = shares?.map((share, id) => share * (tagWeights[id] ?? 1));
+    const weight = weighted?.reduce((sum, each) => sum + each, 0) ?? tagWeights[tag] ?? 1;
+    return { row, id: tag, weight, shares: weighted?.map((each) => each / weight) };
   });
   const total = Math.max(
     MIN_WEIGHT,
@@ -449,9 +463,10 @@ function continuedDataset(dataset: SequenceDataset, { per, labels }: CheckpointH
   const areBio = labels.every((label) => label === OUTSIDE || parseTag(label) !== undefined);
   const places = tags.map((tag) => labels.indexOf(tag));
   if (per !== 'token' || !areBio || places.includes(-1) || types(tags) !== types(labels)) return undefined;
-  const moved = ({ tags: ids, ...sentence }: TaggedSentence): TaggedSentence => ({
+  const moved = ({ tags: ids, shares, ...sentence }: TaggedSentence): TaggedSentence => ({
     ...sentence,
     tags: ids.map((id) => places[id] ?? 0),
+    ...(shares && { shares: shares.map((each) => each && labels.map((label) => each[tags.indexOf(label)] ?? 0)) }),
   });
   return { ...dataset, tags: labels, train: train.map(moved), dev: dev.map(moved) };
 }

@@ -73,6 +73,31 @@ describe('the layer of an entity finder from few sentences', () => {
     for (const [at, each] of expected.weight.entries()) expect((layer.weight[at] ?? 0) * length).toBeCloseTo(each, 1);
   });
 
+  it('learns probabilities of tags as the same words with each tag that often', async () => {
+    const sentences = someSentences(6);
+    const learned = async (some: readonly SentenceExample[], inverseRegularization: number) => {
+      const choices = { inverseRegularization, labelNames: 0 };
+      return (await trainOnFewSentences(TAGS, some, halves(sentences), { ...options, choices })).layer;
+    };
+    // A quarter of each first word has the next tag.
+    const next = ([first = 0, ...rest]: readonly number[]) => [(first + 1) % TAGS, ...rest];
+    const soft = sentences.map((sentence) => {
+      const [first = 0, ...rest] = sentence.tags;
+      const shares = Array.from({ length: TAGS }, (_, tag) =>
+        tag === first ? 0.75 : tag === (first + 1) % TAGS ? 0.25 : 0,
+      );
+      return { ...sentence, shares: [shares, ...rest.map(() => undefined)] };
+    });
+    const often = sentences.flatMap((sentence) => [
+      ...[sentence, sentence, sentence],
+      { ...sentence, tags: next(sentence.tags) },
+    ]);
+    // The penalty is divided by the number of words.
+    const [one, other] = [await learned(soft, 4), await learned(often, 1)];
+    for (const [at, each] of one.weight.entries()) expect(each).toBeCloseTo(other.weight[at] ?? 0, 2);
+    for (const [at, each] of one.bias.entries()) expect(each).toBeCloseTo(other.bias[at] ?? 0, 2);
+  });
+
   it('judges each sentence once, by models that had not seen its tags', async () => {
     const sentences = someSentences(20);
     const [train, judged] = [sentences.slice(0, 10), sentences.slice(10)];
