@@ -133,7 +133,8 @@ const needDatabase = {
 export const serveCommand = command({
   name: 'serve',
   summary: 'serve models over HTTP',
-  details: 'Writes one line of JSON per request to standard output. For more about each option, see docs/http.md in the repository.',
+  details:
+    'Writes one line of JSON per request to standard output. For more about each option, see docs/http.md in the repository.',
   parameters,
   async run({ settings, terminal, output }) {
     const { readKeyFile, startService } = await import('../../http/index.js');
