@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { type DistilledModel, distill, orThrow } from '../../../src/index.js';
+import { type DistilledModel, distill, orThrow, type TrainingRow } from '../../../src/index.js';
 import { Random } from '../../../src/system/index.js';
 import { measuredTexts, rowsOf } from './archives.js';
 import { DATA_FILE, factsFile, type TrainingData } from './model-facts.js';
@@ -63,7 +63,7 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
       return { ...facts(source), teacher: basename(resolve(teacher)), ...(asked[at] ?? NO_ROWS) };
     }),
   ];
-  const data = { sources: described, ...learnedBy(model, described) };
+  const data = { sources: described, ...learnedBy(model, rows.train) };
   await writeFile(join(modelWork(work, recipe), DATA_FILE), factsFile(data));
 }
 
@@ -84,12 +84,10 @@ async function textsOf(
     .slice(0, most);
 }
 
-/** Rows and texts that the model read, and those that were left out or kept for figures. */
-function learnedBy({ training, distillation }: DistilledModel, sources: TrainingData['sources']) {
-  const { train, dev } = training;
-  const given = sources.reduce((sum, source) => sum + source.train + source.dev, 0);
-  const judged = (distillation.agreement?.of ?? 0) + (distillation.accuracy?.rows ?? 0);
-  return { train, dev, duplicates: Math.max(0, given - train - dev - judged) };
+/** `train` uses each distinct row once. Edited copies of rows are not counted. */
+function learnedBy({ training, distillation: { learned } }: DistilledModel, rows: readonly TrainingRow[]) {
+  const duplicates = rows.length - new Set(rows.map((row) => JSON.stringify(row))).size;
+  return { train: learned.texts + learned.rows - training.dev - duplicates, dev: training.dev, duplicates };
 }
 
 /** The recipe with only the texts that this model learned from: a model may have been trained without a teacher. */

@@ -1,5 +1,6 @@
-import { readHeadlines } from '../datasets/headlines.js';
+import { readHeadlines, readMixedHeadlines } from '../datasets/headlines.js';
 import { labelled } from '../datasets/published.js';
+import { reviewSentences } from '../datasets/sentences.js';
 import type { ClassifierRecipe, LabelledText } from '../recipe.js';
 
 /** The tweets' labels and our names for them. */
@@ -41,6 +42,26 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
       },
     },
   ],
+  unlabelled: [
+    {
+      title: 'AG News, business articles of train (Gulli; Zhang, Zhao & LeCun 2015)',
+      licence: 'non-commercial',
+      restricted: 'given for non-commercial use',
+      remark: 'sentences',
+      most: 10_000,
+      read: (datasets) =>
+        reviewSentences(labelled('ag_news', datasets).train.filter(({ labels }) => labels.includes('Business'))),
+    },
+    {
+      title: 'SEntFiN 1.0, other headlines (Sinha et al. 2022)',
+      licence: 'MIT',
+      remark: 'headlines whose entities are judged differently',
+      most: 2_000,
+      read: readMixedHeadlines,
+    },
+  ],
+  teacherTraining: { num_epochs: 2, data_augmentation: false },
+  taughtTraining: { num_epochs: 3 },
   tests: [
     {
       title: 'Twitter financial news sentiment, its validation rows',
@@ -49,11 +70,12 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
   ],
   training: { data_augmentation: true },
   alternative:
-    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train financial-sentiment-analysis --free` makes it without the tweets, from MIT headlines alone.',
+    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train financial-sentiment-analysis --free --untaught` makes it without the tweets and articles, from MIT headlines alone.',
   weaknesses: [
     'It judges a headline as a whole. Good news for one company that is bad for another gets one label.',
     'It cannot calculate: the text must say in words whether a number is higher than expected.',
     'The headlines are Indian and the tweets American, both in the style of a news ticker. Annual reports and analyses read differently.',
+    'A third of its labels are those of a larger model, with its mistakes.',
     'Its answers are not financial advice: what it calls positive has no known bearing on prices.',
   ],
 };
