@@ -94,7 +94,7 @@ describe('a recipe with texts that a teacher answers', () => {
     ]);
     const card = await readFile(join(folder, 'README.md'), 'utf8');
     expect(card).toContain('Talk; without labels; some-teacher, fine-tuned on the rows above, labelled them');
-    expect(card).toContain('main.ts teach customer-review` with some-teacher as the teacher');
+    expect(card).toContain('main.ts teach customer-review`, taught by some-teacher');
     expect(card).toContain('Gossip: no licence is stated where it was found');
   });
 
