@@ -81,7 +81,7 @@ export interface CrossValidation<Given extends Answer = Answer> {
   readonly evaluations: readonly Evaluation[];
   /** Repeat by repeat, in the order of the rows. */
   readonly answers: readonly OutOfFoldAnswer<Given>[];
-  /** Rows whose labels are probably wrong, the most probable first. */
+  /** Rows whose labels are probably wrong, those with the least probable labels first. */
   readonly doubtful: readonly DoubtfulRow[];
   /** Problems in the data that did not stop the training. */
   readonly warnings: readonly DatasetWarning[];

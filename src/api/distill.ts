@@ -20,7 +20,7 @@ export interface TaughtEntity extends Partial<Pick<EntityRange, 'start' | 'end'>
   readonly text?: string | undefined;
 }
 
-/** Entities, and what the teacher doubts about the tags of their words and of others. */
+/** Entities, and the teacher's doubts about the tags of words, inside entities or not. */
 export interface TaughtEntities {
   readonly entities: readonly TaughtEntity[];
   /** As in an {@link EntityRow}. Default: all tags are certain. */

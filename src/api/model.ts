@@ -57,7 +57,7 @@ export interface TrainingSummary {
    */
   readonly f1?: number;
   /**
-   * Classifiers with two labels: the label that each F1 in `f1` and `parts` is of; see `positive` of {@link
+   * Classifiers with two labels: the label that each F1 in `f1` and `parts` describes; see `positive` of {@link
    * TrainOptions}.
    */
   readonly positive?: string;

@@ -6,7 +6,7 @@ import { absolutePath } from '../system/index.js';
 const PATHS = ['path', 'output', 'dev', 'test'] as const;
 type Paths = { readonly [Name in (typeof PATHS)[number] | 'base']?: unknown };
 
-/** The same options, with absolute paths. What is no path, such as rows, stays as it is. */
+/** The same options, with absolute paths. Values that are not paths, such as rows, stay as they are. */
 export function withAbsolutePaths<Options extends Paths>(options: Options): Options {
   const copy = { ...options };
   for (const name of PATHS) if (name in copy) Reflect.set(copy, name, asOfNow(copy[name]));

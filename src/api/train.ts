@@ -23,7 +23,7 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
    */
   readonly labels?: readonly string[] | Readonly<Record<string, string>> | undefined;
   /**
-   * Classifiers with two labels: the label that every `f1` of the training is of, such as the rare one that matters.
+   * Classifiers with two labels: the label that every `f1` of the training describes, such as a rare one that matters.
    * Default: the second label.
    */
   readonly positive?: string | undefined;
