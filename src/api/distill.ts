@@ -35,8 +35,8 @@ export interface TaughtPassage {
 
 /**
  * A teacher's answer to one text. Classifiers: a label; the probability of each label; or, for a multilabel model, an array
- * of labels. Entities: an array of them, or an object with `entities` and `doubts`. Retrieval: a score for each candidate, or passages with their scores. `null`: no
- * answer.
+ * of labels. Entities: an array of them, or an object with `entities` and `doubts`. Retrieval: a score for each candidate, or
+ * passages with their scores. `null`: no answer.
  */
 export type TeacherAnswer =
   | string

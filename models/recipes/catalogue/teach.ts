@@ -30,15 +30,20 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
   await trainModel({ ...withoutTeacher(recipe), training }, { ...options, work: teacherWork, backbone: teacher });
   const rows = await rowsOf(recipe, datasets);
   const measured = await measuredTexts(recipe, datasets);
-  const sources = await Promise.all(unlabelled.map((source) => textsOf(source, { datasets, seed })));
-  const texts = sources.flat();
-  const learned = texts.filter((text) => !measured.has(text));
-  log(`${recipe.name}: its teacher answers ${learned.length} texts`);
+  const sources = await Promise.all(
+    unlabelled.map(async (source) => {
+      const given = await textsOf(source, { datasets, seed });
+      const texts = given.filter((text) => !measured.has(text));
+      return { source, texts, counts: { train: texts.length, dev: 0, leaks: given.length - texts.length } };
+    }),
+  );
+  const texts = sources.flatMap((source) => source.texts);
+  log(`${recipe.name}: its teacher answers ${texts.length} texts`);
   const { num_epochs: epochs, data_augmentation: augment } = { ...recipe.training, ...recipe.taughtTraining };
   await using model = await orThrow(
     distill({
       teacher: await trainedFolder(withoutTeacher(recipe), teacherWork),
-      texts: learned,
+      texts,
       rows: rows.train,
       ...(rows.dev && { test: rows.dev }),
       output: taughtFolder(work, recipe),
@@ -53,15 +58,9 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
       },
     }),
   );
-  const asked = sources.map((given) => {
-    const train = given.filter((text) => !measured.has(text)).length;
-    return { train, dev: 0, leaks: given.length - train };
-  });
   const described = [
     ...recipe.sources.map((source, at) => ({ ...facts(source), ...(rows.counts[at] ?? NO_ROWS) })),
-    ...unlabelled.map((source, at) => {
-      return { ...facts(source), teacher: basename(resolve(teacher)), ...(asked[at] ?? NO_ROWS) };
-    }),
+    ...sources.map(({ source, counts }) => ({ ...facts(source), teacher: basename(resolve(teacher)), ...counts })),
   ];
   const data = { sources: described, ...learnedBy(model, rows.train) };
   await writeFile(join(modelWork(work, recipe), DATA_FILE), factsFile(data));
