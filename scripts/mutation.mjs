@@ -39,7 +39,7 @@ const TESTS = {
   datasets: ['test/datasets/*.test.ts', 'test/api/{rows,row-files}.test.ts'],
   contract: ['test/contract/*.test.ts'],
   http: ['test/http/!(command|curl|fuzz*|generated-client|page*).test.ts'],
-  inference: ['test/inference/!(inline-worker|explain).test.ts'],
+  inference: ['test/inference/!(inline-worker|explain).test.ts', 'test/api/rules.test.ts'],
 };
 
 /** Built, or run in a browser. */

@@ -27,7 +27,7 @@ export interface ScoredLabel<Label extends string = string> {
 
 /** What every answer says about its text. */
 export interface ReadText {
-  /** True if the text is longer than the model reads, so that only its beginning was read. Absent otherwise. */
+  /** True if the text is longer than the encoder reads, so that it has read only the beginning. Absent otherwise. */
   readonly truncated?: true;
 }
 

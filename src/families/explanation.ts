@@ -85,6 +85,9 @@ export interface ExplanationChoice {
   readonly label?: string | undefined;
 }
 
+/** An explanation, or only the words of a text whose tags are not certain. */
+export type AnswerDetail = ExplanationChoice | 'doubts';
+
 interface LeftOut {
   readonly span: WordSpan;
   readonly outputs: TextOutputs;

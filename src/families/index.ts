@@ -48,6 +48,7 @@ export {
   share,
 } from './evaluation.js';
 export {
+  type AnswerDetail,
   type ExplainedAnswer,
   ExplainedText,
   type ExplainedWord,

@@ -1,5 +1,5 @@
 import { isOrchardError } from '../contract/index.js';
-import type { ExplanationChoice } from '../families/index.js';
+import type { AnswerDetail } from '../families/index.js';
 import type { Predictions } from './inference-service.js';
 import type { BatchLimits, Item, ModelQueue, PendingRequest, RequestQueue } from './request-queue.js';
 import { traceBatch, traceLoad } from './tracing.js';
@@ -39,7 +39,7 @@ export class RunningBatch {
     }
   }
 
-  get explain(): readonly (ExplanationChoice | 'doubts' | undefined)[] {
+  get explain(): readonly (AnswerDetail | undefined)[] {
     return this.items.map(({ request }) => request.explain);
   }
 

@@ -1,9 +1,9 @@
 import { ModelFolderError } from '../contract/index.js';
 import {
+  type AnswerDetail,
   answerWithDoubts,
   type Decoder,
   ExplainedText,
-  type ExplanationChoice,
   type ModelResult,
   type RuleSet,
 } from '../families/index.js';
@@ -18,7 +18,7 @@ const LONG_TEXT = 4000;
 export interface WorkOptions {
   readonly cancelled?: ReadonlySet<number>;
   /** As of a request, for each text. Default: no explanation. */
-  readonly explain?: readonly (ExplanationChoice | 'doubts' | undefined)[] | undefined;
+  readonly explain?: readonly (AnswerDetail | undefined)[] | undefined;
   /** The rules for each text in place of the folder's; false for none. Default: the folder's. */
   readonly rules?: readonly (RuleSet | false | undefined)[] | undefined;
 }
@@ -98,7 +98,7 @@ export class BatchWork {
   readonly #parts: ModelParts;
   readonly #texts: readonly string[];
   readonly #cancelled: ReadonlySet<number>;
-  readonly #explain: readonly (ExplanationChoice | 'doubts' | undefined)[];
+  readonly #explain: readonly (AnswerDetail | undefined)[];
   readonly #rules: readonly (RuleSet | false | undefined)[];
   readonly #decoders = new Map<RuleSet | false | undefined, Decoder>();
   readonly #results: (ModelResult | undefined)[];

@@ -1,4 +1,4 @@
-import { type ExplanationChoice, MAX_LEFT_OUT, type ModelResult } from '../families/index.js';
+import { type AnswerDetail, MAX_LEFT_OUT, type ModelResult } from '../families/index.js';
 import type { RunningBatch } from './batch-scheduler.js';
 import type { Predictions } from './inference-service.js';
 import type { RequestTrace } from './tracing.js';
@@ -25,7 +25,7 @@ export class PendingRequest {
   startedAt: number | undefined;
   /** Set while a tracing tool listens. */
   trace: RequestTrace | undefined;
-  explain: ExplanationChoice | 'doubts' | undefined;
+  explain: AnswerDetail | undefined;
   noneOfThese = false;
   rules: string | false | undefined;
   readonly #results: (ModelResult | undefined)[];

@@ -1,5 +1,5 @@
 import type { UsedRuntime } from '../contract/index.js';
-import type { ExplanationChoice, ModelResult } from '../families/index.js';
+import type { AnswerDetail, ModelResult } from '../families/index.js';
 import type { DeviceUse } from '../graph/index.js';
 
 /** Texts that one worker answers together. */
@@ -11,7 +11,7 @@ export interface Batch {
   readonly version?: string | undefined;
   readonly texts: readonly string[];
   /** As of a request, for each text by position. Default: no explanation. */
-  readonly explain?: readonly (ExplanationChoice | 'doubts' | undefined)[];
+  readonly explain?: readonly (AnswerDetail | undefined)[];
   /** As of a request, for each text by position. Default: the folder's rules. */
   readonly rules?: readonly (string | false | undefined)[];
   /** Whether nothing else runs or waits: the run may then use more threads, if that was measured to be faster. */
