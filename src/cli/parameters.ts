@@ -214,7 +214,7 @@ export const columnOptions = {
   ),
 };
 
-/** How files of rows are read, where what is recognised is wrong. */
+/** How files of rows are read, where what is recognized is wrong. */
 export const readingOptions = {
   ...columnOptions,
   text2Column: option('--text2-column <name>', 'column with the second text: classification of pairs (default: text2)'),

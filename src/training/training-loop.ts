@@ -58,7 +58,7 @@ export interface LoopInput {
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
   readonly encoder: Encoder;
-  /** Weights to start from; all others are initialised at random, from the seed. */
+  /** Weights to start from; all others are initialized at random, from the seed. */
   readonly pretrained?: CheckpointWeights;
   /** What of the pretrained weights stays as it is. Default: everything learns. */
   readonly frozenBackbone?: FrozenBackbone;
