@@ -21,8 +21,8 @@ import { machine } from './report.js';
 /**
  * How often `model.drift` gives an alarm: for texts of the source that a model was trained on, for such texts with 20 % of
  * another source among them, and for another source. One model of each source is trained with `effort: 'quick'`, and asked
- * once about all texts. Each seed draws others of them, and compares them with the baseline of the training and with one of
- * texts.
+ * once about all texts. Each seed draws others of them, and compares them with the baseline from training and with one
+ * of texts.
  * Usage: `npm run bench -- drift <datasets folder> [dataset …] [--seeds 10] [--rows 500] [--texts 500]`; without names
  * Banking77, MASSIVE, AG News and Twitter financial.
  */

@@ -16,7 +16,7 @@ const { values, positionals } = parseArgs({
 });
 const builds = positionals.map((path) => pathToFileURL(resolve(path, 'dist/index.js')).href);
 
-/** One process: two trainings, and how long each took to its first step. */
+/** One process: two training runs, and how long each took to its first step. */
 const script = `
 const { train } = await import(process.argv[1]);
 const texts = ['Works perfectly', 'Great sound', 'I love it', 'Arrived early', 'A bargain', 'Friendly help',

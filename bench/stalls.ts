@@ -118,7 +118,7 @@ interface Run {
   readonly onProgress: (event: TrainingEvent) => void;
 }
 
-/** Stops a training at its first step: what comes before it is what depends on the thread that asks. */
+/** Stops a training run at its first step: what comes before it is what depends on the thread that asks. */
 async function untilStep(
   start: (run: Run) => Promise<Result<unknown, OrchardError>>,
 ): Promise<Result<unknown, OrchardError>> {

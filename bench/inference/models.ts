@@ -26,7 +26,7 @@ const kinds = {
     task: 'feature-extraction',
   },
 } as const;
-/** Where models come from: the catalogue, with 8-bit weights, or a training in this size, with both. */
+/** Where models come from: the catalogue, with 8-bit weights, or a training run in this size, with both. */
 export type Origin = 'catalogue' | ModelSize;
 
 const path = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));

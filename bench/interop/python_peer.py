@@ -76,7 +76,7 @@ def mean_classification(path, texts):
 
 
 def sentence_vectors(path, texts):
-    """SentenceTransformer(folder).encode: pooling and normalisation are what the folder says."""
+    """SentenceTransformer(folder).encode: pooling and normalization are what the folder says."""
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(path, device="cpu")

@@ -1,6 +1,6 @@
 import type { TrainingConfig } from 'orchard-nlp';
 
-/** What one training came to. */
+/** What one training run came to. */
 export interface Measured {
   /** Label id of each test text; -1 for none. */
   readonly predicted: readonly number[];

@@ -8,7 +8,7 @@ import { modelSizeSchema } from '../../src/contract/index.js';
 import { Random } from '../../src/system/index.js';
 import { median } from '../report.js';
 
-/** What an application notices of a training: time per step, growth of memory, delays of its event loop. */
+/** What an application notices of a training run: time per step, growth of memory, delays of its event loop. */
 
 export interface ApplicationOptions {
   readonly size: string;

@@ -24,7 +24,7 @@ HAS_FUSED_ATTENTION = hasattr(F, "scaled_dot_product_attention")
 
 
 class Layer(nn.Module):
-    """A BERT layer: attention and feed-forward, each added and normalised after."""
+    """A BERT layer: attention and feed-forward, each added and normalized after."""
 
     def __init__(self, hidden, heads):
         super().__init__()

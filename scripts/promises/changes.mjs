@@ -16,7 +16,7 @@ export const CHANGES = {
     '',
   ],
   'If the process of a job dies': ['src/jobs/one-job-per-account.ts', ' || now - seen.since >= LEASE_MS', ''],
-  'A resumed training has the same weights': [
+  'A resumed training run has the same weights': [
     'src/training/training-loop.ts',
     'learner.state = { ...place, steps, dropout };',
     'learner.state = { ...place, steps: 0, dropout };',
@@ -226,18 +226,18 @@ export const CHANGES = {
     'if (foundAt <= before) this.#renew(id);',
     'if (false) this.#renew(id);',
   ],
-  'A training that needs too much memory': [
+  'A training run that needs too much memory': [
     'src/training/memory-estimate.ts',
     'const needed = RUNTIME_BYTES + weights + step + texts + labels;',
     'const needed = 0;',
     BUILT,
   ],
-  'A training that fills its heap': [
+  'A training run that fills its heap': [
     'src/training/training-host.ts',
     "worker.on('error', (error) => {\n    reason = error.message;\n  });",
     '',
   ],
-  'A training can be cancelled at any point': [
+  'A training run can be cancelled at any point': [
     'src/system/pauses.ts',
     "if (signal?.aborted) throw new AbortedError('the training');",
     '',

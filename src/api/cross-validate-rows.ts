@@ -82,7 +82,7 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   if (given === undefined) throw invalid(['rows'], 'give `rows`, or the `path` of a file of rows');
   const { labels, passages, type: asked, tuning } = settings.training;
   const effort = settings.training.effort ?? tuning?.effort;
-  // All rows are checked as one dataset: problems of any row are reported before the first training.
+  // All rows are checked as one dataset: problems of any row are reported before the first training run.
   const reading = readingOf(given, settings.training);
   const read = await readTypedTable({ rows: given, reading, labels, passages, type: asked, effort, signal });
   const { table, type } = read;
@@ -270,7 +270,7 @@ async function evaluated(
 
 /**
  * Trains a model on some rows and asks it about other texts. Keeps float32 weights unless 8-bit ones are asked for: they
- * cost up to half a point, and take most of the time of a training on few rows.
+ * cost up to half a point, and take most of the time of training on few rows.
  * @returns the answers, in the order of the texts.
  */
 async function trainFold(

@@ -31,7 +31,7 @@ export interface CrossValidateOptions<Row extends TrainingRow = TrainingRow> ext
   readonly onFold?: ((fold: FoldSummary) => void) | undefined;
 }
 
-/** One training, and the figures of its model on the rows that were held out. */
+/** One training run, and the figures of its model on the rows that were held out. */
 export interface FoldSummary {
   /** From 0. */
   readonly repeat: number;
@@ -51,7 +51,7 @@ export interface FoldFigure {
   /** For people to read, such as `macro F1`. */
   readonly name: string;
   readonly mean: number;
-  /** Sample standard deviation over folds (n − 1). It is not a standard error of the mean, since trainings share rows. */
+  /** Sample standard deviation over folds (n − 1). It is not a standard error of the mean, since runs share rows. */
   readonly deviation: number;
   readonly lowest: number;
   readonly highest: number;
@@ -73,7 +73,7 @@ export interface CrossValidation<Given extends Answer = Answer> {
   readonly typeIs: 'given' | 'inferred';
   /** Why the type was chosen, for people to read. */
   readonly reason: string;
-  /** Each training, repeat by repeat. */
+  /** Each training run, repeat by repeat. */
   readonly folds: readonly FoldSummary[];
   /** The mean and spread of each figure over the folds. */
   readonly figures: readonly FoldFigure[];
@@ -93,8 +93,8 @@ export interface CrossValidation<Given extends Answer = Answer> {
  * is trained on the other folds and evaluated on this one, so that every row is used for evaluation. Folds are
  * stratified by label or entity type. Rows with equal texts or of the same group stay in the same fold.
  *
- * Fails as `train` does, and with a ValidationError if the rows can't be divided. If one training fails, the call
- * fails.
+ * Fails as `train` does, and with a ValidationError if the rows can't be divided. If one training run fails, the
+ * call fails.
  */
 export function crossValidate<Row extends TrainingRow>(
   options: CrossValidateOptions<Row>,

@@ -201,7 +201,7 @@ export interface TrainedModel<Given extends Answer = Answer> extends Model<Given
   ): ResultAsync<TrainedModel<Given | AnswerTo<Row>>, OrchardError>;
 }
 
-/** Options that may differ from those of the earlier training. */
+/** Options that may differ from those of the earlier training run. */
 export type LearnOptions = Pick<TrainOptions, 'output' | 'onProgress' | 'signal' | 'effort' | 'test'>;
 
 /** The result of `tune`: the best model of the search. */

@@ -20,7 +20,7 @@ export interface NumberRange {
 export interface SearchSpace {
   readonly learningRate?: NumberRange | readonly number[] | undefined;
   readonly batchSize?: NumberRange | readonly number[] | undefined;
-  /** The maximum number of epochs of a full training. */
+  /** The maximum number of epochs of a full run. */
   readonly epochs?: NumberRange | readonly number[] | undefined;
   /** Not for question answering, which has no labels. */
   readonly labelSmoothing?: NumberRange | readonly number[] | undefined;
@@ -173,7 +173,7 @@ function drawOnce(space: CheckedSpace, random: Random): TrialSettings {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
 }
 
-/** Two significant digits: more make no difference to a training, and tables are easier to read. */
+/** Two significant digits: more make no difference to training, and tables are easier to read. */
 function twoDigits(value: number): number {
   return Number(value.toPrecision(2));
 }

@@ -115,7 +115,7 @@ interface SearchInput {
   readonly startedAt: number;
 }
 
-/** A full training. Its folder is removed unless it is the best. */
+/** A full run. Its folder is removed unless it is the best. */
 interface FullRun {
   readonly trial: number;
   readonly run: TrialRun;
@@ -135,7 +135,7 @@ class Search {
   }
 
   /**
-   * @returns the best training, whose folder the caller removes.
+   * @returns the best run, whose folder the caller removes.
    * @throws AbortedError, any error of the trial with the defaults, and what a callback throws
    */
   async run() {
@@ -310,7 +310,7 @@ function trialTraining(
   return { ...training, ...own, tuning, epochs, trainsEncoder: true };
 }
 
-/** For a model that is only compared: 8-bit weights take most of the time of a training on few rows. */
+/** For a model that is only compared: 8-bit weights take most of the time of training on few rows. */
 function withoutQuantizing(training: TrainSettings): TrainSettings {
   return { ...training, tuning: { ...training.tuning, quantize: false } };
 }
@@ -363,7 +363,7 @@ export const FACTOR = 3;
 /** The lowest of three rungs trains for a ninth of the epochs. */
 const MOST_RUNGS = 3;
 
-/** The length of each rung as a share of a full training's epochs, shortest first; the last is 1. */
+/** The length of each rung as a share of a full run's epochs, shortest first; the last is 1. */
 export function rungShares(epochs: number): readonly number[] {
   const rungs = Math.min(MOST_RUNGS, 1 + Math.floor(Math.log(Math.max(1, epochs)) / Math.log(FACTOR) + 1e-9));
   return Array.from({ length: rungs }, (_, rung) => FACTOR ** (rung + 1 - rungs));
@@ -401,8 +401,8 @@ export class Halving {
   }
 
   /**
-   * The next run. None starts unless there is time for a full training. Just before that time runs out, the best waiting
-   * trial gets its full training.
+   * The next run. None starts unless there is time for a full one. Just before that time runs out, the best waiting
+   * trial gets its full run.
    * @param time the seconds left, and the expected seconds of a run on a rung
    * @returns what to do, or why the search ends
    */
@@ -444,13 +444,13 @@ export class Halving {
     return this.#begun < this.#mostTrials ? { trial: this.#begun + 1, rung: 0 } : undefined;
   }
 
-  /** With few trials, none may be among the best third of a rung; then the best one still gets a full training. */
+  /** With few trials, none may be among the best third of a rung; then the best one still gets a full run. */
   #lastTraining(): Step | undefined {
     const [finished = []] = this.#rungs.slice(-1);
     return finished.length === 0 ? this.#bestWaiting() : undefined;
   }
 
-  /** The best waiting trial of the highest possible rung, for a full training. */
+  /** The best waiting trial of the highest possible rung, for a full run. */
   #bestWaiting(): Step | undefined {
     for (let rung = this.#top - 1; rung >= 0; rung -= 1) {
       const next = this.#rungs[rung]?.find(({ trial }) => !this.#gone[rung]?.has(trial));

@@ -26,7 +26,7 @@ export interface TuneOptions<Row extends TrainingRow = TrainingRow> extends Omit
   readonly onTrial?: ((trial: Trial) => void) | undefined;
 }
 
-/** One training of a trial. */
+/** One run of a trial. */
 export interface TrialRun {
   /** Maximum number of epochs; the learning rate falls to 0 within them. */
   readonly epochs: number;
@@ -37,7 +37,7 @@ export interface TrialRun {
 
 /**
  * The state of a trial. `running` and `waiting` (for others to compare with) appear only in `onTrial`. In a result,
- * each trial has ended: `finished`, after a full training; `weak`, because others were better after as many epochs;
+ * each trial has ended: `finished`, after a full run; `weak`, because others were better after as many epochs;
  * `time`, when the budget ran out; `failed`, with the reason in `error`.
  */
 export type TrialStatus = 'running' | 'waiting' | 'finished' | 'weak' | 'time' | 'failed';
@@ -49,7 +49,7 @@ export interface Trial {
   /** The settings that differ from the defaults and options. */
   readonly settings: TrialSettings;
   readonly status: TrialStatus;
-  /** Its trainings, each longer than the one before. */
+  /** Its runs, each longer than the one before. */
   readonly runs: readonly TrialRun[];
   /** The metric of its last run on dev, 0 to 1. Absent until a run has ended. */
   readonly figure?: number;
@@ -63,7 +63,7 @@ export interface Trial {
 export interface TuningSummary {
   /** The metric on dev: `accuracy`, `f1` or, for question answering, `mrr` (mean reciprocal rank). */
   readonly metric: 'accuracy' | 'f1' | 'mrr';
-  /** The full training that made the model. If several are equally good, the earliest. */
+  /** The full run that made the model. If several are equally good, the earliest. */
   readonly best: { readonly trial: number; readonly epochs: number; readonly figure: number };
   /** All trials in their order; the first has the defaults. */
   readonly trials: readonly Trial[];
@@ -78,7 +78,7 @@ export interface TuningSummary {
 
 /**
  * Searches for settings that train a better model than the defaults, by successive halving (Li et al. 2020) on one
- * split of the rows. A full training with the defaults comes first, so on dev the resulting model is never worse than
+ * split of the rows. A full run with the defaults comes first, so on dev the resulting model is never worse than
  * one with the defaults. The model's `tuning` describes every trial.
  *
  * Fails as `train` does, and with a TrainingError if `budgetSeconds` is too short for the defaults alone. If another

@@ -214,7 +214,7 @@ export const columnOptions = {
   ),
 };
 
-/** How files of rows are read, where what is recognised is wrong. */
+/** How files of rows are read, where what is recognized is wrong. */
 export const readingOptions = {
   ...columnOptions,
   text2Column: option('--text2-column <name>', 'column with the second text: classification of pairs (default: text2)'),
@@ -302,7 +302,7 @@ export function trainingOptions(settings: Omit<Settings<typeof trainingParameter
   return { ...options, ...readingOf(settings) } satisfies TrainOptions;
 }
 
-/** Shows how far a training is. @param label what to print before it, such as `trial 2, ` */
+/** Shows the progress of a training run. @param label what to print before it, such as `trial 2, ` */
 export function showTraining(progress: Progress, event: TrainingEvent, label = ''): void {
   if (event.type !== 'progress') return;
   const { phase, fraction, epoch, epochs, remainingMs } = event;

@@ -22,7 +22,7 @@ export const OFFSETS = ['utf-16', 'code-points', 'bytes'] as const;
 export const AGGREGATIONS = ['simple', 'first'] as const;
 /** Forms of the weights of a copied model. */
 export const WEIGHT_FORMS = ['float32', 'int8'] as const;
-/** How much time a training may take to make the model better. */
+/** How much time training may take to make the model better. */
 export const EFFORTS = ['quick', 'balanced', 'thorough'] as const;
 
 export const familyNames = ['Papaya', 'Grapefruit', 'Dragonfruit'] as const;
@@ -153,7 +153,7 @@ export const MAX_LABEL_PAIRS = 200;
 /** Maximum length of an idempotency key, in UTF-16 code units. Requests with the same key create one job. */
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 
-/** The default batch size. A training on few rows may choose a smaller one, and reports it. */
+/** The default batch size. Training on few rows may choose a smaller one, and reports it. */
 export const DEFAULT_BATCH_SIZE = 32;
 
 /** Share of the rows that is set aside for dev if no dev rows are given. */

@@ -69,7 +69,7 @@ export function describeBytes(bytes: number): string {
   return `${bytes} bytes`;
 }
 
-/** What a job may warn about. No warning stops a training. Registered families may have kinds of their own. */
+/** What a job may warn about. No warning stops training. Registered families may have kinds of their own. */
 export type DatasetWarningKind =
   | 'duplicate_row'
   | 'conflicting_labels'

@@ -15,13 +15,13 @@ export type FileEncoding = (typeof ENCODINGS)[number];
 
 export interface RowText {
   readonly lines: readonly TextLine[];
-  /** What was recognised, in words: `gzip`, `UTF-16`. */
+  /** What was recognized, in words: `gzip`, `UTF-16`. */
   readonly notes: readonly string[];
 }
 
 /**
- * The lines of a file. UTF-8, with and without a byte order mark, and UTF-16 are recognised, and so are gzip and lines that
- * end in a lone CR.
+ * The lines of a file. UTF-8, with and without a byte order mark, and UTF-16 are recognized, and so are gzip and lines
+ * that end in a lone CR.
  * @param encoding default: UTF-8 or UTF-16, as its bytes say.
  * @throws DatasetError for what is no such text, with what to do about it
  */

@@ -17,7 +17,7 @@ export interface ArchitectureDefinition<Config extends { readonly model_type: st
   /** Why such fields can't go together, naming them. */
   reasonAgainst?(config: Config): string | undefined;
   traits(config: Config): EncoderTraits;
-  /** Without the prefix, in the order in which they are initialised. */
+  /** Without the prefix, in the order in which they are initialized. */
   parameters(config: Config): readonly ParameterSpec[];
   /** Uses `builder.dropout`. @returns [tokens*batch, width], token by token; for `first`, [batch, width]. */
   states(builder: EncoderBuilder, config: Config, inputs: EncoderInputs, states: 'all' | 'first'): Tensor;

@@ -87,7 +87,7 @@ const FEW_ROWS = 64;
 /**
  * Sums sparse gradients in the graph. The rows of one table entry are picked by a matrix of zeros and ones and added in
  * a matrix product, always in the same order: a scatter with additions would add them in the order in which a device's
- * threads finish, and the same seed would give another training each time.
+ * threads finish, and the same seed would give a different run each time.
  */
 class RowSums {
   readonly #graph: Graph;

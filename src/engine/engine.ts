@@ -25,7 +25,7 @@ export interface EngineOptions extends BatchBounds {
 export interface MaskState extends DropoutState {
   /**
    * `graph`: made in the training graph. Default: by a kernel, outside of it. The number of the position goes on in
-   * whichever stream a training is resumed with, so that no mask of a stream comes twice.
+   * whichever stream a run is resumed with, so that no mask of a stream comes twice.
    */
   readonly stream?: 'graph';
 }

@@ -38,8 +38,8 @@ const MAX_TEXTS = 4096;
 const MAX_TOKENS = 32_768;
 
 /**
- * Weight of half the squared weights relative to the sum of all losses. With a tenth of it the layer memorises its rows and
- * leaves the encoder little to learn, with ten times as much it starts too low (docs/training-defaults.md).
+ * Weight of half the squared weights relative to the sum of all losses. With a tenth of it the layer memorizes its rows
+ * and leaves the encoder little to learn, with ten times as much it starts too low (docs/training-defaults.md).
  */
 const PENALTY = 100;
 

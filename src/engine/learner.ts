@@ -110,7 +110,7 @@ async function fillParameters(
   }
 }
 
-/** State of a training apart from weights and moments: its position, and all of its random state. */
+/** State of a training run apart from weights and moments: its position, and all of its random state. */
 export interface LearnerState {
   readonly epoch: number;
   /** Batches of the current epoch already trained on. */

@@ -189,9 +189,9 @@ export interface Checkpoint {
 const STATE = 'orchard.training_state';
 
 /**
- * Writes everything that resuming a training needs into one safetensors file, each tensor under the parameter's name with
- * a prefix: `weights/`, `first/` and `second/` for the moments, and `best/`. The file is replaced atomically: after a
- * crash, the previous checkpoint is still there.
+ * Writes everything that is needed to resume training into one safetensors file, each tensor under the parameter's name
+ * with a prefix: `weights/`, `first/` and `second/` for the moments, and `best/`. The file is replaced atomically:
+ * after a crash, the previous checkpoint is still there.
  */
 export async function saveCheckpoint(
   file: string,
@@ -239,7 +239,7 @@ function fittingValues(tensors: Checkpoint['tensors'], name: string, size: numbe
   if (values?.length === size) return values;
   const found = values === undefined ? 'is missing' : `has ${values.length} elements`;
   const problem = `tensor ${name} ${found}, expected ${size} elements`;
-  throw new TrainingError(`checkpoint: ${problem}; it belongs to another model, so start a new training`);
+  throw new TrainingError(`checkpoint: ${problem}; it belongs to another model, so start a new training run`);
 }
 
 /** @param kind `best` for the second set of weights. */

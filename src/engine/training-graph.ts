@@ -46,7 +46,7 @@ export function buildForwardGraph(head: Head, encoder: Encoder): Graph {
   return graph;
 }
 
-/** Masks come from a seeded stream outside the graph, so that a training can be repeated and resumed. */
+/** Masks come from a seeded stream outside the graph, so that training can be repeated and resumed. */
 function forwardWithDropout(head: Head, encoder: Encoder) {
   const graph = new Graph();
   const dropouts: DropoutSite[] = [];

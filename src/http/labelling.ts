@@ -57,7 +57,7 @@ const storedSchema = z.lazy(() =>
     training: z.string().nullable(),
     /** The number of choices when the model became READY; later ones are compared with its answers. */
     since: z.int(),
-    /** The number of choices when the last training began, and the texts of those that were undone afterwards. */
+    /** The number of choices when the last training job began, and the texts of those that were undone afterwards. */
     trained: z.int(),
     seen: z.array(z.int()),
     /** Which texts come first, by the model or, before there is one, by what spreads them; empty if nothing could. */

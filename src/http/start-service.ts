@@ -150,10 +150,14 @@ function startTraining(
 
 function countingHost(host: TrainingHost, registry: Registry): TrainingHost {
   const registers = [registry];
-  const running = new Gauge({ name: 'orchard_training_runs', help: 'Trainings running in this process', registers });
+  const running = new Gauge({
+    name: 'orchard_training_runs',
+    help: 'Training runs in progress in this process',
+    registers,
+  });
   const ended = new Counter({
     name: 'orchard_training_runs_total',
-    help: 'Trainings that ended in this process: done, stopped (cancelled, or left to another process) or failed',
+    help: 'Training runs that ended in this process: done, stopped (cancelled, or left to another process) or failed',
     labelNames: ['outcome'] as const,
     registers,
   });

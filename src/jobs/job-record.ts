@@ -185,7 +185,7 @@ const FIELDS: ReadonlyMap<string, string> = new Map([
   ['base', 'backbone'],
 ]);
 
-/** A message of a training, with the names that a job has. */
+/** A message of a training run, with the names that a job has. */
 export function inJob(message: string): string {
   return inMessage(
     message,

@@ -154,7 +154,7 @@ export interface CopiedStorage {
   readonly unfinished: number;
   /** Unfinished jobs whose dataset is a file of this machine: they need the file on the machine that trains them. */
   readonly local_datasets: number;
-  /** Folders of models, uploads and running trainings. */
+  /** Folders of models, uploads and running training jobs. */
   readonly folders: number;
   readonly files: number;
   readonly bytes: number;

@@ -213,7 +213,7 @@ interface SvmMemory {
   readonly kernels: Kernels;
 }
 
-/** The last feature, 1 in every row, is the bias; it is regularised like the others, as in LIBLINEAR. */
+/** The last feature, 1 in every row, is the bias; it is regularized like the others, as in LIBLINEAR. */
 export function* svmMemory(tfIdf: TfIdf, rows: SvmRows): Steps<SvmMemory> {
   const vectors = yield* collectVectors(tfIdf, rows.texts);
   const labels = rows.active.flat();

@@ -164,7 +164,7 @@ async function requireWritable(folder: string, option: string): Promise<void> {
   }
 }
 
-/** How long a training waits for another one that writes the same folder, which may just be ending. */
+/** How long a training run waits for another one that writes the same folder, which may just be ending. */
 const CLAIM_MS = 1000;
 
 /**
@@ -195,7 +195,7 @@ export async function claimFolder<Value>(
   );
   return claimed.catch((thrown: unknown) => {
     if (isClaimed || !signal.aborted) throw thrown;
-    const msg = `another training will write to ${folder}; wait until it ends, or give another folder`;
+    const msg = `another training run will write to ${folder}; wait until it ends, or give another folder`;
     throw new ValidationError([{ loc: [option], msg, type: 'in_use' }]);
   });
 }

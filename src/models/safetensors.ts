@@ -364,7 +364,7 @@ function withFloatRows({ tensors, integers }: Safetensors, file: string): Readon
   return weights;
 }
 
-/** Millions of weights wait for it when a training starts. */
+/** Millions of weights wait for it when training starts. */
 function scaledRows(bytes: IntegerTensor['values'], scales: Float32Array): Float32Array {
   const floats = new Float32Array(bytes.length);
   const width = bytes.length / scales.length;

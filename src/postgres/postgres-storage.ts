@@ -29,7 +29,7 @@ const UNIQUE_VIOLATION = '23505'; // the record exists
 /** Options of {@link postgresStorage}. */
 export interface PostgresStorageOptions extends DatabaseOptions {
   /**
-   * A folder on this machine for copies of models and for unfinished trainings. Processes may share it. Default: a
+   * A folder on this machine for copies of models and for unfinished training runs. Processes may share it. Default: a
    * temporary folder, which is removed on close.
    */
   readonly cache?: string;

@@ -46,7 +46,7 @@ export function scoresOf({ accuracy, f1, topk }: RecordedPart, nameOfF1 = 'F1'):
   ];
 }
 
-/** What the F1 of a training is of: one of two labels, the mean of the labels, or entities. */
+/** What the F1 of a training run is of: one of two labels, the mean of the labels, or entities. */
 export function f1Name(report: Pick<ReportInput, 'config' | 'training'>): string {
   const positive = positiveLabel(report);
   if (positive !== undefined) return `F1 of "${positive}"`;
@@ -85,7 +85,7 @@ interface JudgedRows {
   readonly note: string;
 }
 
-/** The rows that a training's figures are measured on. */
+/** The rows that the figures of a training run are measured on. */
 export function judgedRows({ training, evaluation }: Pick<ReportInput, 'training' | 'evaluation'>): JudgedRows {
   const { dataset } = training;
   if (dataset?.train_rows === 0)

@@ -9,7 +9,7 @@ const WINDOWS_DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/;
 
 /**
  * A text as a file name of at most 150 characters of a–z, 0–9 and `-_%~`. Different texts get different
- * names, even on file systems that ignore case or normalise Unicode. If the text's {@link escapeName} is too
+ * names, even on file systems that ignore case or normalize Unicode. If the text's {@link escapeName} is too
  * long, the name ends in `~` and a hash, and the text can't be read back from it.
  */
 export function encodeFileName(text: string): string {

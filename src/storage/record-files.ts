@@ -214,7 +214,7 @@ export class RecordFiles {
 
   /**
    * False until the first write, and after the storage's directory was deleted. The directory itself may
-   * exist all the same, created again by a training that wrote its next checkpoint.
+   * exist all the same, created again by a training run that wrote its next checkpoint.
    */
   exist(): Promise<boolean> {
     return isPresent(this.#records);

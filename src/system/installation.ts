@@ -8,7 +8,7 @@ import { InstallationError } from '../contract/index.js';
 /** Of this library. */
 export const { version } = packageJson;
 
-/** Versions of the software that a training runs on, by name. They are stored with the model. */
+/** Versions of the software that training runs on, by name. They are stored with the model. */
 export const runtimeVersions = (): Record<string, string> => ({
   'orchard-nlp': version,
   node: process.versions.node,

@@ -37,12 +37,12 @@ interface TokenOrText {
   readonly id?: number;
 }
 
-/** Splits a text at added tokens; what remains is not yet normalised. */
+/** Splits a text at added tokens; what remains is not yet normalized. */
 class AddedTokens {
   readonly #tokens: ReadonlyMap<string, AddedToken>;
   readonly #pattern: RegExp | undefined;
 
-  /** @param normalize for tokens that are looked for in normalised texts. */
+  /** @param normalize for tokens that are looked for in normalized texts. */
   constructor(tokens: readonly AddedToken[], normalize: Normalizer = (text) => text) {
     const written = tokens.map((token) => [normalize(AlignedText.of(token.content)).text(), token] as const);
     this.#tokens = new Map(written.filter(([content]) => content !== ''));
@@ -80,10 +80,10 @@ function isWithinWord({ characters }: AlignedText, { from, to }: { from: number;
   return wordCharacter().test(characters[from - 1] ?? '') || wordCharacter().test(characters[to] ?? '');
 }
 
-/** Added tokens, normaliser, pre-tokenizer, model: the ids and places of the Rust package. */
+/** Added tokens, normalizer, pre-tokenizer, model: the ids and places of the Rust package. */
 
 interface Steps {
-  /** Looked for in the text as it is, and in the normalised text. */
+  /** Looked for in the text as it is, and in the normalized text. */
   readonly addedTokens: AddedTokens;
   readonly normalizedTokens: AddedTokens;
   readonly normalize: Normalizer;

@@ -41,7 +41,7 @@ const addedTokenShape = fields(
     single_word: flag,
     lstrip: flag,
     rstrip: flag,
-    /** Looked for in the normalised text. */
+    /** Looked for in the normalized text. */
     normalized: flag,
     special: flag,
   },
@@ -263,7 +263,7 @@ function postProcessor(idOf: (token: string) => number): BertTokenizerJson['post
   };
 }
 
-/** Repeats the normaliser's options, as Python's BertTokenizerFast lets this file override tokenizer.json. */
+/** Repeats the normalizer's options, as Python's BertTokenizerFast lets this file override tokenizer.json. */
 export function tokenizerConfig({ normalizer }: Pick<BertTokenizerJson, 'normalizer'>, modelMaxLength: number) {
   return {
     tokenizer_class: 'BertTokenizer',
@@ -279,7 +279,7 @@ export function tokenizerConfig({ normalizer }: Pick<BertTokenizerJson, 'normali
   };
 }
 
-/** Languages in Latin and Greek script: words without accents are still recognised, as uncased BERT assumes. */
+/** Languages in Latin and Greek script: words without accents are still recognized, as uncased BERT assumes. */
 const LANGUAGES_READABLE_WITHOUT_ACCENTS = new Set(
   `albanian basque catalan croatian czech danish dutch english estonian finnish french galician german
     greek hungarian icelandic irish italian latvian lithuanian norwegian polish portuguese romanian

@@ -47,7 +47,7 @@ const REPLACEMENT = 0xfffd;
 
 /** `read(text)`, then `next()` until it returns false; each overwrites the word in the fields. */
 export class WordReader {
-  /** Normalised UTF-16 code units; the first `length` are in use. */
+  /** Normalized UTF-16 code units; the first `length` are in use. */
   units = new Uint16Array(INITIAL_UNITS);
   /** Where the character of each unit starts and ends in the text, in code units. */
   starts = new Int32Array(INITIAL_UNITS);

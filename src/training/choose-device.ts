@@ -31,7 +31,7 @@ const MEASURED_STEPS = 3;
 const MEASURE_MS = 5000; // no further step is measured after this
 
 /**
- * Trains where it was told to, if that works, and with `auto` where a few steps of this very training are fastest. What was
+ * Trains where it was told to, if that works, and with `auto` where a few steps of this very run are fastest. What was
  * asked for by name and doesn't start leaves a warning, and the CPU trains. A device that is lost later fails the run.
  * @throws DeviceError, AbortedError and what `train` throws
  */

@@ -54,7 +54,7 @@ export function fewRowsTaskOf(
   return leavesMethodOpen(spec) && fewRows.trainRows <= mostRows ? fewRows : undefined;
 }
 
-/** Whether the caller asks for nothing that only a training in epochs does. */
+/** Whether the caller asks for nothing that only training in epochs does. */
 export function leavesMethodOpen({ training_config, tuning, trainsEncoder = false }: TrainingSpec): boolean {
   const { num_epochs, learning_rate, batch_size, data_augmentation } = training_config;
   const { tokenDropout, labelSmoothing, adapters, freeze } = tuning;
@@ -84,9 +84,9 @@ interface FewRowsResult {
     };
 }
 
-/** Folds where a trained encoder is tried: each takes a training. */
+/** Folds where a trained encoder is tried: each takes a training run. */
 const FOLDS_OF_TRAININGS = 3;
-/** With more rows, one of the folds is enough to judge it, and a training takes longer. */
+/** With more rows, one of the folds is enough to judge it, and training takes longer. */
 const MOST_TRAINED_IN_FOLDS = 300;
 
 /** @throws AbortedError soon after the signal fires */

@@ -85,14 +85,14 @@ import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
 const NO_ROWS =
   'without rows, a classifier is a linear layer over a frozen backbone, computed on the CPU; give rows, or leave out the options that need training';
 
-/** A crash loses at most this much of a training, and the epoch in progress. */
+/** A crash loses at most this much of a run, and the epoch in progress. */
 const CHECKPOINT_INTERVAL_MS = 30_000;
 /** An epoch may take an hour; a process that dies then should not lose all of it. */
 const CHECKPOINT_WITHIN_EPOCH_MS = 300_000;
 
 /**
- * One training, from its rows to a model folder in `spec.directory`: reads the rows, prepares the backbone and the tokens,
- * trains on the chosen device, blends the encoder with its lexical expert, evaluates, and writes the folder.
+ * One training run, from its rows to a model folder in `spec.directory`: reads the rows, prepares the backbone and the
+ * tokens, trains on the chosen device, blends the encoder with its lexical expert, evaluates, and writes the folder.
  * @param given computes in place of the devices of ONNX Runtime.
  * @throws the errors of its steps; an AbortedError when the signal fires.
  */

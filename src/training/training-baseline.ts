@@ -30,7 +30,7 @@ interface BaselineOptions {
 const MAX_TOKENS = 256;
 
 /**
- * The baseline of a finished training, from texts that the model was judged on.
+ * The baseline of a finished run, from texts that the model was judged on.
  * @returns undefined if there are none
  * @throws AbortedError soon after the signal fires
  */

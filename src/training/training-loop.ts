@@ -25,7 +25,7 @@ import { type Hyperparameters, patienceFor, WARMUP_FRACTION } from './hyperparam
 import type { ProgressReporter } from './progress-reporter.js';
 import { GOES_ON_LATER } from './training-run.js';
 
-/** State of a training between two steps: all that a checkpoint keeps besides the tensors. */
+/** State of a training run between two steps: all that a checkpoint keeps besides the tensors. */
 const trainingStateSchema = z.strictObject({
   /** Training is resumed only for the same request on the same rows. */
   fingerprint: z.string(),
@@ -58,7 +58,7 @@ export interface LoopInput {
   readonly train: readonly TextWindow[];
   readonly dev: readonly TextWindow[];
   readonly encoder: Encoder;
-  /** Weights to start from; all others are initialised at random, from the seed. */
+  /** Weights to start from; all others are initialized at random, from the seed. */
   readonly pretrained?: CheckpointWeights;
   /** What of the pretrained weights stays as it is. Default: everything learns. */
   readonly frozenBackbone?: FrozenBackbone;

@@ -180,7 +180,7 @@ export interface TrainingHost {
   close(): Promise<void>;
 }
 
-/** That a training goes on, or starts, on the CPU in place of a device. @param reason in words that "so" can follow. */
+/** That training goes on, or starts, on the CPU in place of a device. @param reason in words that "so" can follow. */
 export function deviceWarning(reason: string): DatasetWarning {
   return { kind: 'device', count: 1, message: `${reason}, so the CPU is used instead`, examples: [] };
 }

@@ -388,7 +388,7 @@ describe('training fails', () => {
     const [refused, ...others] = both.flatMap((each) => (each.isErr() ? [each.error] : []));
     expect(others).toEqual([]);
     expect(refused).toMatchObject({ code: 'validation', problems: [{ loc: ['output'], type: 'in_use' }] });
-    expect(refused?.message).toMatch(/another training will write to .*wanted; wait .*, or give another folder/);
+    expect(refused?.message).toMatch(/another training run will write to .*wanted; wait .*, or give another folder/);
     for (const each of both) if (each.isOk()) await each.value.close();
     const third = await train({ rows, ...quick, output: place });
     if (third.isErr()) throw third.error;

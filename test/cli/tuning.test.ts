@@ -92,7 +92,7 @@ describe('orchard cross-validate', () => {
     const args = ['cross-validate', data, ...quick, '--folds', '2', '--group-column', 'author', '--answers', answers];
     const { exitCode, stdout } = await run(args);
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^binary-text-classification \(2 different labels.*\); 2 trainings in \d+ s$/m);
+    expect(stdout).toMatch(/^binary-text-classification \(2 different labels.*\); 2 training runs in \d+ s$/m);
     expect(stdout).toMatch(/^80 rows$/m);
     expect(stdout).toMatch(/^accuracy +[01]\.\d{4} ± 0\.\d{4} +[01]\.\d{4} to [01]\.\d{4}$/m);
     const written: { row: number; fold: number }[] = readFileSync(answers, 'utf8')

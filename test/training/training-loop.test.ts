@@ -130,7 +130,7 @@ describe('training', () => {
     expect(steps).toBe(2);
   });
 
-  it('resumes from a checkpoint to the exact weights of an uninterrupted training', async () => {
+  it('resumes from a checkpoint to the exact weights of an uninterrupted run', async () => {
     const dataset = randomTexts('multiclass', 24);
     const hyperparameters = { epochs: 5, tokenDropout: 0.1 };
     const options = { dropout: 0.1 };

@@ -103,7 +103,7 @@ async function expectStops(work: (signal: AbortSignal) => unknown): Promise<void
 
 const expertOptions = { lowercase: true, language: 'english', balanced: false, seed: 1 };
 
-describe.each(['classification', 'entities', 'questions'] as const)('a training of %s', (name) => {
+describe.each(['classification', 'entities', 'questions'] as const)('a training run of %s', (name) => {
   it('can be stopped while its dataset is read', () => expectStops((signal) => tasks[name](signal)));
 
   it('can be stopped while its lexical expert is trained', async () => {

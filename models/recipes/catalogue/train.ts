@@ -11,8 +11,8 @@ export interface TrainOptions {
   /** The folder that holds every dataset. */
   readonly datasets: string;
   /**
-   * Where archives and trained models are kept, in a folder for each model. A stopped training is resumed
-   * there.
+   * Where archives and trained models are kept, in a folder for each model. A stopped training run is
+   * resumed there.
    */
   readonly work: string;
   /** Folder of the encoder to start from. Default: random weights. */

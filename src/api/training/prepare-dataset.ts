@@ -56,7 +56,7 @@ import { beginsAtHome, HOME_HINT } from '../../system/index.js';
 import type { DatasetSource } from '../../training/index.js';
 import { type LabelNames, labelNames, type TrainSettings } from './train-options.js';
 
-/** Which type of model some rows or an archive (docs/archives.md) are for, and what a training reads of them. */
+/** Which type of model some rows or an archive (docs/archives.md) are for, and what training reads of them. */
 
 export interface FoundType {
   readonly type: ModelType;
@@ -283,7 +283,7 @@ export interface DatasetTask {
 
 /**
  * Reads and checks rows: few in this thread, many in one of their own. An archive is left to the training, unless
- * `isReadOften`: several trainings read it.
+ * `isReadOften`: several training runs read it.
  * @param work a folder for what is unpacked or read. @throws ValidationError, DatasetError, DownloadError, AbortedError
  */
 export async function prepareDataset(

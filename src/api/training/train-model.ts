@@ -94,7 +94,7 @@ export async function trainAndOpen(
   }
 }
 
-/** Trains on the rows of a training and further ones. @param rows undefined of an archive. */
+/** Trains on the rows of an earlier run and further ones. @param rows undefined of an archive. */
 function learning(options: TrainOptions, { type }: FoundType, rows: Iterable<TrainingRow> | undefined) {
   const learn = async (more: Rows, changes: LearnOptions = {}): Promise<TrainedModel> => {
     if (rows === undefined) {

@@ -55,7 +55,7 @@ async function linesOf(
   { type, reason, evaluations, figures, folds, doubtful, seconds }: Omit<CrossValidation, 'answers'>,
   most: number,
 ): Promise<readonly string[]> {
-  const lines = [`${type} (${reason}); ${folds.length} trainings in ${seconds.toFixed(0)} s`];
+  const lines = [`${type} (${reason}); ${folds.length} training runs in ${seconds.toFixed(0)} s`];
   for (const [repeat, evaluation] of evaluations.entries()) {
     if (evaluations.length > 1) lines.push(`\nrepeat ${repeat + 1} of ${evaluations.length}`);
     lines.push(...(await evaluationLines(evaluation)));

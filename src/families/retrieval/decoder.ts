@@ -72,7 +72,7 @@ function openPassages(files: ModelFiles): OpenedPassages {
   ].find(({ size }) => size !== passages.length);
   if (misfit === undefined) return { passages, vectors, bm25 };
   const counts = `${misfit.size} passages, but ${PASSAGES_FILE} has ${passages.length}`;
-  throw new ModelFolderError(misfit.file, `it has ${counts}; restore both from the same training`);
+  throw new ModelFolderError(misfit.file, `it has ${counts}; restore both from the same training run`);
 }
 
 function fileOf(files: ModelFiles, name: string): ModelFile {

@@ -129,7 +129,7 @@ export function wordTraits(word: string): WordTraits {
 
 /** The columns after {@link Trait}. */
 const Context = {
-  /** The run of capitalised words that the word belongs to. */
+  /** The run of capitalized words that the word belongs to. */
   runFirst: TRAITS,
   runLast: TRAITS + 1,
   runBefore: TRAITS + 2,

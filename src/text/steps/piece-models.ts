@@ -214,7 +214,7 @@ function remaining(symbols: Symbols): WordPieces {
   return { ids: those(symbols.ids), from: those(symbols.from), to: those(symbols.to) };
 }
 
-/** Maximises the product of the pieces' probabilities (Kudo 2018), as SentencePiece does. */
+/** Maximizes the product of the pieces' probabilities (Kudo 2018), as SentencePiece does. */
 
 interface UnigramOptions {
   /** Pieces with logarithms of probabilities; the id is the place in the list. */

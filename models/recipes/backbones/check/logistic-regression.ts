@@ -9,11 +9,11 @@ export interface Examples {
   readonly classes: readonly number[];
 }
 
-/** Weight of half the squared weights beside the sum of all losses: with 1,000 examples of standardised features. */
+/** Weight of half the squared weights beside the sum of all losses: with 1,000 examples of standardized features. */
 const PENALTY = 10;
 
 /**
- * Multinomial logistic regression on features that are standardised by the training examples, with an L2 penalty.
+ * Multinomial logistic regression on features that are standardized by the training examples, with an L2 penalty.
  * @returns the class of each vector of `asked`, row-major and as wide.
  */
 export async function classifyLinearly(

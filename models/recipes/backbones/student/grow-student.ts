@@ -22,7 +22,7 @@ export function readSmallEncoder(folder: string): SmallEncoder {
 }
 
 /**
- * Initialises a wider and deeper encoder so that it starts with what a small one has learned (Net2Net, Chen
+ * Initializes a wider and deeper encoder so that it starts with what a small one has learned (Net2Net, Chen
  * et al. 2016; bert2BERT, Chen et al. 2022). The small encoder's weights become the first rows and columns of
  * the large one's; the rest keeps its random start. As heads are equally wide, whole heads carry over. A
  * LayerNorm finds the same mean and variance as long as the new states have those of the old ones. Layers

@@ -71,7 +71,7 @@ export const customerReview: ClassifierRecipe = {
   ],
   elsewhere: [{ title: 'sentences about films (SST-2, test)', read: publishedTest('sst2') }],
   kinds: sentimentKinds,
-  // Six million tokens: one epoch takes as long as a whole training of most other models.
+  // Six million tokens: one epoch takes as long as the whole training of most other models.
   training: { num_epochs: 1 },
   alternative:
     'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free` makes it without IMDB, from CC BY 4.0 reviews alone.',

@@ -63,7 +63,7 @@ export function svmPass(
 }
 
 /**
- * One step of dual coordinate descent for L2-regularised squared-hinge SVMs (Hsieh et al. 2008, algorithm 1), for one
+ * One step of dual coordinate descent for L2-regularized squared-hinge SVMs (Hsieh et al. 2008, algorithm 1), for one
  * row and all outputs at once. Every output is a problem of its own; they share the row x:
  *
  *   G = y · (w·x) − 1 + D · α α' = max(α − G / (x·x + D), 0) w += (α' − α) · y · x
