@@ -382,7 +382,7 @@ describe('training fails', () => {
     expect((await readdir(folder)).filter((name) => name.startsWith('.orchard'))).toEqual([]);
   });
 
-  it('for the second of two trainings that write the same folder at the same time', async () => {
+  it('for the second of two runs that write the same folder at the same time', async () => {
     const place = join(folder, 'wanted');
     const both = await Promise.all([1, 2].map(() => train({ rows, ...quick, output: place })));
     const [refused, ...others] = both.flatMap((each) => (each.isErr() ? [each.error] : []));

@@ -83,7 +83,7 @@ describe('a weight', () => {
     expect(error.message).toContain(`rows.3.weight: ${message}`);
   });
 
-  it('is a column of a table, recognised by its name or told', async () => {
+  it('is a column of a table, recognized by its name or told', async () => {
     const table = ['text,w,label', 'a,2,x', 'b,0.5,y'];
     const told = await datasetOf(await file('told.csv', ...table), undefined, { weight: 'w' });
     expect(told.train.map(({ weight }) => weight)).toEqual([2, 0.5]);
@@ -101,7 +101,7 @@ describe('a weight', () => {
 });
 
 describe('a second text', () => {
-  it('is a column of a table, recognised by its name or told', async () => {
+  it('is a column of a table, recognized by its name or told', async () => {
     const path = await file('pairs.tsv', 'q1\tq2\tlabel', 'a\tb\tx', 'c\td\ty');
     const told = await datasetOf(path, undefined, { text: 'q1', text2: 'q2' });
     expect(told).toMatchObject({

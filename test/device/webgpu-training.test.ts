@@ -12,7 +12,7 @@ import { describeWebGpu, itWithTime } from '../support/software-vulkan.js';
 import { loopInput } from '../training/loop-input.js';
 
 /**
- * Trainings on WebGPU, in software, whose weights are fed at every step, as on devices that keep no tensors: the losses are
+ * Training on WebGPU, in software, whose weights are fed at every step, as on devices that keep no tensors: the losses are
  * the CPU's, and no node of a graph leaves the device.
  */
 

@@ -148,7 +148,7 @@ describe('dropout on tensors that stay', () => {
   });
 });
 
-describe('a training that is resumed elsewhere', () => {
+describe('a training run that is resumed elsewhere', () => {
   it.each([
     ['the arena', 'tensors that stay', arena, resident],
     ['tensors that stay', 'the arena', resident, arena],

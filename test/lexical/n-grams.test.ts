@@ -125,7 +125,7 @@ describe('the kinds of ASCII characters', () => {
 });
 
 describe('scripts without spaces', () => {
-  it('are recognised by the letters of most texts', () => {
+  it('are recognized by the letters of most texts', () => {
     expect(isUnspaced(['今週は午前五時に起こして', 'OK Google'])).toBe(true);
     expect(isUnspaced(['ปลุกฉันตอนหกโมงเช้า'])).toBe(true);
     expect(isUnspaced(['wake me up', '起こして'])).toBe(false);

@@ -28,7 +28,7 @@ const request = {
 } as const;
 
 describe('two copies of the package', () => {
-  it('recognise errors of each other, which are of other classes', async () => {
+  it('recognize errors of each other, which are of other classes', async () => {
     const error = new first.DatasetError([]);
     expect(error).not.toBeInstanceOf(second.DatasetError);
     expect(second.isOrchardError(error)).toBe(true);

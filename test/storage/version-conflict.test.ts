@@ -3,7 +3,7 @@ import { isVersionConflict, VersionConflict } from '../../src/storage/index.js';
 import { aVersionConflictOfAnotherCopy } from './another-copy.js';
 
 describe('isVersionConflict', () => {
-  it('recognises a conflict, even one of another copy of the package', () => {
+  it('recognizes a conflict, even one of another copy of the package', () => {
     const other = aVersionConflictOfAnotherCopy('jobs', 'a');
     expect(other).not.toBeInstanceOf(VersionConflict);
     expect(isVersionConflict(other)).toBe(true);

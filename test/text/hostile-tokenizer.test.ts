@@ -44,7 +44,7 @@ describe('a pattern that tries every way to match', () => {
   it.each([
     ['nested repeats in a pre-tokenizer', { pre_tokenizer: splitBy('(a+)+$') }],
     ['classes that overlap', { pre_tokenizer: splitBy('(\\p{L}|\\w)*\\d') }],
-    ['nested repeats in a normaliser', { normalizer: replacing('(?:a*)*b', ' ') }],
+    ['nested repeats in a normalizer', { normalizer: replacing('(?:a*)*b', ' ') }],
   ])('ends with its text alone: %s', async (_, parts) => {
     const tokenizer = loadTokenizer(file(parts));
     const error = await failureOf('model_folder', () => tokenizer.encode(evil));

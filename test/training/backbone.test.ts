@@ -112,7 +112,7 @@ describe('a backbone', () => {
   });
 });
 
-describe('a training from a backbone', () => {
+describe('training from a backbone', () => {
   it('starts from its weights and keeps its geometry, tokenizer and length', async () => {
     const { directory, backbone } = await train({ learning_rate: 1e-12, num_epochs: 1 });
     const file = join(directory, 'model.safetensors');

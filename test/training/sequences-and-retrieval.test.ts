@@ -74,7 +74,7 @@ async function train(...args: Parameters<typeof inputFor>): Promise<TrainedModel
 }
 
 describe('training', () => {
-  it('memorises random tags, including those in later windows of long sentences', async () => {
+  it('memorizes random tags, including those in later windows of long sentences', async () => {
     const task = sequenceTask(tagging);
     const { stats, devOutputs } = await train(task, { epochs: 120 });
     expect(Math.max(...devOutputs.map((windows) => windows.length))).toBeGreaterThan(1);
@@ -86,7 +86,7 @@ describe('training', () => {
     expect(stats.metrics.validation.f1).toHaveLength(stats.epoch);
   });
 
-  it('memorises which passage answers which question', async () => {
+  it('memorizes which passage answers which question', async () => {
     const { stats } = await train(retrievalTask(retrieval), { epochs: 60 });
     const { topk = [] } = stats.metrics.validation;
     expect(topk).toHaveLength(stats.epoch);

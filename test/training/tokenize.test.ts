@@ -23,7 +23,7 @@ function tokenized(texts: readonly string[], config: Parameters<typeof resolveHy
   );
 }
 
-describe('the vocabulary of a training', () => {
+describe('the vocabulary of a training run', () => {
   it('is the bundled English one, which has words that the training texts lack', async () => {
     const { tokenizerJson, vocabularySize, train, maskId } = await tokenized(reviews);
     expect(tokenizerJson).toEqual(englishTokenizer());
@@ -51,7 +51,7 @@ describe('the vocabulary of a training', () => {
   });
 });
 
-describe('the defaults of a training', () => {
+describe('the defaults of a training run', () => {
   const rows = (count: number, text: string) => Array.from({ length: count }, () => text);
   const long = 'word '.repeat(40);
 

@@ -219,7 +219,7 @@ describe('training', () => {
     expect(stats.epoch).toBe(4);
   });
 
-  it('starts anew if the checkpoint is of another training', async () => {
+  it('starts anew if the checkpoint is of another run', async () => {
     const dataset = randomTexts('binary', 16);
     const file = join(folder, 'other.safetensors');
     await train(dataset, {}, { checkpoint: { file, fingerprint: '{"of":"one","rows":16}', intervalMs: 0 } });

@@ -9,7 +9,7 @@ function statsOf(mainMetric: 'accuracy' | 'f1' | undefined, epochs: readonly Sco
   );
 }
 
-describe('the statistics of a training', () => {
+describe('the statistics of a training run', () => {
   it('have as their best value the highest of the main metric, which never falls', () => {
     const epochs = [0.5, 0.75, 0.25].map((accuracy) => ({ accuracy, f1: 1 - accuracy, value: accuracy }));
     const best = epochs.map((_, index) => statsOf('accuracy', epochs.slice(0, index + 1)).best_eval_metric_value);

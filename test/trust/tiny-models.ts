@@ -109,7 +109,7 @@ const SPECIAL = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
 const PATTERN =
   "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+(?i:'s|'t)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
-/** The classifier with a tokenizer that isn't of BERT's kind: normaliser, patterns, byte-level BPE. */
+/** The classifier with a tokenizer that isn't of BERT's kind: normalizer, patterns, byte-level BPE. */
 async function byteLevel(directory: string, classifier: string): Promise<string> {
   await cp(classifier, directory, { recursive: true });
   const pieces = [...SPECIAL, ...'abcdefghijklmnopqrstuvwxyzĠ', 'th', 'the', 'Ġthe'];
