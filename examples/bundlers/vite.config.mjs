@@ -14,6 +14,6 @@ export default defineConfig({
       output: { entryFileNames: '[name].mjs' },
     },
   },
-  // Without this line, Vite does not bundle packages, and needs no more entries.
+  // Without this line, Vite does not bundle packages, and the three extra entries are not needed.
   ssr: { noExternal: true },
 });

@@ -34,7 +34,7 @@ export interface TrainerOptions {
   readonly isolation?: TrainingIsolation;
   /**
    * Number of CPU threads for the jobs that run here. Default: one for each available processor. While other processes
-   * use the processors, a job uses one thread if that is faster; the model is the same.
+   * use the processors, the threads of a job spin or sleep, whichever is faster; the model is the same.
    */
   readonly threads?: number;
   /**

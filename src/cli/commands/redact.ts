@@ -17,8 +17,8 @@ import { Progress } from '../terminal.js';
 export const redactCommand = command({
   name: 'redact',
   summary: 'replace entities in texts, such as names',
-  details: `Reads texts from the command line, from --input, or from standard input, and prints each without its entities. A text
-that can't be read or answered is reported with its line number and left out; the exit code is then 1.
+  details: `Reads texts from the command line, from --input, or from standard input, and prints each with its entities replaced. A
+text that can't be read or answered is reported with its line number and left out; the exit code is then 1.
 
   orchard redact named-entity-recognition 'Ada Lovelace lived in London.' --types PER
   orchard redact named-entity-recognition --input letters.txt --replacement '***' > redacted.txt`,

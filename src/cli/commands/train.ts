@@ -34,9 +34,9 @@ export const trainCommand = command({
   summary: 'train a model on your own rows',
   details: `The data is a file of rows: CSV, JSON, JSON Lines or CoNLL, or an export of Label Studio, Prodigy, doccano or spaCy.
 Its format is detected from its content; the options from --text-column to --skip-invalid override what is detected.
-The data can also be a dataset archive: a zip, a folder or a URL. With up to 1,000 rows, a classifier is trained on all of
-them and cross-validated; otherwise, a tenth of the rows is set aside for evaluation. Without data, --labels makes a first
-classifier from the names of the labels or from what they mean.
+The data can also be a dataset archive: a zip, a folder or a URL. With up to 1,000 rows, a classifier or entity model is
+trained on all of them and cross-validated; otherwise, a tenth of the rows is set aside for evaluation. Without data,
+--labels makes a first classifier from the names of the labels or from what they mean.
 
   orchard train reviews.csv
   orchard train --labels refund,complaint,question

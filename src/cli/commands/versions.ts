@@ -45,7 +45,7 @@ const rollbackCommand = command({
   summary: 'point a name to the model that it pointed to before',
   parameters: {
     name,
-    from: option('--from <model-id>', 'roll back only from this model, once'),
+    from: option('--from <model-id>', 'model to roll back from; repeating the command then changes nothing'),
     ...place,
   },
   run: ({ settings, terminal, output }) =>
