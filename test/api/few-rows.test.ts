@@ -174,7 +174,7 @@ describe('retrieval from few questions', () => {
       });
       if (spoilt.isErr()) throw spoilt.error;
       await using ranker = spoilt.value;
-      return readFile(join(ranker.directory, 'model.safetensors'));
+      return await readFile(join(ranker.directory, 'model.safetensors'));
     };
     // Whatever the seed, they are those of the backbone.
     const [one, other] = [await weightsFor(1, 1), await weightsFor(2, 1)];
