@@ -1,5 +1,5 @@
 import type { ExecutionProvider } from '../contract/index.js';
-import type { AnswerDetail, ModelResult } from '../families/index.js';
+import type { ExplanationChoice, ModelResult } from '../families/index.js';
 import type { StageTimes } from './worker.js';
 import type { MemoryStats } from './worker-pool.js';
 
@@ -83,7 +83,7 @@ export interface RequestOptions {
   /** Whether results include `none_of_these`, if the model has a threshold for it. Default false. */
   readonly noneOfThese?: boolean | undefined;
   /** Explains the answers. `'doubts'` finds only the words whose tags are not certain. Default: no explanation. */
-  readonly explain?: AnswerDetail | undefined;
+  readonly explain?: ExplanationChoice | 'doubts' | undefined;
   /** False: the model answers without its rules. A path: a file of rules in place of the folder's. Default: the folder's. */
   readonly rules?: string | false | undefined;
 }
