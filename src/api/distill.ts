@@ -112,6 +112,11 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
    */
   readonly rows?: RowsOrPath<Row> | undefined;
   /**
+   * Labelled rows for choosing the best epoch, the thresholds and the blend, or the path of their file. Default: a tenth of
+   * the answers and a tenth of the `rows` to learn from, at most 1,000 of each, if at least 1,000 texts have an answer.
+   */
+  readonly dev?: RowsOrPath<Row> | undefined;
+  /**
    * Classifiers: the labels. Answers with other labels are not used. Default: the labels of the teacher or of `rows`;
    * without either, those of the answers.
    */

@@ -170,6 +170,19 @@ describe('a student', () => {
     expect(asked).toHaveLength(40 + 4);
   });
 
+  it('chooses its epoch by labelled rows: those given, or a tenth of the others with a tenth of the answers', async () => {
+    const { teacher, asked } = aTeacher();
+    const [dev, given] = [rows.slice(40, 60), rows.slice(0, 40)];
+    await using chosen = await resultOf(distill({ teacher, texts, dev, labels, ...quick, output: output() }));
+    expect(chosen.training.dev).toBe(20);
+    expect(asked).toHaveLength(60);
+    await using others = await resultOf(
+      distill({ teacher, texts, rows: given, temperature: 2, ...quick, output: output() }),
+    );
+    // 8 texts are held out; 4 answers and 3 of the 36 labelled rows to learn from are for dev.
+    expect(others.training).toMatchObject({ dev: 4 + 3, train: 40 - 8 + 36 - 3 });
+  });
+
   it('learns probabilities from models, whose answers are averaged', async () => {
     await using one = await resultOf(train({ rows, ...quick }));
     await using other = await resultOf(train({ rows: rows.slice(10), ...quick, seed: 1 }));
@@ -403,7 +416,11 @@ describe('a teacher', () => {
       'temperature: applies only to classifiers and entities',
     ],
     ['a choice among all', { choose: 'central' }, 'choose: without `maxTexts`, the teacher answers all texts'],
-    ['a format without rows', { format: 'csv' }, 'format: applies only to `rows` and `test`, and neither is given'],
+    [
+      'a format without rows',
+      { format: 'csv' },
+      'format: applies only to `rows`, `dev` and `test`, and neither is given',
+    ],
     [
       'a type that is another than that of the passages',
       { labels: undefined, passages: ['one', 'two'], type: 'binary-text-classification' },

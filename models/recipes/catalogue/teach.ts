@@ -45,7 +45,7 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
       teacher: await trainedFolder(withoutTeacher(recipe), teacherWork),
       texts,
       rows: rows.train,
-      ...(rows.dev && { test: rows.dev }),
+      ...(rows.dev && { dev: rows.dev }),
       output: taughtFolder(work, recipe),
       name: recipe.job,
       type: modelType(recipe),

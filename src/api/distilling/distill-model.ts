@@ -28,7 +28,7 @@ import { agreementOf, asAnswer, bestPassage, MOST_CHARACTERS } from './agreement
 import { type AnswersFile, answersInMemory, withAnswersFile } from './answers-file.js';
 import { type Answered, type AskedText, askTeacher, type TaughtText } from './ask-teacher.js';
 import { type DistillSettings, distillSchema, readingSettings, requireUsed } from './distill-options.js';
-import { chosenTexts, divided, ranked, splitTexts, textsOf } from './distill-texts.js';
+import { chosenTexts, divided, ranked, splitRows, splitTexts, textsOf } from './distill-texts.js';
 import { checkedRows, isSoft, passagesOf, rowsFor, type StudentTask, taskOf, textOf } from './student-task.js';
 import { bytesToAnswer, candidatesFor, type OpenTeacher, openTeacher, timeOf } from './teachers.js';
 
@@ -72,7 +72,15 @@ interface Gathered {
   readonly learnedRows: readonly TrainingRow[];
   /** Labelled rows for figures, and the teacher's answers to them. */
   readonly judged: readonly { readonly example: Example; readonly taught: TaughtText | undefined }[];
+  readonly devRows: readonly TrainingRow[] | undefined;
   readonly testRows: readonly TrainingRow[] | undefined;
+}
+
+/** Of labelled rows that were given. */
+interface Tables {
+  readonly table: RowTable | undefined;
+  readonly devTable: RowTable | undefined;
+  readonly testTable: RowTable | undefined;
 }
 
 class Distillation {
@@ -87,15 +95,16 @@ class Distillation {
   }
 
   async run(): Promise<DistilledModel> {
-    const { teacher: given, modelLoader, teacherName, signal, rows, test } = this.#settings;
+    const { teacher: given, modelLoader, teacherName, signal, rows, dev, test } = this.#settings;
     const texts = await textsOf(this.#settings);
     const table = rows === undefined ? undefined : await this.#table(rows, 'rows');
+    const devTable = dev === undefined ? undefined : await this.#table(dev, 'dev');
     const testTable = test === undefined ? undefined : await this.#table(test, 'test');
     const passages = passagesOf(this.#settings, table);
     const teacher = await openTeacher(given, { modelLoader, teacherName, passages, signal });
     try {
       const task = taskOf(teacher, passages, table, this.#settings);
-      const gather = (file: AnswersFile) => this.#gather(teacher, task, { texts, table, testTable }, file);
+      const gather = (file: AnswersFile) => this.#gather(teacher, task, { texts, table, devTable, testTable }, file);
       const path = this.#answersPath;
       const gathered = path === undefined ? await gather(answersInMemory()) : await withAnswersFile(path, gather);
       return await this.#train(teacher, gathered);
@@ -110,6 +119,7 @@ class Distillation {
     const reading = readingOf(rows, {
       ...readingSettings(settings),
       path,
+      ...(typeof settings.dev === 'string' && { dev: settings.dev }),
       ...(typeof settings.test === 'string' && { test: settings.test }),
     });
     const isMultilabel = type === undefined ? undefined : type === 'multilabel-text-classification';
@@ -119,26 +129,19 @@ class Distillation {
   async #gather(
     teacher: OpenTeacher,
     task: StudentTask,
-    {
-      texts,
-      table,
-      testTable,
-    }: {
-      readonly texts: readonly string[];
-      readonly table: RowTable | undefined;
-      readonly testTable: RowTable | undefined;
-    },
+    { texts, table, devTable, testTable }: Tables & { readonly texts: readonly string[] },
     file: AnswersFile,
   ): Promise<Gathered> {
     const { seed, maxTexts, signal, language } = this.#settings;
     const rows = table === undefined ? [] : await rowsFor(task, table, signal);
+    const devRows = devTable && (await rowsFor(task, devTable, signal));
     const testRows = testTable && (await rowsFor(task, testTable, signal));
     const { judged: setAside, learned: learnedRows } =
       testRows === undefined ? divided(rows, seed) : { judged: testRows, learned: rows };
     const examples = await examplesOf(checkedRows(task, setAside), signal, task.isMultilabel);
     const most = maxTexts === undefined ? examples.length : Math.floor(maxTexts / 2);
     const judged = examples.slice(0, most);
-    const known = new Set([...rows, ...(testRows ?? [])].map((row) => foldText(textOf(row))));
+    const known = new Set([...rows, ...(devRows ?? []), ...(testRows ?? [])].map((row) => foldText(textOf(row))));
     const fresh = await filterWithPauses(texts, (text) => !known.has(foldText(text)), signal);
     const wanted = maxTexts === undefined ? fresh.length : maxTexts - judged.length;
     const chosen = await chosenTexts(fresh, wanted, this.#settings);
@@ -159,7 +162,7 @@ class Distillation {
       taught: chosen.flatMap((text) => byText.get(text) ?? []),
       learnedRows,
       judged: judged.map((example) => ({ example, taught: byText.get(example.text) })),
-      testRows,
+      ...{ devRows, testRows },
     };
   }
 
@@ -175,21 +178,27 @@ class Distillation {
 
   async #train(teacher: OpenTeacher, gathered: Gathered): Promise<DistilledModel> {
     const { seed, temperature = 1, curve, output } = this.#settings;
-    const { task, taught, learnedRows, testRows } = gathered;
-    const { heldOut, dev, train } = splitTexts(taught, seed, temperature);
+    const { task, taught, devRows, testRows } = gathered;
+    const { heldOut, dev: devTexts, train } = splitTexts(taught, seed, temperature, devRows === undefined);
+    const { dev: ownDev, train: learnedRows } =
+      devTexts.length > 0 ? splitRows(gathered.learnedRows, seed) : { dev: [], train: gathered.learnedRows };
+    const dev = devRows ?? [...ownDev, ...devTexts.map((each) => taughtRow(each, task))];
     const rows = [...learnedRows, ...train.map((each) => taughtRow(each, task, temperature))];
     requireSome(rows, gathered);
     const options: TrainOptions = {
       ...this.#trainOptions(task, gathered),
       rows,
-      ...(dev.length > 0 && { dev: dev.map((each) => taughtRow(each, task)) }),
+      ...(dev.length > 0 && { dev }),
       ...(testRows && { test: testRows }),
       ...(output !== undefined && { output }),
     };
     const points = curve ? await this.#curve(options, { train, heldOut, learnedRows }, task) : undefined;
     let distillation: DistillationSummary | undefined;
     const finish = async (directory: string) => {
-      distillation = await this.#measure(directory, teacher, gathered, { heldOut, learned: train.length + dev.length });
+      distillation = await this.#measure(directory, teacher, gathered, {
+        heldOut,
+        learned: train.length + devTexts.length,
+      });
       if (points && distillation.agreement) {
         const { labels: _, ...agreement } = distillation.agreement;
         distillation = { ...distillation, curve: [...points, { texts: train.length, agreement }] };

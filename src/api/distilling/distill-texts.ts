@@ -115,11 +115,12 @@ const FEWEST_MEASURED = 20;
 /** Below, `train` learns from all rows, and judges them in folds. */
 const FEWEST_WITH_DEV = 1000;
 
-export function splitTexts(taught: readonly TaughtText[], seed: number, temperature: number) {
-  const part = Math.min(MOST_HELD_OUT, Math.floor(taught.length * HELD_OUT));
+/** Without `mayBeDev`, the texts are only learned from and held out. */
+export function splitTexts(taught: readonly TaughtText[], seed: number, temperature: number, mayBeDev: boolean) {
+  const part = partOf(taught);
   const heldOutCount = taught.length < FEWEST_MEASURED ? 0 : part;
   // Softened texts can't show how sure the student should be, so dev has the teacher's own probabilities.
-  const needsDev = taught.length >= FEWEST_WITH_DEV || (temperature !== 1 && heldOutCount > 0);
+  const needsDev = mayBeDev && (taught.length >= FEWEST_WITH_DEV || (temperature !== 1 && heldOutCount > 0));
   const order = byHash(taught, ({ text }) => text, `split ${seed}`);
   const heldOut = new Set(order.slice(0, heldOutCount));
   const dev = new Set(needsDev ? order.slice(heldOutCount, heldOutCount + part) : []);
@@ -128,4 +129,15 @@ export function splitTexts(taught: readonly TaughtText[], seed: number, temperat
     dev: taught.filter((each) => dev.has(each)),
     train: taught.filter((each) => !heldOut.has(each) && !dev.has(each)),
   };
+}
+
+const partOf = (items: readonly unknown[]): number => Math.min(MOST_HELD_OUT, Math.floor(items.length * HELD_OUT));
+
+/**
+ * Of the labelled rows, an equal share joins the teacher's answers in dev: thresholds that fit those alone would miss
+ * labels that the teacher seldom gives.
+ */
+export function splitRows(rows: readonly TrainingRow[], seed: number) {
+  const dev = new Set(byHash(rows, textOf, `dev rows ${seed}`).slice(0, partOf(rows)));
+  return { dev: [...dev], train: rows.filter((row) => !dev.has(row)) };
 }

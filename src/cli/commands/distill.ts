@@ -7,7 +7,7 @@ import { choice, decimal, flag, integer, option, rulesOf, showTraining, training
 import { interruptible, Progress } from '../terminal.js';
 import { linesOf, summaryOf, trainParameters } from './train.js';
 
-const { data: _, dev: __, devFraction: ___, labels: ____, output, ...parameters } = trainParameters;
+const { data: _, devFraction: __, labels: ___, output, ...parameters } = trainParameters;
 
 export const distillCommand = command({
   name: 'distill',
@@ -74,14 +74,20 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
     const models = teacher?.split(',').map((name) => name.trim()) ?? [];
     const [only = '', ...others] = models;
     const name = teacherName ?? teacherCommand;
-    const { rules, test, output: folder = `${texts === '-' ? 'texts' : parse(texts).name}-model`, ...trained } = rest;
+    const {
+      rules,
+      dev,
+      test,
+      output: folder = `${texts === '-' ? 'texts' : parse(texts).name}-model`,
+      ...trained
+    } = rest;
     const rulesGiven = await rulesOf(rules);
     const limits = { mostTexts: MAX_PASSAGES, mostCharacters: MAX_QUERY_CHARACTERS };
     const progress = new Progress(terminal);
     const work = async (signal: AbortSignal) => {
       const options: DistillOptions = {
         ...withoutDevFraction(trainingOptions({ ...trained, devFraction: undefined })),
-        ...{ test, output: folder },
+        ...{ dev, test, output: folder },
         ...(rulesGiven !== undefined && { rules: rulesGiven }),
         teacher: program ? (some, call) => program.ask(some, call) : others.length === 0 ? only : models,
         ...(name !== undefined && { teacherName: name }),
