@@ -419,7 +419,7 @@ describe('a teacher', () => {
     [
       'a format without rows',
       { format: 'csv' },
-      'format: applies only to `rows`, `dev` and `test`, and neither is given',
+      'format: applies only to `rows`, `dev` and `test`, and none is given',
     ],
     [
       'a type that is another than that of the passages',
