@@ -416,11 +416,7 @@ describe('a teacher', () => {
       'temperature: applies only to classifiers and entities',
     ],
     ['a choice among all', { choose: 'central' }, 'choose: without `maxTexts`, the teacher answers all texts'],
-    [
-      'a format without rows',
-      { format: 'csv' },
-      'format: applies only to `rows`, `dev` and `test`, and none is given',
-    ],
+    ['a format without rows', { format: 'csv' }, 'format: applies only to `rows`, `dev` and `test`, and none is given'],
     [
       'a type that is another than that of the passages',
       { labels: undefined, passages: ['one', 'two'], type: 'binary-text-classification' },

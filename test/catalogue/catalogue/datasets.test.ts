@@ -10,6 +10,7 @@ import {
   titlesAsQuestions,
 } from '../../../models/recipes/catalogue/datasets/abstracts.js';
 import { claimlessAbstracts } from '../../../models/recipes/catalogue/datasets/claimless-abstracts.js';
+import { readFeelings } from '../../../models/recipes/catalogue/datasets/feelings.js';
 import { readHeadlines } from '../../../models/recipes/catalogue/datasets/headlines.js';
 import { withOtherCase } from '../../../models/recipes/catalogue/datasets/other-case.js';
 import {
@@ -60,6 +61,20 @@ describe('reviews', () => {
     expect(await readProsAndCons(root)).toEqual([
       { text: 'light, loud', labels: ['positive'] },
       { text: 'dim lamp', labels: ['negative'] },
+    ]);
+  });
+
+  it('takes comments whose feelings are all of one sentiment', async () => {
+    const comments = ['What a day!\t0,1\ta', 'So dull.\t2\tb', 'Good, and sad.\t0,2\tc', 'Who?\t3\td', 'Plain.\t4\te'];
+    const root = await datasets({
+      'goemotions/labels.txt': 'joy\nlove\nanger\nsurprise\nneutral\n',
+      'goemotions/train.tsv.br': '',
+      'goemotions/dev.tsv': '',
+      'goemotions/test.tsv': comments.join('\n'),
+    });
+    expect(readFeelings(root)).toEqual([
+      { text: 'What a day!', labels: ['positive'] },
+      { text: 'So dull.', labels: ['negative'] },
     ]);
   });
 

@@ -1,4 +1,5 @@
 import { denials } from '../datasets/denials.js';
+import { readFeelings } from '../datasets/feelings.js';
 import { labelled, publishedTest } from '../datasets/published.js';
 import { readCustomerReviews, readMovieReviews, readProsAndCons } from '../datasets/reviews.js';
 import { sentimentKinds } from '../kinds/sentiment.js';
@@ -69,7 +70,10 @@ export const customerReview: ClassifierRecipe = {
       read: (datasets) => labelled('imdb', datasets).test.map(renamed),
     },
   ],
-  elsewhere: [{ title: 'sentences about films (SST-2, test)', read: publishedTest('sst2') }],
+  elsewhere: [
+    { title: 'sentences about films (SST-2, test)', read: publishedTest('sst2') },
+    { title: 'comments with feelings of one sentiment (GoEmotions, test)', read: readFeelings },
+  ],
   kinds: sentimentKinds,
   // Six million tokens: one epoch takes as long as the whole training of most other models.
   training: { num_epochs: 1 },

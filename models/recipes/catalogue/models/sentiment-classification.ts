@@ -1,4 +1,5 @@
 import { denials } from '../datasets/denials.js';
+import { readFeelings } from '../datasets/feelings.js';
 import { labelled, publishedSplit, publishedTest } from '../datasets/published.js';
 import { readCustomerReviews, readMovieReviews, readProsAndCons } from '../datasets/reviews.js';
 import { reviewSentences } from '../datasets/sentences.js';
@@ -76,6 +77,7 @@ export const sentimentClassification: ClassifierRecipe = {
       title: 'phrases about products (Liu, Hu & Cheng 2005)',
       read: readProsAndCons,
     },
+    { title: 'comments with feelings of one sentiment (GoEmotions, test)', read: readFeelings },
   ],
   kinds: sentimentKinds,
   alternative:

@@ -68,6 +68,10 @@ export const toxicityDetection: ClassifierRecipe = {
       title: 'questions of a bank’s customers, none of them toxic (Banking77, test)',
       read: (datasets) => publishedTest('banking77')(datasets).map(({ text }) => ({ text, labels: ['non-toxic'] })),
     },
+    {
+      title: 'requests to an assistant, none of them toxic (MASSIVE, test)',
+      read: (datasets) => publishedTest('massive_en')(datasets).map(({ text }) => ({ text, labels: ['non-toxic'] })),
+    },
   ],
   kinds: toxicityKinds,
   alternative:
