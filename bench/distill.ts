@@ -36,7 +36,7 @@ import { machine } from './report.js';
  *
  * Usage: `npm run bench -- distill <datasets folder> [dataset …] [--part targets|choice|entities|path] [--teacher <folder>]
  * [--texts 2000] [--budget 500] [--test 1000] [--seeds 1] [--threads 2] [--teacher-rows 2000] [--teacher-base <folder>]
- * [--effort balanced]`; without names SST-2, or WikiANN and BTC. Without `--teacher`, a model teaches that is trained on
+ * [--effort balanced] [--epochs <number>] [--temperatures 1,2,4]`; without names SST-2, or WikiANN and BTC. Without `--teacher`, a model teaches that is trained on
  * `--teacher-rows` rows, whose texts are not among the others: the base backbone, or the encoder in the folder
  * `--teacher-base`. `--save <folder>` keeps it.
  */
@@ -56,12 +56,15 @@ const { values, positionals } = parseArgs({
     seeds: { type: 'string', default: '1' },
     threads: { type: 'string', default: '2' },
     effort: { type: 'string', default: 'balanced' },
+    epochs: { type: 'string' },
+    temperatures: { type: 'string', default: '1,2,4' },
   },
 });
 const [root, ...names] = positionals;
 if (root === undefined) throw new Error('usage: npm run bench -- distill <datasets folder> [dataset …]');
 if (values.part === 'path' && names.some((name) => name !== 'sst2')) throw new Error('the path is on sst2');
 const threads = Number(values.threads);
+const epochs = values.epochs === undefined ? undefined : Number(values.epochs);
 const effort = z.enum(['quick', 'balanced', 'thorough']).parse(values.effort);
 const work = await mkdtemp(join(tmpdir(), 'orchard-distill-'));
 
@@ -89,7 +92,7 @@ async function student(
   { texts, test, taught }: Teaching,
 ) {
   const startedAt = performance.now();
-  await using model = (await distill({ texts, threads, effort, ...options }))._unsafeUnwrap();
+  await using model = (await distill({ texts, threads, effort, epochs, ...options }))._unsafeUnwrap();
   const seconds = (performance.now() - startedAt) / 1000;
   const own = await answers(
     model,
@@ -144,7 +147,10 @@ function waysOf(teaching: Teaching): readonly Way[] {
     ];
   }
   return [
-    ...[1, 2, 4].map((temperature): Way => [`soft, T = ${temperature}`, (seed) => ({ teacher, temperature, seed })]),
+    ...values.temperatures
+      .split(',')
+      .map(Number)
+      .map((temperature): Way => [`soft, T = ${temperature}`, (seed) => ({ teacher, temperature, seed })]),
     ['most probable label', (seed) => ({ ...answering(teaching, ({ label }) => label), seed })],
     [
       'drawn label',

@@ -97,7 +97,7 @@ export interface AnswerExplanation<Given extends Answer = Answer> {
   readonly answer: Given;
   /**
    * Classification: the most probable label, or the one that was asked for. Entities: each entity. Passages: each of
-   * the best ones. Words with a weight above 0 count towards the answer, words below 0 against it.
+   * the best ones. Words with a weight above 0 count towards the answer, those with a weight below 0 against it.
    */
   readonly explained: readonly ExplainedAnswer[];
 }

@@ -139,7 +139,7 @@ export interface DataCheck {
  * other, and labels with too few rows.
  *
  * A label is judged by logistic regression on the vectors of an encoder and by the lexical expert, both trained without
- * its row. All rows are compared and counted; if more than `maxJudged` of them are different, a random sample of these
+ * its row. All rows are compared and counted; if there are more than `maxJudged` distinct ones, a random sample of these
  * is judged.
  *
  * Fails as `train` does for data that can't be trained on; with a NotFoundError or ModelFolderError for `model`; with

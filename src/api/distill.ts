@@ -113,7 +113,8 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
   readonly rows?: RowsOrPath<Row> | undefined;
   /**
    * Labelled rows for choosing the best epoch, the thresholds and the blend, or the path of their file. Default: a tenth of
-   * the answers and a tenth of the `rows` to learn from, at most 1,000 of each, if at least 1,000 texts have an answer.
+   * the answers and a tenth of the `rows` to learn from, at most 1,000 of each, if at least 1,000 texts have an answer
+   * or `temperature` is not 1. The teacher is not asked about their texts.
    */
   readonly dev?: RowsOrPath<Row> | undefined;
   /**
@@ -188,11 +189,14 @@ export interface Difference {
   /** Its answer: labels, entities as `type: words`, or the best passage. */
   readonly teacher: readonly string[];
   readonly student: readonly string[];
-  /** How much they differ, 0 to 1: 1 minus the student's probability of the teacher's answer, or the share of entities. */
+  /**
+   * How much they differ, 0 to 1. Labels: 1 minus the student's probability of the teacher's answer. Entities: the share
+   * that only one of them found. Passages: 1 minus 1 / the student's rank of the teacher's best passage.
+   */
   readonly difference: number;
 }
 
-/** An answer that can't be used. It was not learned from. */
+/** An answer that can't be used. The student did not learn from it. */
 export interface UnusableAnswer {
   /** At most 300 characters. */
   readonly text: string;
@@ -248,7 +252,7 @@ export interface DistillationSummary {
 
 /** The result of `distill`. */
 export interface DistilledModel<Given extends Answer = Answer> extends TrainedModel<Given> {
-  /** How well the model reproduces its teacher. The model's folder has the same as `distillation.json`. */
+  /** How well the model reproduces its teacher. It is also stored as `distillation.json` in the model's folder. */
   readonly distillation: DistillationSummary;
 }
 

@@ -191,9 +191,9 @@ export interface TrainedModel<Given extends Answer = Answer> extends Model<Given
   readonly training: TrainingSummary;
   /**
    * Trains a new model on the rows of this one and on further rows, with the same options. The result is the same as
-   * that of `train` with all rows. It takes about a second if few rows train a frozen encoder. This model stays open.
-   * The rows are kept in this object, never in the model's folder, so a loaded model has no `learn`. Fails as `train`
-   * does, and with a ValidationError if the model was trained on an archive.
+   * that of `train` with all rows. It takes about a second if the rows are few and the encoder stays frozen. This
+   * model stays open. The rows are kept in this object, never in the model's folder, so a loaded model has no `learn`.
+   * Fails as `train` does, and with a ValidationError if the model was trained on an archive.
    */
   learn<Row extends TrainingRow>(
     rows: Rows<Row>,

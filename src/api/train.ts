@@ -119,7 +119,7 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
  *
  * Fails with a ValidationError or DatasetError that names each wrong option, row or line, or says that the type is
  * ambiguous; a DownloadError; a NotFoundError or ModelFolderError for `base`; a TrainingError, MemoryLimitError or
- * StorageError; an AbortedError when the signal fires. Of rows that are `as const`, the compiler knows the labels of
+ * StorageError; an AbortedError when the signal fires. For rows that are `as const`, the compiler knows the labels of
  * the answers, unless `labels` or `base` may add others. `output` is written in one step, after the training has
  * succeeded.
  */

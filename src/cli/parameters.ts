@@ -319,7 +319,7 @@ export const databaseOption = option(
 export const schemaOption = option(
   '--schema <name>',
   'schema in the database (default: orchard)',
-  matching(/^[a-z_][a-z0-9_]{0,39}$/, 'at most 40 of a–z, 0–9 and _, not starting with a digit'),
+  matching(/^[a-z_][a-z0-9_]{0,39}$/, 'at most 40 characters of a–z, 0–9 and _, not starting with a digit'),
 );
 
 export const serviceDataOptions = {

@@ -159,7 +159,7 @@ export async function interruptible<Value>(work: (signal: AbortSignal) => Promis
 
 /** @throws ValidationError for an answer other than `expected`, or without a terminal */
 export async function confirm({ stdin, stderr }: Terminal, warning: string, expected: string): Promise<void> {
-  if (!stdin.isTTY) throw refusal('--yes', `${warning} Add --yes, because there is no terminal to ask on`);
+  if (!stdin.isTTY) throw refusal('--yes', `${warning} Add --yes, because standard input is not a terminal`);
   const { createInterface } = await import('node:readline/promises'); // help does not need it
   const questions = createInterface({ input: stdin, output: stderr });
   try {

@@ -256,7 +256,7 @@ export interface ValidationMetrics {
    * whole entities.
    */
   readonly f1?: readonly number[] | undefined;
-  /** Questions: the ranks of the correct passages. */
+  /** Questions: the share whose passage is among the first 1, 3, 5, 10, 20 and 100. */
   readonly topk?: readonly Topk[] | undefined;
 }
 

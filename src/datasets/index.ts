@@ -44,6 +44,7 @@ export {
   type Columns,
   columnOf,
   isRowFile,
+  leftOut,
   type ReadingOptions,
   readingShape,
   readRowFile,

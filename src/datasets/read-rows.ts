@@ -280,7 +280,8 @@ function issueOf(
   return { ...place, found, expected: wanted ?? `a row of ${fieldsOf(shape)}` };
 }
 
-function leftOut(error: DatasetError | ValidationError, count: number): DatasetWarning {
+/** The warning about rows that `skipInvalid` leaves out. */
+export function leftOut(error: DatasetError | ValidationError, count: number): DatasetWarning {
   const message = `left out ${counted(count, 'row')} with a problem, such as: ${error.message}`;
   return { kind: 'invalid_row', count, message, examples: [] };
 }

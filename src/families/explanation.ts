@@ -17,7 +17,7 @@ export interface ExplainedWord {
   readonly weight: number;
 }
 
-/** A place in a passage. */
+/** A word of a passage that also occurs in the question. */
 export interface MatchedWord {
   /** The word, as in the passage. */
   readonly word: string;
@@ -45,7 +45,7 @@ export interface ExplainedAnswer {
 export interface MatchedRule {
   /** Its name or, without one, its position in the list, from 0. */
   readonly name: RuleName;
-  /** The word, as in the text. */
+  /** What it matches, as in the text. */
   readonly text: string;
   /** Where it starts in the text, in UTF-16 code units from 0. */
   readonly start: number;

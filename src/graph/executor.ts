@@ -27,7 +27,10 @@ export interface CompileOptions {
    * one file share the memory. Default: none.
    */
   readonly stored?: StoredWeights;
-  /** Which of the fixed weights are stored as integers. An executor that never `quantizes` rejects. Default: none. */
+  /**
+   * Which of the fixed weights are stored as integers. Default: none. An executor rejects them unless its `quantizes`
+   * is true.
+   */
   readonly quantization?: Quantization;
 }
 
@@ -136,7 +139,7 @@ export interface ResidentGraph {
 
 /** What using a tensor in a memory that doesn't hold it throws. */
 export function notHere({ type, dims }: ResidentTensor): RangeError {
-  return new RangeError(`a tensor ${type} [${dims.join(', ')}] was freed before, or is in another executor's memory`);
+  return new RangeError(`a ${type} tensor [${dims.join(', ')}] was freed, or is in another executor's memory`);
 }
 
 /** Values of the symbols in shapes, in one run. */
@@ -187,7 +190,7 @@ export function checkOutputs(
   for (const [name, { type, shape }] of outputs) {
     const buffer = buffers[name];
     if (buffer === undefined) throw new ShapeError(`output ${name} has no buffer`);
-    if (buffer.type !== type) throw new ShapeError(`output ${name} is ${type}, but its buffer ${buffer.type}`);
+    if (buffer.type !== type) throw new ShapeError(`output ${name} is ${type}, but its buffer is ${buffer.type}`);
     const dims = resolveShape(shape, sizes);
     if (dims.join() !== buffer.dims.join()) throw wrongDims(`the buffer of output ${name}`, buffer.dims, dims);
     checkLength(`the buffer of output ${name}`, buffer);

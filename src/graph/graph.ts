@@ -56,7 +56,7 @@ export class Graph {
 
   /** Makes a tensor an output of the graph, under this name. */
   output(name: string, tensor: Tensor): void {
-    if (this.outputs.has(name)) throw new ShapeError(`the graph has an output ${name} already`);
+    if (this.outputs.has(name)) throw new ShapeError(`the graph already has an output ${name}`);
     this.outputs.set(name, tensor);
   }
 
@@ -283,7 +283,7 @@ export class Graph {
   }
 
   #tensor(name: string, type: ElementType, shape: Shape, source: TensorSource): Tensor {
-    if (this.#names.has(name)) throw new ShapeError(`the graph has a tensor ${name} already`);
+    if (this.#names.has(name)) throw new ShapeError(`the graph already has a tensor ${name}`);
     this.#names.add(name);
     return { name, type, shape, source };
   }

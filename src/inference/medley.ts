@@ -29,7 +29,7 @@ import { closeWhenDropped } from './shared-models.js';
 export interface MedleyOptions extends RunOptions {
   /** Where the models come from. Default: `catalogueModels()`. */
   readonly modelLoader?: ModelLoader;
-  /** The account that asks. A medley needs tier pro. Default: the local account, which has it. */
+  /** The account that asks. A medley needs the pro tier. Default: the local account, which has it. */
   readonly account?: Account;
 }
 

@@ -42,7 +42,7 @@ export interface PredictorOptions extends RunOptions {
   readonly storage: Storage;
   /** Where the pretrained models come from. Default: `catalogueModels()`. */
   readonly modelLoader?: ModelLoader;
-  /** The account that asks and owns the custom models. Default: the local account, of tier pro. */
+  /** The account that asks and owns the custom models. Default: the local account, which has the pro tier. */
   readonly account?: Account;
 }
 

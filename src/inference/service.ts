@@ -504,7 +504,7 @@ export interface ServiceOptions {
   /**
    * The threads or processes that answer texts. `auto` (default): worker threads, with one exception: the calling
    * thread answers a single short text if its model was loaded in advance (by `loadModel` or `warm`), takes at most 100 MiB,
-   * and answers such a text within about a millisecond, because the way to a thread and back would take as long.
+   * and answers such a text within about a millisecond, because the round trip to a thread would take as long.
    * Batches for such a model also start in the calling thread, 4 ms at a time, until they have taken about 50 ms; then
    * worker threads load the model. `worker`: always worker threads. `process`: always child processes, which take more
    * memory than threads and start more slowly; a crash of native code then ends neither the application nor other

@@ -85,7 +85,7 @@ async function adviceFor(name: string, kind: CatalogueKind, places: readonly str
   const catalogues = found.flat();
   if (catalogues.length === 0) {
     const looked = places.length === 0 ? '' : ` (looked for ${places.join(', ')})`;
-    return `no models are installed${looked}; npm install ${CATALOGUE_PACKAGE} (or pass your own \`modelLoader\`)`;
+    return `no models are installed${looked}; run npm install ${CATALOGUE_PACKAGE} (or pass your own \`modelLoader\`)`;
   }
   const described = catalogues.map(({ directory, models }) =>
     models.length === 0 ? `${directory} holds no models` : `${directory} has ${listed(models, MAX_NAMED)}`,

@@ -293,7 +293,7 @@ async function describeRepository(
   const answer = answerSchema.safeParse(parsedJson(text));
   if (!answer.success) {
     const [issue] = answer.error.issues;
-    const reason = `this is not a response of the Hugging Face Hub (${issue?.path.join('.')}: ${issue?.message}); check the endpoint`;
+    const reason = `this is not a response from the Hugging Face Hub (${issue?.path.join('.')}: ${issue?.message}); check the endpoint`;
     throw new ModelDownloadError(model, url.href, reason);
   }
   const { sha: commit, siblings } = answer.data;

@@ -144,13 +144,14 @@ class ModelFileReader {
     if (this.#have < PREFIX_BYTES) return undefined;
     if (!isModelFile(this.#bytes)) throw this.#refusal('it is not a file that "orchard export --for web" wrote');
     const length = new DataView(buffer, byteOffset).getUint32(MAGIC.length, true);
-    if (length > MAX_HEADER_BYTES) throw this.#refusal(`its header has ${length} bytes`);
+    if (length > MAX_HEADER_BYTES)
+      throw this.#refusal(`its header has ${length} bytes; at most ${MAX_HEADER_BYTES} are read`);
     const start = PREFIX_BYTES + length;
     if (this.#have < start) return undefined;
     const header = shaped(headerShape, parsed(utf8Text(this.#bytes.subarray(PREFIX_BYTES, start))));
     if (header === undefined || start % ALIGNMENT !== 0) throw this.#refusal('its header is damaged');
     const end = header.files.reduce((sum, { bytes }) => sum + aligned(bytes), start);
-    if (end > MAX_BYTES) throw this.#refusal(`it has ${end} bytes`);
+    if (end > MAX_BYTES) throw this.#refusal(`it has ${end} bytes; at most ${MAX_BYTES} are read`);
     return { ...header, start, end };
   }
 

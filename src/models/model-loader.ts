@@ -43,9 +43,9 @@ export interface ModelProgress {
   readonly model: string;
   /** The file being downloaded. */
   readonly file: string;
-  /** Bytes of all files. */
+  /** Bytes received so far, of all files together. */
   readonly receivedBytes: number;
-  /** Bytes of all files. */
+  /** Size of all files together, in bytes. */
   readonly totalBytes: number;
 }
 

@@ -145,7 +145,7 @@ export function verifyModel(name: string, options: PulledPlace = {}): ResultAsyn
     const model = await publishedModel(name);
     const { directory } = await placeOf(model, place);
     if (directory === undefined)
-      throw new NotFoundError(model.kind, name, `it is not on this machine; npx orchard models pull ${name}`);
+      throw new NotFoundError(model.kind, name, `it is not on this machine; run npx orchard models pull ${name}`);
     return { ...described(model), directory, problems: await problemsOf(model, directory) };
   });
 }

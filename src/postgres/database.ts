@@ -132,8 +132,8 @@ export type Query = <Row extends QueryResultRow>(
 /** Options of everything that uses the database. */
 export interface DatabaseOptions {
   /**
-   * The schema of the tables, which is created if it is missing: at most 40 of a–z, 0–9 and _, not starting with a
-   * digit. Default `orchard`.
+   * The schema of the tables, which is created if it is missing: at most 40 characters of a–z, 0–9 and _, not starting
+   * with a digit. Default `orchard`.
    */
   readonly schema?: string;
 }
@@ -159,7 +159,7 @@ export class Database {
   constructor(source: PostgresSource, { schema = 'orchard' }: DatabaseOptions = {}, maxConnections = MAX_CONNECTIONS) {
     if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) {
       throw new RangeError(
-        `${JSON.stringify(schema)} is not a valid schema name; use at most 40 of a–z, 0–9 and _, not starting with a digit`,
+        `${JSON.stringify(schema)} is not a valid schema name; use at most 40 characters of a–z, 0–9 and _, not starting with a digit`,
       );
     }
     this.schema = schema;

@@ -27,7 +27,7 @@ const SWEEP_INTERVAL_MS = 20_000;
  *
  * ```
  * records/<collection>/<key>.json   folders/<key>/published-<n>/   folders/<key>/staged/
- * locks/  temporary/  trash/        used for moments; what a killed process left in them is deleted later
+ * locks/  temporary/  trash/        used briefly; what a killed process left in them is deleted later
  * reserve                           1 MB that is freed when the disk is full, to record how jobs end
  * ```
  * The key of a record is split into nested directories, so that no directory grows large and a listing only

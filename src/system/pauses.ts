@@ -18,7 +18,7 @@ export async function pause(signal?: AbortSignal): Promise<void> {
     await nextTurn();
     turnedAt = performance.now();
   }
-  if (signal?.aborted) throw new AbortedError('the training');
+  if (signal?.aborted) throw new AbortedError('the operation');
 }
 
 /** A computation that yields wherever it may be interrupted. */

@@ -120,8 +120,8 @@ export interface Hyperparameters {
 }
 
 /**
- * How much time to spend on a better model. `quick` doesn't train the encoder for up to 20,000 rows; `balanced` trains
- * it where the improvement is worth the time; `thorough` trains it from a few dozen rows on.
+ * How much time to spend on a better model. `quick` doesn't train the encoder with up to 20,000 rows; `balanced` trains
+ * it where the improvement is worth the time; `thorough` does so even with fewer rows.
  */
 export type Effort = (typeof EFFORTS)[number];
 
@@ -143,7 +143,7 @@ export interface Tuning {
   readonly classWeights?: 'none' | 'balanced';
   /**
    * Whether the model may answer with 8-bit weights. It does if they cost at most half a point on dev; its
-   * folder then holds both graphs. Default true, but float32 where the executor has no such weights.
+   * folder then holds both graphs. Default true. If the executor does not support them, the model answers in float32.
    */
   readonly quantize?: boolean;
   /**

@@ -267,7 +267,7 @@ function runWarnings(
   const truncated = train.filter(({ encoding }) => encoding.truncated > 0).length;
   if (truncated > 0) {
     const rest = `longer than ${maxTokens} tokens; the rest of each was ignored`;
-    warn('truncated_text', truncated, `${truncated} training texts are ${rest}`);
+    warn('truncated_text', truncated, `${truncated} training ${truncated === 1 ? 'text is' : 'texts are'} ${rest}`);
   }
   if (pretrained && backbone === undefined) {
     const { size } = model_config;

@@ -140,8 +140,8 @@ export interface TrainingSpec {
   /** Seed of all random choices of the run. */
   readonly seed: number;
   /**
-   * A checkpoint is written with the first epoch that ends this long after the one before, and within an epoch after
-   * five minutes. Default 30,000.
+   * A checkpoint is written with the first epoch that ends this long after the previous checkpoint, and within an epoch
+   * after five minutes without one. Default 30,000.
    */
   readonly checkpointIntervalMs?: number;
   /** Of the trainer that created the job. */

@@ -183,6 +183,17 @@ describe('a student', () => {
     expect(others.training).toMatchObject({ dev: 4 + 3, train: 40 - 8 + 36 - 3 });
   });
 
+  it('reads the rows for dev from a file, by the names of its columns, and asks for none of their texts', async () => {
+    const { teacher, asked } = aTeacher();
+    const dev = join(temporaryDirectory(), 'dev.csv');
+    const lines = rows.slice(0, 60).map(({ text, label }) => `${text},${label}`);
+    writeFileSync(dev, ['title,topic', ...lines].join('\n'));
+    const columns = { text: 'title', label: 'topic' };
+    await using model = await resultOf(distill({ teacher, texts, labels, dev, columns, ...quick, output: output() }));
+    expect([...asked].sort()).toEqual(texts.slice(60).sort());
+    expect(model.training).toMatchObject({ train: 18, dev: 60 });
+  });
+
   it('learns probabilities from models, whose answers are averaged', async () => {
     await using one = await resultOf(train({ rows, ...quick }));
     await using other = await resultOf(train({ rows: rows.slice(10), ...quick, seed: 1 }));
@@ -398,15 +409,16 @@ describe('a teacher', () => {
       { labels: undefined },
       'type: the answers do not show the type of the model; give `type`, `labels`',
     ],
+    ['a blank text for dev', { dev: [{ text: ' ', label: 'positive' }] }, 'dev.0.text'],
     [
-      'rows with another label',
-      {
-        rows: [
-          { text: 'a', label: 'mixed' },
-          { text: 'b', label: 'positive' },
-        ],
-      },
-      'rows: rows have the label "mixed"; the labels are "negative", "positive"',
+      'pairs for dev',
+      { dev: [{ text: 'a', text2: 'b', label: 'positive' }] },
+      'dev: the rows of dev are pairs of texts',
+    ],
+    [
+      'rows for test of another kind',
+      { test: [{ text: 'Ada', entities: [] }] },
+      "test: the rows of test don't fit the teacher's answers",
     ],
     ['no text', { texts: [' '] }, 'texts: all texts are blank'],
     ['an unknown option', { rows: undefined, ...{ path: 'x' } }, 'path'],
@@ -429,6 +441,54 @@ describe('a teacher', () => {
     expect(error.code).toBe('validation');
     expect(error.message).toContain(message);
     expect(asked).toEqual([]);
+  });
+
+  it.each(['rows', 'dev', 'test'])('is not asked if %s have another label, in memory or in a file', async (option) => {
+    const { teacher, asked } = aTeacher();
+    const given = [...rows.slice(0, 3), { text: 'so so', label: 'mixed' }];
+    const file = join(temporaryDirectory(), 'some.csv');
+    writeFileSync(file, ['text,topic', ...given.map(({ text, label }) => `${text},${label}`)].join('\n'));
+    const problem = 'found label "mixed"; expected one of "negative", "positive"';
+    for (const [from, columns, place] of [
+      [given, undefined, `${option} line 4, column label`],
+      [file, { label: 'topic' }, 'some.csv line 5, column topic'],
+    ] as const) {
+      const error = await errorOf(
+        distill({ teacher, texts, labels, columns, ...quick, output: output(), [option]: from }),
+      );
+      expect(error.message).toBe(`${place}: ${problem}`);
+    }
+    expect(asked).toEqual([]);
+  });
+
+  it('leaves out rows with another label or a blank text as `skipInvalid` says, with warnings', async () => {
+    const { teacher } = aTeacher();
+    const blank = { text: ' ', label: 'positive' };
+    const dev = [...rows.slice(0, 10), { text: 'so so', label: 'mixed' }, blank];
+    await using model = await resultOf(
+      distill({ teacher, texts, labels, dev, skipInvalid: true, ...quick, output: output() }),
+    );
+    expect(model.training.dev).toBe(10);
+    expect(model.training.warnings.filter(({ kind }) => kind === 'invalid_row').map(({ count }) => count)).toEqual([
+      1, 1,
+    ]);
+  });
+
+  it('reads several labels from files where the teacher gives several', async () => {
+    const several = rows.map(({ text, label }) => ({
+      text,
+      labels: label === 'positive' ? [label, 'thing'] : [label],
+    }));
+    await using one = await resultOf(train({ rows: several, ...quick }));
+    const file = join(temporaryDirectory(), 'several.csv');
+    const lines = several.slice(0, 30).map(({ text, labels: all }) => `${text},"${all.join(',')}"`);
+    writeFileSync(file, ['text,labels', ...lines].join('\n'));
+    for (const option of ['rows', 'dev', 'test']) {
+      await using model = await resultOf(
+        distill({ teacher: one, texts: texts.slice(30), [option]: file, ...quick, output: output() }),
+      );
+      expect(model.labels).toEqual(['negative', 'positive', 'thing']);
+    }
   });
 
   it('that answers nothing of use is an error that shows an answer', async () => {

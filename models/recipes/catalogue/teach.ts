@@ -62,7 +62,7 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
     ...recipe.sources.map((source, at) => ({ ...facts(source), ...(rows.counts[at] ?? NO_ROWS) })),
     ...sources.map(({ source, counts }) => ({ ...facts(source), teacher: basename(resolve(teacher)), ...counts })),
   ];
-  const data = { sources: described, ...learnedBy(model, rows.train) };
+  const data = { sources: described, ...learnedBy(model, rows) };
   await writeFile(join(modelWork(work, recipe), DATA_FILE), factsFile(data));
 }
 
@@ -84,9 +84,12 @@ async function textsOf(
 }
 
 /** `train` uses each distinct row once. Edited copies of rows are not counted. */
-function learnedBy({ training, distillation: { learned } }: DistilledModel, rows: readonly TrainingRow[]) {
-  const duplicates = rows.length - new Set(rows.map((row) => JSON.stringify(row))).size;
-  return { train: learned.texts + learned.rows - training.dev - duplicates, dev: training.dev, duplicates };
+function learnedBy(
+  { training: { dev }, distillation: { learned } }: DistilledModel,
+  { train, dev: given }: { readonly train: readonly TrainingRow[]; readonly dev?: readonly TrainingRow[] | undefined },
+) {
+  const duplicates = train.length - new Set(train.map((row) => JSON.stringify(row))).size;
+  return { train: learned.texts + learned.rows - (given ? 0 : dev) - duplicates, dev, duplicates };
 }
 
 /** The recipe with only the texts that this model learned from: a model may have been trained without a teacher. */

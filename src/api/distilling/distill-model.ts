@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AbortedError, familyNameOf, validate } from '../../contract/index.js';
+import { AbortedError, familyNameOf, type ModelType, validate } from '../../contract/index.js';
 import {
   counted,
+  type DatasetWarning,
   invalid,
   quoted,
   type RowsOrPath,
@@ -28,7 +29,7 @@ import { agreementOf, asAnswer, bestPassage, MOST_CHARACTERS } from './agreement
 import { type AnswersFile, answersInMemory, withAnswersFile } from './answers-file.js';
 import { type Answered, type AskedText, askTeacher, type TaughtText } from './ask-teacher.js';
 import { type DistillSettings, distillSchema, readingSettings, requireUsed } from './distill-options.js';
-import { chosenTexts, divided, ranked, splitRows, splitTexts, textsOf } from './distill-texts.js';
+import { chosenTexts, divided, ranked, splitTaught, textsOf } from './distill-texts.js';
 import { checkedRows, isSoft, passagesOf, rowsFor, type StudentTask, taskOf, textOf } from './student-task.js';
 import { bytesToAnswer, candidatesFor, type OpenTeacher, openTeacher, timeOf } from './teachers.js';
 
@@ -74,13 +75,13 @@ interface Gathered {
   readonly judged: readonly { readonly example: Example; readonly taught: TaughtText | undefined }[];
   readonly devRows: readonly TrainingRow[] | undefined;
   readonly testRows: readonly TrainingRow[] | undefined;
+  /** About labelled rows. */
+  readonly warnings: readonly DatasetWarning[];
 }
 
-/** Of labelled rows that were given. */
-interface Tables {
-  readonly table: RowTable | undefined;
-  readonly devTable: RowTable | undefined;
-  readonly testTable: RowTable | undefined;
+/** Labelled rows that were given, in the student's shape. */
+interface LabelledRows extends Pick<Gathered, 'devRows' | 'testRows' | 'warnings'> {
+  readonly rows: readonly TrainingRow[];
 }
 
 class Distillation {
@@ -95,16 +96,15 @@ class Distillation {
   }
 
   async run(): Promise<DistilledModel> {
-    const { teacher: given, modelLoader, teacherName, signal, rows, dev, test } = this.#settings;
+    const { teacher: given, modelLoader, teacherName, signal, rows, type } = this.#settings;
     const texts = await textsOf(this.#settings);
-    const table = rows === undefined ? undefined : await this.#table(rows, 'rows');
-    const devTable = dev === undefined ? undefined : await this.#table(dev, 'dev');
-    const testTable = test === undefined ? undefined : await this.#table(test, 'test');
-    const passages = passagesOf(this.#settings, table);
+    const passages = passagesOf(this.#settings);
     const teacher = await openTeacher(given, { modelLoader, teacherName, passages, signal });
     try {
+      const table = rows === undefined ? undefined : await this.#table(rows, 'rows', type ?? teacher.says?.type);
       const task = taskOf(teacher, passages, table, this.#settings);
-      const gather = (file: AnswersFile) => this.#gather(teacher, task, { texts, table, devTable, testTable }, file);
+      const labelled = await this.#labelled(task, table);
+      const gather = (file: AnswersFile) => this.#gather(teacher, task, { texts, ...labelled }, file);
       const path = this.#answersPath;
       const gathered = path === undefined ? await gather(answersInMemory()) : await withAnswersFile(path, gather);
       return await this.#train(teacher, gathered);
@@ -113,8 +113,23 @@ class Distillation {
     }
   }
 
-  #table(rows: RowsOrPath, option: string): Promise<RowTable> {
-    const { signal, type, ...settings } = this.#settings;
+  /** Labelled rows in the student's shape. @throws ValidationError, DatasetError */
+  async #labelled(task: StudentTask, table: RowTable | undefined): Promise<LabelledRows> {
+    const { dev, test, skipInvalid, signal } = this.#settings;
+    const fitting = (given: RowTable, option: 'rows' | 'dev' | 'test') =>
+      rowsFor(task, given, { option, skipInvalid, signal });
+    const rows = table && (await fitting(table, 'rows'));
+    const forDev = dev === undefined ? undefined : await fitting(await this.#table(dev, 'dev', task.type), 'dev');
+    const forTest = test === undefined ? undefined : await fitting(await this.#table(test, 'test', task.type), 'test');
+    return {
+      rows: rows?.rows ?? [],
+      ...{ devRows: forDev?.rows, testRows: forTest?.rows },
+      warnings: [rows, forDev, forTest].flatMap((each) => each?.warnings ?? []),
+    };
+  }
+
+  #table(rows: RowsOrPath, option: string, type: ModelType | undefined): Promise<RowTable> {
+    const { signal, type: _, ...settings } = this.#settings;
     const path = typeof settings.rows === 'string' ? settings.rows : undefined;
     const reading = readingOf(rows, {
       ...readingSettings(settings),
@@ -123,19 +138,16 @@ class Distillation {
       ...(typeof settings.test === 'string' && { test: settings.test }),
     });
     const isMultilabel = type === undefined ? undefined : type === 'multilabel-text-classification';
-    return readTable({ rows, option, reading, signal, ...(isMultilabel !== undefined && { isMultilabel }) });
+    return readTable({ ...{ rows, option, reading, signal, isMultilabel }, refusesBlank: true });
   }
 
   async #gather(
     teacher: OpenTeacher,
     task: StudentTask,
-    { texts, table, devTable, testTable }: Tables & { readonly texts: readonly string[] },
+    { texts, rows, devRows, testRows, warnings }: LabelledRows & { readonly texts: readonly string[] },
     file: AnswersFile,
   ): Promise<Gathered> {
     const { seed, maxTexts, signal, language } = this.#settings;
-    const rows = table === undefined ? [] : await rowsFor(task, table, signal);
-    const devRows = devTable && (await rowsFor(task, devTable, signal));
-    const testRows = testTable && (await rowsFor(task, testTable, signal));
     const { judged: setAside, learned: learnedRows } =
       testRows === undefined ? divided(rows, seed) : { judged: testRows, learned: rows };
     const examples = await examplesOf(checkedRows(task, setAside), signal, task.isMultilabel);
@@ -162,7 +174,7 @@ class Distillation {
       taught: chosen.flatMap((text) => byText.get(text) ?? []),
       learnedRows,
       judged: judged.map((example) => ({ example, taught: byText.get(example.text) })),
-      ...{ devRows, testRows },
+      ...{ devRows, testRows, warnings },
     };
   }
 
@@ -178,12 +190,11 @@ class Distillation {
 
   async #train(teacher: OpenTeacher, gathered: Gathered): Promise<DistilledModel> {
     const { seed, temperature = 1, curve, output } = this.#settings;
-    const { task, taught, devRows, testRows } = gathered;
-    const { heldOut, dev: devTexts, train } = splitTexts(taught, seed, temperature, devRows === undefined);
-    const { dev: ownDev, train: learnedRows } =
-      devTexts.length > 0 ? splitRows(gathered.learnedRows, seed) : { dev: [], train: gathered.learnedRows };
-    const dev = devRows ?? [...ownDev, ...devTexts.map((each) => taughtRow(each, task))];
-    const rows = [...learnedRows, ...train.map((each) => taughtRow(each, task, temperature))];
+    const { task, taught, learnedRows, devRows, testRows } = gathered;
+    const split = splitTaught(taught, learnedRows, { seed, temperature, hasDev: devRows !== undefined });
+    const { heldOut, train } = split;
+    const dev = devRows ?? [...split.dev.rows, ...split.dev.texts.map((each) => taughtRow(each, task))];
+    const rows = [...train.rows, ...train.texts.map((each) => taughtRow(each, task, temperature))];
     requireSome(rows, gathered);
     const options: TrainOptions = {
       ...this.#trainOptions(task, gathered),
@@ -192,16 +203,16 @@ class Distillation {
       ...(testRows && { test: testRows }),
       ...(output !== undefined && { output }),
     };
-    const points = curve ? await this.#curve(options, { train, heldOut, learnedRows }, task) : undefined;
+    const points = curve ? await this.#curve(options, split, task) : undefined;
     let distillation: DistillationSummary | undefined;
     const finish = async (directory: string) => {
       distillation = await this.#measure(directory, teacher, gathered, {
         heldOut,
-        learned: train.length + devTexts.length,
+        learned: train.texts.length + split.dev.texts.length,
       });
       if (points && distillation.agreement) {
         const { labels: _, ...agreement } = distillation.agreement;
-        distillation = { ...distillation, curve: [...points, { texts: train.length, agreement }] };
+        distillation = { ...distillation, curve: [...points, { texts: train.texts.length, agreement }] };
       }
       await writeFile(join(directory, DISTILLATION_FILE), `${JSON.stringify(distillation, undefined, 2)}\n`);
       const card = join(directory, CARD_FILE);
@@ -209,7 +220,8 @@ class Distillation {
     };
     const model = await trainAndOpen(options, trainSettings(options), { startedAt: this.#startedAt, finish });
     if (distillation === undefined) throw new TypeError('the student was not measured');
-    return Object.assign(model, { distillation });
+    const training = { ...model.training, warnings: [...gathered.warnings, ...model.training.warnings] };
+    return Object.assign(model, { distillation, training });
   }
 
   #trainOptions(
@@ -217,7 +229,7 @@ class Distillation {
     { taught, learnedRows }: Gathered,
   ): Omit<TrainOptions, 'rows'> {
     const { teacher, texts, rows, answers, teacherName, concurrency, textsPerCall, attempts, ...more } = this.#settings;
-    const { retryDelayMs, callTimeoutMs, curve, temperature, maxTexts, choose, test, output, ...training } = more;
+    const { retryDelayMs, callTimeoutMs, curve, temperature, maxTexts, choose, dev, test, output, ...training } = more;
     const { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid, ...kept } = training;
     const isClassifier = familyNameOf[type] === 'Papaya';
     return {
@@ -232,31 +244,23 @@ class Distillation {
 
   async #curve(
     options: TrainOptions,
-    {
-      train,
-      heldOut,
-      learnedRows,
-    }: {
-      readonly train: readonly TaughtText[];
-      readonly heldOut: readonly TaughtText[];
-      readonly learnedRows: readonly TrainingRow[];
-    },
+    { train, heldOut }: ReturnType<typeof splitTaught>,
     task: StudentTask,
   ): Promise<NonNullable<DistillationSummary['curve']>> {
     const { seed, temperature = 1 } = this.#settings;
     if (heldOut.length === 0) return [];
-    const ranks = await ranked(train, ({ text }) => text, `curve ${seed}`);
+    const ranks = await ranked(train.texts, ({ text }) => text, `curve ${seed}`);
     const points: {
       texts: number;
       agreement: { share: number; interval: { low: number; high: number }; of: number };
     }[] = [];
     for (const part of [1 / 8, 1 / 4, 1 / 2]) {
-      const count = Math.floor(train.length * part);
+      const count = Math.floor(train.texts.length * part);
       if (count < 10) continue;
       const some = new Set(ranks.slice(0, count));
       const rows = [
-        ...learnedRows,
-        ...train.filter((each) => some.has(each)).map((each) => taughtRow(each, task, temperature)),
+        ...train.rows,
+        ...train.texts.filter((each) => some.has(each)).map((each) => taughtRow(each, task, temperature)),
       ];
       const { output: _, test: __, ...rest } = options;
       await using model = await trainModel({ ...rest, rows });
@@ -390,7 +394,7 @@ function requireSome(rows: readonly TrainingRow[], { answered: { unusable }, tau
   if (rows.length >= 2) return;
   const [first] = unusable;
   const why = [
-    ...(areRows > 0 ? [`${counted(areRows, 'text')} also in \`rows\` or \`test\``] : []),
+    ...(areRows > 0 ? [`${counted(areRows, 'text')} also in \`rows\`, \`dev\` or \`test\``] : []),
     ...(first
       ? [
           `${counted(unusable.length, 'unusable answer')}, such as to ${quoted(first.text.slice(0, 60))}: ${first.problem}`,

@@ -43,15 +43,21 @@ export async function textsOf({ texts, signal }: DistillSettings): Promise<reado
   return [...different.values()];
 }
 
-const JUDGED_SHARE = 0.1;
 const MOST_JUDGED = 500;
 
-/** Sets rows aside for figures, by the hash of their texts: so the same ones, whatever else there is. */
+/** Sets rows aside for figures. */
 export function divided(rows: readonly TrainingRow[], seed: number) {
-  const count = Math.min(MOST_JUDGED, Math.floor(rows.length * JUDGED_SHARE));
-  const judged = new Set(byHash(rows, textOf, `rows ${seed}`).slice(0, count));
-  return { judged: [...judged], learned: rows.filter((row) => !judged.has(row)) };
+  const { aside: judged, rest: learned } = setAside(rows, MOST_JUDGED, `rows ${seed}`);
+  return { judged, learned };
 }
+
+/** Sets a tenth of the rows aside, by the hash of their texts: so the same ones, whatever else there is. */
+function setAside(rows: readonly TrainingRow[], most: number, salt: string) {
+  const aside = new Set(byHash(rows, textOf, salt).slice(0, tenthOf(rows, most)));
+  return { aside: [...aside], rest: rows.filter((row) => !aside.has(row)) };
+}
+
+const tenthOf = (items: readonly unknown[], most: number): number => Math.min(most, Math.floor(items.length * 0.1));
 
 /** As many texts as are wanted, in the order in which they were given. */
 export async function chosenTexts(
@@ -107,37 +113,40 @@ export async function ranked<Item>(
   return keyed.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
 }
 
-/** The share of the texts that measure; an equal share chooses the best epoch. Each has at most `MOST_HELD_OUT` texts. */
-const HELD_OUT = 0.1;
+/** A tenth of the texts measures, and an equal share chooses the best epoch. Each has at most so many texts. */
 const MOST_HELD_OUT = 1000;
 /** Fewer texts with an answer than this can't measure anything. */
 const FEWEST_MEASURED = 20;
 /** Below, `train` learns from all rows, and judges them in folds. */
 const FEWEST_WITH_DEV = 1000;
 
-/** Without `mayBeDev`, the texts are only learned from and held out. */
-export function splitTexts(taught: readonly TaughtText[], seed: number, temperature: number, mayBeDev: boolean) {
-  const part = partOf(taught);
+interface SplitOptions {
+  readonly seed: number;
+  readonly temperature: number;
+  /** Whether the caller gave rows for dev. */
+  readonly hasDev: boolean;
+}
+
+/**
+ * What is learned, what chooses the best epoch, and which texts measure. Dev has labelled rows, too: thresholds that fit the
+ * teacher's answers alone would miss labels that it seldom gives.
+ */
+export function splitTaught(
+  taught: readonly TaughtText[],
+  rows: readonly TrainingRow[],
+  { seed, temperature, hasDev }: SplitOptions,
+) {
+  const part = tenthOf(taught, MOST_HELD_OUT);
   const heldOutCount = taught.length < FEWEST_MEASURED ? 0 : part;
   // Softened texts can't show how sure the student should be, so dev has the teacher's own probabilities.
-  const needsDev = mayBeDev && (taught.length >= FEWEST_WITH_DEV || (temperature !== 1 && heldOutCount > 0));
+  const needsDev = !hasDev && (taught.length >= FEWEST_WITH_DEV || (temperature !== 1 && heldOutCount > 0));
   const order = byHash(taught, ({ text }) => text, `split ${seed}`);
   const heldOut = new Set(order.slice(0, heldOutCount));
   const dev = new Set(needsDev ? order.slice(heldOutCount, heldOutCount + part) : []);
+  const labelled = setAside(rows, needsDev ? MOST_HELD_OUT : 0, `dev rows ${seed}`);
   return {
     heldOut: taught.filter((each) => heldOut.has(each)),
-    dev: taught.filter((each) => dev.has(each)),
-    train: taught.filter((each) => !heldOut.has(each) && !dev.has(each)),
+    dev: { texts: taught.filter((each) => dev.has(each)), rows: labelled.aside },
+    train: { texts: taught.filter((each) => !heldOut.has(each) && !dev.has(each)), rows: labelled.rest },
   };
-}
-
-const partOf = (items: readonly unknown[]): number => Math.min(MOST_HELD_OUT, Math.floor(items.length * HELD_OUT));
-
-/**
- * Of the labelled rows, an equal share joins the teacher's answers in dev: thresholds that fit those alone would miss
- * labels that the teacher seldom gives.
- */
-export function splitRows(rows: readonly TrainingRow[], seed: number) {
-  const dev = new Set(byHash(rows, textOf, `dev rows ${seed}`).slice(0, partOf(rows)));
-  return { dev: [...dev], train: rows.filter((row) => !dev.has(row)) };
 }

@@ -1,10 +1,14 @@
-import { familyNameOf, type ModelType } from '../../contract/index.js';
+import { familyNameOf, type ModelType, type ValidationError } from '../../contract/index.js';
 import {
   arePairs,
   type CheckedRows,
   counted,
+  type DatasetWarning,
   type EntityRow,
   invalid,
+  leftOut,
+  ProblemList,
+  placeOfField,
   quoted,
   type RowTable,
   rowsOf,
@@ -32,21 +36,18 @@ export interface StudentTask {
 }
 
 /** Undefined unless the student is to answer questions. @throws ValidationError if passages are missing */
-export function passagesOf(
-  { passages, type }: DistillSettings,
-  table: RowTable | undefined,
-): readonly string[] | undefined {
-  const shape = table?.checked.shape;
-  const isRetrieval =
-    passages !== undefined || type === 'question-answering' || shape === 'passage' || shape === 'passages';
-  if (!isRetrieval) return undefined;
+export function passagesOf({ passages, type }: DistillSettings): readonly string[] | undefined {
+  if (passages === undefined && type !== 'question-answering') return undefined;
   const all = [...new Set(passages ?? [])];
-  if (all.length < 2)
-    throw invalid(
-      ['passages'],
-      `found ${counted(all.length, 'passage')}; give at least two passages that questions are answered from`,
-    );
+  if (all.length < 2) throw missingPassages(all.length);
   return all;
+}
+
+function missingPassages(found: number): ValidationError {
+  return invalid(
+    ['passages'],
+    `found ${counted(found, 'passage')}; give at least two passages that questions are answered from`,
+  );
 }
 
 /** @throws ValidationError if teacher, rows and options don't agree on what the student is to do */
@@ -56,8 +57,8 @@ export function taskOf(
   table: RowTable | undefined,
   { type: given, labels: named, temperature }: DistillSettings,
 ): StudentTask {
-  if (table && arePairs(table.checked))
-    throw invalid(['rows'], 'the rows are pairs of texts, but `texts` has single texts; leave text2 out');
+  const shape = table?.checked.shape;
+  if (passages === undefined && (shape === 'passage' || shape === 'passages')) throw missingPassages(0);
   const found = typeFor(teacher, passages, table, given, named);
   const type = given ?? found;
   const family = familyNameOf[type];
@@ -81,16 +82,10 @@ export function taskOf(
   const ofTeacher = teacher.says?.labels;
   const ofRows = table && namesIn(table.checked);
   const labels = named ?? ofTeacher ?? ofRows;
-  const stranger =
-    kind === 'passages'
-      ? undefined
-      : [...(ofTeacher ?? []), ...(ofRows ?? [])].find((label) => labels?.includes(label) === false);
-  if (stranger !== undefined && kind === 'labels') {
-    const whose = ofRows?.includes(stranger) === true ? 'rows have' : `${teacher.name} has`;
-    throw invalid(
-      [ofRows?.includes(stranger) === true ? 'rows' : 'labels'],
-      `${whose} the label ${quoted(stranger)}; the labels are ${someOf((labels ?? []).map(quoted))}`,
-    );
+  const stranger = kind === 'labels' ? ofTeacher?.find((label) => labels?.includes(label) === false) : undefined;
+  if (stranger !== undefined) {
+    const those = someOf((labels ?? []).map(quoted));
+    throw invalid(['labels'], `${teacher.name} has the label ${quoted(stranger)}; the labels are ${those}`);
   }
   const known = kind === 'labels' ? labels : kind === 'entities' ? ofTeacher : undefined;
   return {
@@ -131,48 +126,78 @@ function namesIn(checked: CheckedRows): readonly string[] | undefined {
   }
 }
 
-/** Rows in the one shape that the student learns from. @throws ValidationError for rows of another kind */
+interface RowsOptions {
+  /** The option that the rows were given as. */
+  readonly option: 'rows' | 'dev' | 'test';
+  readonly skipInvalid: boolean | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Rows in the one shape that the student learns from, and what was left out. @throws ValidationError for rows of another kind,
+ * DatasetError for labels that the student doesn't have
+ */
 export async function rowsFor(
   task: StudentTask,
-  { checked, origin }: RowTable,
+  table: RowTable,
+  { option, skipInvalid, signal }: RowsOptions,
+): Promise<{ readonly rows: readonly TrainingRow[]; readonly warnings: readonly DatasetWarning[] }> {
+  const { checked, origin } = table;
+  if (arePairs(checked))
+    throw invalid([option], `${rowsOf(origin)} are pairs of texts, but \`texts\` has single texts; leave text2 out`);
+  const shaped = await inShape(task, checked, signal);
+  if (shaped === undefined) {
+    const msg = `${rowsOf(origin)} don't fit the teacher's answers, which are for ${task.type}; give rows for that type`;
+    throw invalid([option], msg);
+  }
+  const problems = new ProblemList();
+  const names = new Set(task.labels);
+  const rows = shaped.filter((row, at) => {
+    const stranger = task.labels && isSoft(row) && Object.keys(row.labels).find((label) => !names.has(label));
+    if (stranger === undefined || stranger === false) return true;
+    const place = placeOfField(table, at, checked.shape === 'label' ? 'label' : 'labels');
+    const expected = `one of ${someOf([...names].map(quoted))}`;
+    problems.add({ ...place, found: `found label ${quoted(stranger)}`, expected });
+    return false;
+  });
+  const { warnings = [] } = table;
+  if (problems.total === 0) return { rows, warnings };
+  if (!skipInvalid || rows.length === 0) throw problems.toError();
+  return { rows, warnings: [...warnings, leftOut(problems.toError(), problems.total)] };
+}
+
+/** Undefined for rows of another kind. */
+async function inShape(
+  task: StudentTask,
+  checked: CheckedRows,
   signal: AbortSignal | undefined,
-): Promise<readonly TrainingRow[]> {
+): Promise<readonly TrainingRow[] | undefined> {
   const { kind, isMultilabel } = task.rules;
   const each = <Row>(rows: readonly Row[], rowOf: (row: Row) => TrainingRow) => mapWithPauses(rows, rowOf, signal);
   const none = task.labels?.[0] ?? '';
   switch (checked.shape) {
     case 'label':
-      if (kind === 'labels') return each(checked.rows, ({ label, ...row }) => ({ ...row, labels: { [label]: 1 } }));
-      break;
+      if (kind !== 'labels') return undefined;
+      return each(checked.rows, ({ label, ...row }) => ({ ...row, labels: { [label]: 1 } }));
     case 'labels':
-      if (kind === 'labels' && isMultilabel) {
-        return each(checked.rows, ({ labels, ...row }) => ({
-          ...row,
-          // A row of probabilities names at least one label.
-          labels: labels.length === 0 ? { [none]: 0 } : Object.fromEntries(labels.map((label) => [label, 1])),
-        }));
-      }
-      break;
+      if (kind !== 'labels' || !isMultilabel) return undefined;
+      return each(checked.rows, ({ labels, ...row }) => ({
+        ...row,
+        // A row of probabilities names at least one label.
+        labels: labels.length === 0 ? { [none]: 0 } : Object.fromEntries(labels.map((label) => [label, 1])),
+      }));
     case 'soft':
-      if (kind === 'labels') return checked.rows;
-      break;
+      return kind === 'labels' ? checked.rows : undefined;
     case 'tags':
-      if (kind === 'entities') return each(checked.rows, sentenceWithEntities);
-      break;
+      return kind === 'entities' ? each(checked.rows, sentenceWithEntities) : undefined;
     case 'entities':
-      if (kind === 'entities') return checked.rows;
-      break;
+      return kind === 'entities' ? checked.rows : undefined;
     case 'passage':
-      if (kind === 'passages')
-        return each(checked.rows, ({ question, passage }) => ({ question, passages: [passage] }));
-      break;
+      if (kind !== 'passages') return undefined;
+      return each(checked.rows, ({ question, passage }) => ({ question, passages: [passage] }));
     case 'passages':
-      if (kind === 'passages') return checked.rows;
+      return kind === 'passages' ? checked.rows : undefined;
   }
-  throw invalid(
-    ['rows'],
-    `${rowsOf(origin)} don't fit the teacher's answers, which are for ${task.type}; give rows for that type`,
-  );
 }
 
 /** Rows of {@link rowsFor}, by their shape. */

@@ -79,7 +79,7 @@ function linesOf(check: DataCheck, most: number): readonly string[] {
     ...warnings.map(warningLine),
     ...doubtfulLines(check, section),
     ...section(
-      'labels that are confused',
+      'labels that are confused with each other',
       confusions
         .filter((each) => each.rows > 1)
         .map(({ labels, rows }) => [`${grouped(rows)} ×`, labels.join(' and ')]),

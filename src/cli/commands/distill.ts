@@ -7,7 +7,7 @@ import { choice, decimal, flag, integer, option, rulesOf, showTraining, training
 import { interruptible, Progress } from '../terminal.js';
 import { linesOf, summaryOf, trainParameters } from './train.js';
 
-const { data: _, devFraction: __, labels: ___, output, ...parameters } = trainParameters;
+const { data: _, dev: __, devFraction: ___, labels: ____, output, ...parameters } = trainParameters;
 
 export const distillCommand = command({
   name: 'distill',
@@ -36,6 +36,7 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
       'name under which the answers of a program are kept (default: the command)',
     ),
     rows: option('--rows <file>', 'labelled rows to learn from too; a tenth is set aside for evaluation'),
+    dev: option('--dev <file>', 'labelled rows that choose the best epoch and the thresholds'),
     labels: option(
       '--labels <labels>',
       'labels of a classifier, separated by commas (default: those of the teacher or rows)',

@@ -9,8 +9,8 @@ export const explainCommand = command({
   name: 'explain',
   summary: 'show which words of a text influenced the answer',
   details: `Prints a line for each answer: the answer, its score, and the text. After each word, in brackets, is its contribution to the
-log-odds of the answer; negative words count against it. On a terminal, influential words are coloured instead: green
-counts towards the answer, red against it.
+log-odds of the answer; a negative contribution counts against it. On a terminal, influential words are coloured instead:
+green counts towards the answer, red against it.
 
   orchard explain emotion-detection 'Slow delivery, but I love it.'`,
   parameters: {

@@ -71,7 +71,7 @@ function trialLines({ trials, metric, best, endedBy, seconds }: TunedModel['tuni
   ]);
   return [
     ...alignedLines([['trial', 'end', `${metric} (epochs)`, 'time', 'settings'], ...rows]),
-    `\n* best: trial ${best.trial}, ${best.epochs} epochs, ${metric} ${best.figure.toFixed(4)} on the dev rows`,
+    `\n* best: trial ${best.trial}, ${counted(best.epochs, 'epoch')}, ${metric} ${best.figure.toFixed(4)} on the dev rows`,
     `${counted(trials.length, 'trial')} in ${seconds.toFixed(0)} s; stopped because ${reasons[endedBy]}`,
   ];
 }

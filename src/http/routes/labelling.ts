@@ -28,7 +28,7 @@ const headerSchema = z.object({
   // Also the name of the models that are trained on it.
   'x-set-name': z
     .string('give the name of the set')
-    .min(1, `give 1 to ${MAX_MODEL_NAME_LENGTH} of a–z, 0–9 and "-"`)
+    .min(1, `give 1 to ${MAX_MODEL_NAME_LENGTH} characters of a–z, 0–9 and "-"`)
     .max(MAX_MODEL_NAME_LENGTH, `give at most ${MAX_MODEL_NAME_LENGTH} characters`)
     .regex(MODEL_NAME, 'use a–z, 0–9 and "-" only'),
   'x-labels': z
@@ -63,7 +63,7 @@ export function labellingRoutes(sets: LabellingSets): readonly Route[] {
       path: PATH,
       holds: 'uploads',
       id: 'createLabellingSet',
-      summary: 'A set of the texts in a file, to label',
+      summary: 'Create a set of texts to label from a file',
       input: z.object({ query: noQuery, header: headerSchema }),
       output: labellingSetSchema,
       answer: (_, { account, context }, { header }) => {

@@ -35,7 +35,10 @@ const recipe: ClassifierRecipe = {
     {
       title: 'Verdicts',
       licence: 'CC0',
-      read: () => ({ train: [...judged('is good', 'positive'), ...judged('is bad', 'negative')] }),
+      read: () => ({
+        train: [...judged('is good', 'positive'), ...judged('is bad', 'negative')],
+        dev: judged('is fine', 'positive'),
+      }),
     },
   ],
   unlabelled: [
@@ -92,6 +95,8 @@ describe('a recipe with texts that a teacher answers', () => {
       { title: 'Talk', train: 11, leaks: 1 },
       { title: 'Gossip', train: 2, leaks: 0 },
     ]);
+    // Of 20 rows, 2 are set aside for figures; 13 texts were answered.
+    expect(data).toMatchObject({ train: 18 + 13, dev: 10, duplicates: 0 });
     const card = await readFile(join(folder, 'README.md'), 'utf8');
     expect(card).toContain('Talk; without labels; some-teacher, fine-tuned on the rows above, labelled them');
     expect(card).toContain('main.ts teach customer-review`, taught by some-teacher');
