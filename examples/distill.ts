@@ -18,8 +18,6 @@ const distilled = distill({
 });
 await using model = await orThrow(distilled);
 const { agreement, kept } = model.distillation;
-console.log(
-  `agrees on ${agreement?.share.toFixed(2)} of ${agreement?.of} texts; ${kept} answers were kept from before`,
-);
+console.log(`agreement ${agreement?.share.toFixed(2)} on ${agreement?.of} texts; ${kept} answers from earlier calls`);
 const answer = await orThrow(model.predict('The tea was wonderful.'));
 console.log(answer.kind === 'labels' && answer.label);

@@ -86,7 +86,7 @@ for (const query of bundled ? task.samples : []) {
 }
 if (process.stdin.isTTY) {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  console.log(pc.dim(`Type ${task.ask} and press Enter; an empty line ends.`));
+  console.log(pc.dim(`Type ${task.ask} and press Enter; an empty line quits.`));
   for (let query = await terminal.question('> '); query !== ''; query = await terminal.question('> ')) {
     await answer(query);
   }

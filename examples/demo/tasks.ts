@@ -73,7 +73,7 @@ export const tasks: Readonly<Record<'reviews' | 'entities' | 'questions', DemoTa
       'What do I do if I lose my card?',
       'Can I print a page in colour?',
     ],
-    ask: 'a question to the library',
+    ask: 'a question for the library',
     print: printPassages,
   },
 };

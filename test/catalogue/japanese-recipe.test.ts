@@ -239,7 +239,7 @@ describe('the steps of the Japanese recipe', () => {
       grownFrom: 'there/japanese-nano',
     });
     const read = (file: string) => readFileSync(new URL(`japanese-mini/${file}`, target), 'utf8');
-    expect(read('README.md')).toContain('orchard-japanese-nano, which it has in it and grew from');
+    expect(read('README.md')).toContain('the weights of orchard-japanese-nano, and word embeddings');
     expect(read('DATA.md')).toContain('hours, beyond what orchard-japanese-nano had read, which it grew from.');
   });
 

@@ -31,7 +31,7 @@ function show({ label, score, scores: all }) {
     return;
   }
   answer.textContent = `${label}, ${percent(score)}`;
-  // By their names, so that they keep their places while one types.
+  // Sorted by name, so that labels keep their places while you type.
   const shown = all.slice(0, 5).sort((a, b) => a.label.localeCompare(b.label));
   scores.replaceChildren(...shown.map((each) => row(each, each.label === label)));
 }

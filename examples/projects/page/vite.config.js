@@ -9,7 +9,7 @@ const offline = {
   generateBundle(_options, bundle) {
     const files = JSON.stringify(['./', ...Object.keys(bundle).filter((name) => name !== 'index.html')]);
     const code = readFileSync('service-worker.js', 'utf8');
-    // The names of files have hashes of their contents, but for that of the page.
+    // Except for the page, the name of each file has a hash of its content.
     const all = files + code + bundle['index.html'].source;
     const version = createHash('sha256').update(all).digest('hex').slice(0, 8);
     const source = `const FILES = ${files};\nconst VERSION = '${version}';\n${code}`;

@@ -109,7 +109,7 @@ interface CardFacts {
 }
 
 const MARKED =
-  'it sees capitals only where `token_type_ids` are 1 for the pieces that have some, as Orchard finds entities with it';
+  'it sees capitals only if `token_type_ids` are 1 for the pieces that have them, as in models of entities';
 
 /** The language's card.md with its {{placeholders}} filled in. */
 function card({ language, teachers, cased, capitalsShown, options }: Recipe, facts: CardFacts): string {
@@ -122,7 +122,7 @@ function card({ language, teachers, cased, capitalsShown, options }: Recipe, fac
     case: cased ? 'cased' : 'lowercase',
     caseless: cased ? '' : `, and case: ${capitalsShown ? MARKED : 'it reads everything in lower case'}`,
     use: cased
-      ? 'Trainers start models from it that are given its folder as `backbone`.'
+      ? 'A `Trainer` starts models from it if you pass its folder as `backbone`.'
       : `Orchard starts English \`${size}\` models${capitalsShown ? ' that find entities' : ''} from it.`,
     layers: `${encoder.layers}`,
     width: `${encoder.width}`,
@@ -131,8 +131,7 @@ function card({ language, teachers, cased, capitalsShown, options }: Recipe, fac
     weights: `${(numbers / 1e6).toFixed(1)} million`,
     tokens: `${Math.round(state.tokens / 1e6)} million`,
     teachers: teachers.map(teacherLink).join(', '),
-    start:
-      grownFrom === undefined ? 'random weights' : `orchard-${basename(grownFrom)}, which it has in it and grew from`,
+    start: grownFrom === undefined ? 'random weights' : `the weights of orchard-${basename(grownFrom)}`,
   };
   const template = readFileSync(new URL(`${language}/card.md`, import.meta.url), 'utf8');
   return template.replaceAll(/\{\{(\w+)\}\}/gu, (_, placeholder: string) => {

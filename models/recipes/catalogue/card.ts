@@ -191,6 +191,8 @@ function devFigures(training: CardFacts['training']): string {
 }
 
 function licence({ sources }: TrainingData): string {
-  const others = [...new Set(sources.map((source) => source.licence))].map(escapeMarkdown).join('; ');
-  return section('Licence', `The weights are under Apache-2.0. The training data keeps its own licences: ${others}.`);
+  const [first = '', ...others] = new Set(sources.map(({ licence: each }) => escapeMarkdown(each)));
+  const weights = 'The weights are under Apache-2.0. The training data keeps its own';
+  if (others.length === 0) return section('Licence', `${weights} licence: ${first}.`);
+  return section('Licence', `${weights} licences:`, [first, ...others].map((each) => `- ${each}`).join('\n'));
 }

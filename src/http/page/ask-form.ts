@@ -168,7 +168,7 @@ const ofModels: Readonly<Record<string, About>> = {
     examples: ['The battery lasts for days.', 'It broke after a week and nobody answers.'],
   },
   'toxicity-detection': {
-    answers: 'Whether a text is insulting.',
+    answers: 'Whether a text is insulting, threatening or obscene.',
     examples: ['You are a wonderful person.', 'Shut up, you idiot.'],
   },
   'news-classification': {

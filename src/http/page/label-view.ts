@@ -232,7 +232,7 @@ export class LabelView {
       : model === null
         ? 'Train on these labels'
         : 'Train again on these labels';
-    const need = `Label at least ${LEAST_TEXTS} texts of two labels first.`;
+    const need = `Label at least ${LEAST_TEXTS} texts for each of two labels first.`;
     byId('train-set-note', HTMLElement).textContent = isBusy
       ? 'You can keep labelling while it trains.'
       : enough

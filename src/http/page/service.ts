@@ -116,7 +116,7 @@ export class Service {
     return data;
   }
 
-  /** @param texts a file with one text per line, or of a table or JSON with a column of them */
+  /** @param texts a file with one text per line, or a table or JSON Lines with a column of texts */
   createSet(name: string, labels: readonly string[], texts: File): Promise<LabellingSet> {
     const headers = {
       ...{ 'content-type': 'text/plain', 'x-file-name': encodeURIComponent(texts.name), 'x-set-name': name },

@@ -71,8 +71,8 @@ const plainBlame = combined(
 export const sentimentKinds: readonly Kind[] = [
   { title: 'plain praise', label: 'positive', texts: plainPraise },
   { title: 'plain blame', label: 'negative', texts: plainBlame },
-  { title: 'praise that is denied', label: 'negative', texts: deniedPraise },
-  { title: 'blame that is denied', label: 'positive', texts: deniedBlame },
+  { title: 'negated praise', label: 'negative', texts: deniedPraise },
+  { title: 'negated blame', label: 'positive', texts: deniedBlame },
   { title: 'blame, but in the end praise', label: 'positive', texts: turnedToPraise },
   { title: 'praise, but in the end blame', label: 'negative', texts: turnedToBlame },
   { title: 'better than others', label: 'positive', texts: better },

@@ -190,6 +190,6 @@ export const toxicityKinds: readonly Kind[] = [
   { title: 'threats and ill wishes', label: 'toxic', texts: threats },
   { title: 'swear words in disguise', label: 'toxic', texts: disguised },
   { title: 'hard words that are meant well', label: 'non-toxic', texts: hardWordsMeantWell },
-  { title: 'insults that are reported or spoken against', label: 'non-toxic', texts: reported },
+  { title: 'insults that are reported or condemned', label: 'non-toxic', texts: reported },
   { title: 'disagreement and complaints', label: 'non-toxic', texts: disagreement },
 ];

@@ -33,7 +33,7 @@ export const conversationalJapanese: ClassifierRecipe = {
     },
   ],
   notes: [
-    'Different English requests often have the same Japanese translation, so train and test of the publisher share many sentences. These were left out of train; the second test leaves them out of test, too.',
+    "Different English requests often have the same Japanese translation, so the publisher's train and test splits share many sentences. These were left out of train; the second test leaves them out of test, too.",
   ],
   training: { data_augmentation: true },
   weaknesses: [

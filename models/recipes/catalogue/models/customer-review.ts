@@ -56,7 +56,7 @@ export const customerReview: ClassifierRecipe = {
       title: 'Sentences written for this model',
       licence: 'Apache-2.0',
       supplement: true,
-      remark: 'praise and blame, plain, denied, compared and outweighed',
+      remark: 'praise and blame, plain, negated, compared and outweighed',
       read: () => ({ train: denials() }),
     },
   ],
@@ -72,7 +72,7 @@ export const customerReview: ClassifierRecipe = {
   ],
   elsewhere: [
     { title: 'sentences about films (SST-2, test)', read: publishedTest('sst2') },
-    { title: 'comments with feelings of one sentiment (GoEmotions, test)', read: readFeelings },
+    { title: 'comments whose emotions share one sentiment (GoEmotions, test)', read: readFeelings },
   ],
   kinds: sentimentKinds,
   // Six million tokens: one epoch takes as long as the whole training of most other models.

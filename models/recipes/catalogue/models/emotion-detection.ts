@@ -38,7 +38,7 @@ export const emotionDetection: ClassifierRecipe = {
     {
       title: 'Hate speech and offensive language (Davidson et al. 2017)',
       licence: 'MIT',
-      remark: 'names of users and addresses taken out',
+      remark: 'user names and links taken out',
       most: 6_000,
       read: (datasets) => readTweets(datasets).map(({ text }) => text),
     },

@@ -33,9 +33,9 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
     },
     {
       title: 'Twitter financial news sentiment, train (2022)',
-      licence: 'MIT by its page at Hugging Face; none stated where it was found',
+      licence: 'MIT according to its page on Hugging Face; none stated where it was found',
       restricted: 'no licence is stated where it was found',
-      remark: 'addresses taken out',
+      remark: 'links taken out',
       read(datasets) {
         const { train, dev } = labelled('twitter_financial', datasets);
         return { train: [...train, ...dev].map(renamed) };
@@ -75,7 +75,7 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
     'It judges a headline as a whole. Good news for one company that is bad for another gets one label.',
     'It cannot calculate: the text must say in words whether a number is higher than expected.',
     'The headlines are Indian and the tweets American, both in the style of a news ticker. Annual reports and analyses read differently.',
-    'A third of its labels are those of a larger model, with its mistakes.',
+    'More than a third of its labels are those of a larger model, with its mistakes.',
     'Its answers are not financial advice: what it calls positive has no known bearing on prices.',
   ],
 };

@@ -45,7 +45,7 @@ export const namedEntityRecognition: TaggerRecipe = {
       title: 'WikiANN en (Pan et al. 2017; split of Rahimi et al. 2019)',
       licence: 'none stated; ODC-BY where it is published',
       restricted: 'no licence is stated where it was found',
-      remark: 'tagged by links of Wikipedia, not by people; every fifth dev sentence',
+      remark: 'tagged from Wikipedia links, not by people; every fifth dev sentence',
     }),
     source('ner_btc', {
       title: 'Broad Twitter Corpus, sections a, b, e, g; h for dev (Derczynski et al. 2016)',

@@ -23,13 +23,13 @@ export const researchPapersSearch: SearchRecipe = {
     {
       title: 'ACL Anthology, titles and abstracts of 2016 to 2021',
       licence: 'CC BY 4.0',
-      remark: 'the title asks for the abstract; every eighth paper, and every fiftieth for dev',
+      remark: 'the title is the question, the abstract the answer; every eighth paper, and every fiftieth for dev',
       read: (datasets) => titlesAsQuestions(readPapers(datasets)),
     },
     {
       title: 'SciFact, titles and last sentences of the abstracts that no claim of train, dev or test is about',
       licence: 'ODC-By 1.0',
-      remark: 'each asks for its abstract without it',
+      remark: 'each is a question that the rest of its abstract answers',
       read: claimlessAbstracts,
     },
     {

@@ -26,7 +26,7 @@ export const sentimentClassification: ClassifierRecipe = {
       title: 'Sentences written for this model',
       licence: 'Apache-2.0',
       supplement: true,
-      remark: 'praise and blame, plain, denied, compared and outweighed',
+      remark: 'praise and blame, plain, negated, compared and outweighed',
       read: () => ({ train: denials() }),
     },
   ],
@@ -77,7 +77,7 @@ export const sentimentClassification: ClassifierRecipe = {
       title: 'phrases about products (Liu, Hu & Cheng 2005)',
       read: readProsAndCons,
     },
-    { title: 'comments with feelings of one sentiment (GoEmotions, test)', read: readFeelings },
+    { title: 'comments whose emotions share one sentiment (GoEmotions, test)', read: readFeelings },
   ],
   kinds: sentimentKinds,
   alternative:

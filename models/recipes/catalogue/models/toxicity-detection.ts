@@ -16,7 +16,7 @@ export const toxicityDetection: ClassifierRecipe = {
   example: 'Thanks for explaining, I had not seen it that way.',
   notes: [
     'Each source has its own definition of toxic. Jigsaw: a rude, disrespectful or unreasonable comment that may make people leave a discussion. ParaDetox: a sentence that annotators found toxic; its polite rewordings are the non-toxic rows. Toxic Spans: a comment in which annotators marked toxic words. Davidson et al.: hate speech and merely offensive language both count as toxic here.',
-    'The test is from the second half of each label in Jigsaw. It has only comments that the backbone has not read, equally many of both labels. These are the shorter ones, with 200 characters on average.',
+    'The test is from the second half of each label in Jigsaw. It has only comments that the backbone has not read, the same number for each label. These are the shorter ones, with 200 characters on average.',
   ],
   sources: [
     {
@@ -33,7 +33,7 @@ export const toxicityDetection: ClassifierRecipe = {
     {
       title: 'Hate speech and offensive language (Davidson et al. 2017)',
       licence: 'MIT',
-      remark: 'names of users and addresses taken out',
+      remark: 'user names and links taken out',
       read: (datasets) => ({ train: readTweets(datasets) }),
     },
     {

@@ -21,7 +21,7 @@ export function robustnessSection({ name }: Recipe, measured: Robustness | undef
 /** What an edit does where its name doesn't say so. */
 const explanations: Readonly<Record<string, string>> = {
   typos: 'Typos: one in five words has a typo.',
-  'as a tweet': 'As a tweet: with a handle before the text, and a hashtag and an address after it.',
+  'as a tweet': 'As a tweet: with a handle before the text, and a hashtag and a link after it.',
 };
 
 /** Explains the edits that the tables have. */
