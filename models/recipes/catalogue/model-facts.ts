@@ -102,6 +102,6 @@ export async function readFacts<Facts>(
   return content === undefined ? undefined : schema.parse(JSON.parse(content));
 }
 
-/** Numbers keep four digits behind the point: no interval here supports more. */
+/** Numbers keep six digits behind the point, so that cards and tables round what is nearly exact. */
 export const factsFile = (facts: TrainingData | ModelFigures | Robustness): string =>
-  `${JSON.stringify(facts, (_, value) => (typeof value === 'number' ? Number(value.toFixed(4)) : value), 2)}\n`;
+  `${JSON.stringify(facts, (_, value) => (typeof value === 'number' ? Number(value.toFixed(6)) : value), 2)}\n`;
