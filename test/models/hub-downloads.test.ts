@@ -163,7 +163,7 @@ describe('an unreliable server', () => {
     setting.hub.interfere((_, response) => Boolean(response.end(JSON.stringify(answer))));
     const error = await failureOf(setting.load());
     expect(error.code).toBe('model_download');
-    expect(error.message).toContain('not a response of the Hugging Face Hub');
+    expect(error.message).toContain('not a response from the Hugging Face Hub');
     expect(readdirSync(setting.cache)).toEqual([]);
   });
 });
