@@ -36,9 +36,9 @@ import { machine } from './report.js';
  *
  * Usage: `npm run bench -- distill <datasets folder> [dataset …] [--part targets|choice|entities|path] [--teacher <folder>]
  * [--texts 2000] [--budget 500] [--test 1000] [--seeds 1] [--threads 2] [--teacher-rows 2000] [--teacher-base <folder>]
- * [--effort balanced] [--epochs <number>] [--temperatures 1,2,4]`; without names SST-2, or WikiANN and BTC. Without `--teacher`, a model teaches that is trained on
- * `--teacher-rows` rows, whose texts are not among the others: the base backbone, or the encoder in the folder
- * `--teacher-base`. `--save <folder>` keeps it.
+ * [--effort balanced] [--epochs <number>] [--temperatures 1,2,4]`; without names SST-2, or WikiANN and BTC. Without
+ * `--teacher`, a model teaches that is trained on `--teacher-rows` rows, whose texts are not among the others: the base
+ * backbone, a mini one with `--teacher-size mini`, or the encoder in the folder `--teacher-base`. `--save <folder>` keeps it.
  */
 
 const { values, positionals } = parseArgs({
