@@ -107,14 +107,14 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
    */
   readonly texts: string | Iterable<string> | AsyncIterable<string>;
   /**
-   * Labelled rows to learn from as well, or the path of their file. A tenth of them, at most 500, is set aside for
-   * evaluation.
+   * Labelled rows to learn from as well, or the path of their file. Without `test`, a tenth of them, at most 500,
+   * is set aside for evaluation.
    */
   readonly rows?: RowsOrPath<Row> | undefined;
   /**
-   * Labelled rows for choosing the best epoch, the thresholds and the blend, or the path of their file. Default: a tenth of
-   * the answers and a tenth of the `rows` to learn from, at most 1,000 of each, if at least 1,000 texts have an answer
-   * or `temperature` is not 1. The teacher is not asked about their texts.
+   * Labelled rows for choosing the best epoch, the thresholds and the blend, or the path of their file. The teacher is
+   * not asked about their texts. Default: a tenth of the answers and a tenth of the `rows` to learn from, at most 1,000
+   * of each, if at least 1,000 texts have an answer or `temperature` is not 1.
    */
   readonly dev?: RowsOrPath<Row> | undefined;
   /**
@@ -124,7 +124,7 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
   readonly labels?: readonly string[] | undefined;
   /** Required for retrieval: the passages that questions are answered from. */
   readonly passages?: Iterable<string> | undefined;
-  /** Maximum number of texts that the teacher answers, including those of the rows that are set aside. Default: all. */
+  /** Maximum number of texts that the teacher answers, including those of the rows for evaluation. Default: all. */
   readonly maxTexts?: number | undefined;
   /**
    * How to choose texts if there are more than `maxTexts`. `random`: a random sample; with a larger `maxTexts`, it
@@ -218,7 +218,7 @@ export interface DistillationSummary {
   readonly teacher: string;
   /** Number of different texts that were given. */
   readonly texts: number;
-  /** Number of texts that the teacher answered, including those of the rows that were set aside. */
+  /** Number of texts that the teacher answered, including those of the rows for evaluation. */
   readonly answered: number;
   /** How many of these answers are from earlier calls. */
   readonly kept: number;

@@ -80,8 +80,9 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
   /** Whether to start from a backbone; false starts from random weights. Default true. */
   readonly pretrained?: boolean | undefined;
   /**
-   * Classifiers: how much time to spend on a better model. `quick` doesn't train the encoder; `balanced` trains it
-   * where the improvement is worth the time; `thorough` trains it even on fewer rows. Default `balanced`.
+   * Classifiers: how much time to spend on a better model. `quick` doesn't train the encoder with up to 20,000
+   * rows; `balanced` trains it where the improvement is worth the time; `thorough` trains it even on fewer rows. Default
+   * `balanced`.
    */
   readonly effort?: Effort | undefined;
   /**

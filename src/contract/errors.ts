@@ -41,9 +41,12 @@ export class ValidationError extends OrchardErrorBase {
   }
 }
 
-/** One thing wrong in a dataset archive, or worth knowing about it. */
+/** One thing wrong in a dataset, or worth knowing about it. */
 export interface DatasetProblem {
-  /** Path inside the archive; the archive's own name for a problem of the whole archive. */
+  /**
+   * Path inside the archive, or the archive's own name for a problem of the whole archive. Without an archive, the name of
+   * the file of rows; for rows in memory, the name of the option.
+   */
   readonly file: string;
   /** 1-based line, if the problem has one. */
   readonly line?: number;

@@ -69,7 +69,7 @@ export function describeBytes(bytes: number): string {
   return `${bytes} bytes`;
 }
 
-/** What a job may warn about. No warning stops training. Registered families may have kinds of their own. */
+/** What a job may warn about. No warning stops training. Later versions may add kinds. */
 export type DatasetWarningKind =
   | 'duplicate_row'
   | 'conflicting_labels'
@@ -94,11 +94,11 @@ export type DatasetWarningKind =
   | 'device'
   | (string & Record<never, never>);
 
-/** A line of a file of the dataset. */
+/** A line of a file of the dataset, or a row in memory. */
 export interface DatasetLocation {
-  /** Path inside the archive. */
+  /** Path inside the archive, or the name of the file of rows; for rows in memory, the name of the option. */
   readonly file: string;
-  /** Counted from 1. */
+  /** Line in the file, or position of the row in memory, from 1. */
   readonly line: number;
 }
 

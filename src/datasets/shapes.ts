@@ -169,7 +169,7 @@ function labelStudioRows(records: Records['records'], file: string, problems: Pr
   });
   const notes = [
     ...(without > 0 ? [`left out ${counted(without, 'task')} without annotations`] : []),
-    ...(several > 0 ? [`read only the first annotation of ${counted(several, 'task')} that have several`] : []),
+    ...(several > 0 ? [`read only the first of several annotations of ${counted(several, 'task')}`] : []),
   ];
   const isEntities = rows.some((row) => row.isEntities && isObject(row.row) && filled(row.row.entities));
   const fitting = rows.filter((row) => row.isEntities === isEntities);

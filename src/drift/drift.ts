@@ -163,7 +163,7 @@ export function* compare(baseline: Baseline, sample: TextSample, seed: number): 
   const adjusted = holm(found.map(({ pValue }) => pValue));
   const tests = found.map(({ name, pValue }, at) => ({ name, pValue, adjusted: adjusted[at] ?? 1 }));
   const reasons = found.flatMap(({ reason }, at) => ((adjusted[at] ?? 1) <= LEVEL ? [reason] : []));
-  const tooFew = `${texts} texts, compared with ${baseline.texts} of the baseline: give at least ${FEWEST_TEXTS} of each; nothing was tested`;
+  const tooFew = `${texts} ${texts === 1 ? 'text' : 'texts'}, compared with ${baseline.texts} of the baseline: give at least ${FEWEST_TEXTS} of each; nothing was tested`;
   return {
     texts,
     baselineTexts: baseline.texts,

@@ -116,8 +116,8 @@ export class Graph {
   }
 
   /**
-   * x·Φ(x), Φ being the normal distribution's. One pass where {@link gaussianGate} takes three, but the gradient
-   * computes the gate again.
+   * x·Φ(x), where Φ is the standard normal distribution function. One pass where {@link gaussianGate} takes three, but
+   * the gradient computes the gate again.
    */
   gelu(x: Tensor): Tensor {
     return this.#apply('gelu', [x], {});

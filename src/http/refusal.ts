@@ -164,7 +164,7 @@ export function hasAnswers(thrown: unknown): boolean {
 }
 
 function tooManyWaiting(waiting: number, seconds: number): Refusal {
-  const msg = `${waiting.toLocaleString('en-US')} queries of this account are waiting; try again after the seconds in retry-after`;
+  const msg = `${waiting.toLocaleString('en-US')} ${waiting === 1 ? 'query of this account is' : 'queries of this account are'} waiting; try again after the seconds in retry-after`;
   const detail = [{ loc: ['header', 'x-api-key'], msg, type: 'open_waiting' }];
   return new Refusal(429, detail, { headers: { 'retry-after': String(seconds) } });
 }

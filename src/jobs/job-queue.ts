@@ -21,7 +21,7 @@ export interface JobLease {
   readonly stopReason: StopReason | undefined;
   /**
    * Sends a heartbeat now, before an action that only the holder of the lease may take.
-   * @returns false if the lease is lost. A failing medium loses it only when it would have expired.
+   * @returns false if the lease is lost. If the medium fails, the lease is lost only when it would have expired.
    */
   renew(): Promise<boolean>;
 }

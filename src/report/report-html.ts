@@ -487,7 +487,7 @@ ${tiles(page.tiles)}
 <h2>Figures</h2>
 ${table(['Figure', 'Value', '95 % interval'], rows)}
 <p class="note">Intervals come from resampling the rows: in 95 of 100 samples, the figure lies within them.
-If every sample gives 0 or 1, they are Wilson intervals, which depend on the number of rows.</p>
+If all samples give 0, or all give 1, they are Wilson intervals, which depend on the number of rows.</p>
 </section>
 ${classTable(page)}
 ${confusionMatrix(page)}

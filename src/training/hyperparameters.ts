@@ -17,8 +17,8 @@ export interface AdapterTuning {
   /** Above 0. Default: the rank. */
   readonly alpha?: number;
   /**
-   * The linear layers of the encoder that have adapters: the three that attention reads, the one that it ends with, and
-   * the two of the feed-forward block. Default query and value.
+   * The linear layers of the encoder that have adapters. You can choose the three that attention reads, the one that it
+   * ends with, and the two of the feed-forward block. Default query and value.
    */
   readonly targets?: readonly AdapterTarget[];
   /** Probability of dropout on what A reads, at least 0 and below 1. Default 0. */

@@ -115,7 +115,7 @@ describe('rows that cannot be divided', () => {
     const path = join(folder, 'rows.csv');
     await writeFile(path, `text,label,author\n${noisy.map(({ text, label }) => `${text},${label},ann`).join('\n')}\n`);
     expect((await failure({ path, groupColumn: 'writer' })).message).toMatch(/no column "writer".*"author"/);
-    expect((await failure({ path, groupColumn: 'author' })).message).toMatch(/1 different texts or groups/);
+    expect((await failure({ path, groupColumn: 'author' })).message).toMatch(/1 different text or group,/);
     // One group per row, but for rows that are left out.
     const lines = noisy.map(({ text, label }, at) => `${text},${label},${at === 40 ? 'bob' : 'ann'}`);
     const leftOut = [' ,good,cyd', 'a text, ,cyd'];

@@ -247,7 +247,7 @@ describe('a folder of brat', () => {
         ],
       },
     ]);
-    expect(readAs).toContain('1 entity in several parts were read from the start of the first to the end of the last');
+    expect(readAs).toContain('1 entity in several parts was read from the start of the first to the end of the last');
   });
 
   it('has no such note where each entity is whole', async () => {

@@ -127,7 +127,7 @@ function doubtfulLines({ labelErrors, doubtful }: DataCheck, section: Section): 
     const title = `no evidence of wrong labels in ${grouped(judged)} rows; the least probable labels`;
     return section(title, doubtful.slice(0, FEW).map(cellsOf));
   }
-  const title = `about ${grouped(expected)} of ${grouped(judged)} rows have a wrong label; the most likely ones`;
+  const title = `about ${grouped(expected)} of ${grouped(judged)} rows ${expected === 1 ? 'has' : 'have'} a wrong label; the most likely ones`;
   return section(title, doubtful.slice(0, expected).map(cellsOf));
 }
 

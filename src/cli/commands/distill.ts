@@ -35,7 +35,10 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
       '--teacher-name <name>',
       'name under which the answers of a program are kept (default: the command)',
     ),
-    rows: option('--rows <file>', 'labelled rows to learn from too; a tenth is set aside for evaluation'),
+    rows: option(
+      '--rows <file>',
+      'labelled rows to learn from too; without --test, a tenth is set aside for evaluation',
+    ),
     dev: option('--dev <file>', 'labelled rows that choose the best epoch and the thresholds'),
     labels: option(
       '--labels <labels>',

@@ -114,7 +114,7 @@ export const unusedCommand = command({
 });
 
 function linesOf(models: readonly UnusedModel[], days: number): readonly string[] {
-  if (models.length === 0) return [`no model has been unused for more than ${days} days`];
+  if (models.length === 0) return [`no model has been unused for more than ${counted(days, 'day')}`];
   const rows = models.map(({ model, unused_since, bytes }) => [
     model.app_id,
     model.id,

@@ -2,7 +2,7 @@ import type { ResultAsync } from 'neverthrow';
 import { LOCAL_ACCOUNT, type ModelVersion, type OrchardError, orThrow } from '../../contract/index.js';
 import type { ModelVersions } from '../../jobs/index.js';
 import { type Command, command, type Settings, UsageError } from '../command.js';
-import { alignedLines, grouped } from '../format.js';
+import { alignedLines, counted, grouped } from '../format.js';
 import { appId, argument, dataPlaceOf, flag, option, serviceDataOptions } from '../parameters.js';
 import type { Output, Terminal } from '../terminal.js';
 
@@ -150,7 +150,7 @@ function linesOf({ name, model_id, history, shadow }: ModelVersion): readonly st
   return [
     ...lines,
     `shadow ${shadow.model_id} since ${shadow.since}`,
-    `  ${grouped(asked)} queries, ${grouped(agreed)} agreed${share}, ${grouped(errors)} errors, ${grouped(dropped)} dropped${score}`,
+    `  ${grouped(asked)} ${asked === 1 ? 'query' : 'queries'}, ${grouped(agreed)} agreed${share}, ${counted(errors, 'error')}, ${grouped(dropped)} dropped${score}`,
     ...alignedLines(
       differing
         .slice(0, SHOWN_PAIRS)

@@ -118,7 +118,7 @@ function unaskedWarnings(
 ): readonly DatasetWarning[] {
   const count = passages.length - new Set(questions.map(({ passage }) => passage)).size;
   if (count === 0) return [];
-  const message = `${counted(count, 'passage')} of ${LABEL_FILE} without a question; they are searched like the others`;
+  const message = `${counted(count, 'passage')} of ${LABEL_FILE} without a question, searched like the others`;
   return [{ kind: 'passage_without_question', count, message, examples: [] }];
 }
 

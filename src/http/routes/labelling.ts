@@ -148,7 +148,7 @@ export function labellingRoutes(sets: LabellingSets): readonly Route[] {
       method: 'POST',
       path: `${PATH}/{set_id}/order`,
       id: 'orderTexts',
-      summary: 'Put the texts that are most useful to label first',
+      summary: 'Order the remaining texts, the most useful to label first',
       input: oneSet,
       output: labellingSetSchema,
       answer: (_, { account, signal }, { path: { set_id } }) => sets.order(account, set_id, signal),
