@@ -239,7 +239,7 @@ export const CHANGES = {
   ],
   'A training run can be cancelled at any point': [
     'src/system/pauses.ts',
-    "if (signal?.aborted) throw new AbortedError('the training');",
+    "if (signal?.aborted) throw new AbortedError('the operation');",
     '',
   ],
   "An account's limits hold over all": [
