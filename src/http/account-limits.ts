@@ -98,7 +98,7 @@ export class AccountHolds {
 function tooManyHeld(what: keyof AccountLimits, most: number): Refusal {
   const limit = limits[what];
   const figure = most.toLocaleString('en-US');
-  const msg = `an account may have ${figure} ${limit.what} open at a time; wait until others have ended`;
+  const msg = `${limit.what} open at a time are limited to ${figure} per account; wait until others have ended`;
   const detail = [{ loc: ['header', 'x-api-key'], msg, type: limit.type }];
   return new Refusal(429, detail, { headers: { 'retry-after': '1' } });
 }

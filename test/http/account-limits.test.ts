@@ -82,11 +82,11 @@ describe('an account', () => {
   });
 
   it.each([
-    ['requests', 250, '250 requests'],
-    ['streams', 50, '50 event streams'],
-    ['uploads', 5, '5 uploads'],
-    ['downloads', 10, '10 downloads'],
-  ] as const)('has by default some %s at a time: %d', (what, most, figure) => {
+    ['requests', 250, 'requests'],
+    ['streams', 50, 'event streams'],
+    ['uploads', 5, 'uploads'],
+    ['downloads', 10, 'downloads'],
+  ] as const)('has by default some %s at a time: %d', (what, most, noun) => {
     const holds = new AccountHolds();
     const releases = Array.from({ length: most }, () => holds.take('acme', what));
     const refusal = expect.objectContaining({
@@ -95,7 +95,7 @@ describe('an account', () => {
       detail: [
         {
           loc: ['header', 'x-api-key'],
-          msg: `an account may have ${figure} open at a time; wait until others have ended`,
+          msg: `${noun} open at a time are limited to ${most} per account; wait until others have ended`,
           type: `open_${what}`,
         },
       ],
@@ -112,11 +112,15 @@ describe('an account', () => {
     const holds = new AccountHolds();
     const first = holds.take('acme', 'bodyBytes', 2 ** 26 - 1);
     const second = holds.take('acme', 'bodyBytes', 1);
-    expect(() => holds.take('acme', 'bodyBytes', 1)).toThrow('67,108,864 bytes of request bodies');
+    expect(() => holds.take('acme', 'bodyBytes', 1)).toThrow(
+      'bytes of request bodies open at a time are limited to 67,108,864 per account',
+    );
     first();
     second();
     holds.take('acme', 'bodyBytes', 2 ** 30);
-    expect(() => holds.take('acme', 'bodyBytes', 1)).toThrow('67,108,864 bytes of request bodies');
+    expect(() => holds.take('acme', 'bodyBytes', 1)).toThrow(
+      'bytes of request bodies open at a time are limited to 67,108,864 per account',
+    );
   });
 
   it('has by default at most two thirds of the connections of a server, and 315 of many', () => {
