@@ -3,6 +3,7 @@ import { AbortedError, validate } from '../contract/index.js';
 import {
   type CheckedRows,
   type ColumnCell,
+  counted,
   invalid,
   type RowTable,
   rowsAt,
@@ -179,7 +180,7 @@ async function groupsOf(
 /** @throws ValidationError if folds would be empty, or would leave nothing to learn */
 function* requireDivisible({ checked, origin }: RowTable, units: readonly FoldUnit[], folds: number): Steps<void> {
   if (units.length < folds) {
-    const what = `${units.length} different ${units.length === 1 ? 'text or group' : 'texts or groups'}`;
+    const what = counted(units.length, 'different text or group', 'different texts or groups');
     throw invalid(['folds'], `${rowsOf(origin)} have ${what}, too few for ${folds} folds; use fewer folds or add rows`);
   }
   if (checked.shape !== 'label') return;

@@ -6,9 +6,9 @@ export function grouped(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** `1 row`, `12,345 rows`. */
-export function counted(count: number, noun: string): string {
-  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+/** `1 row`, `12,345 rows`. @param nouns for other numbers than 1 */
+export function counted(count: number, noun: string, nouns = `${noun}s`): string {
+  return `${grouped(count)} ${count === 1 ? noun : nouns}`;
 }
 
 /** Tabs and line breaks as spaces, so that a text stays in its line and column. */

@@ -45,7 +45,7 @@ export function settleSpans(rows: readonly WrittenEntities[], asked?: Offsets): 
   const total = rows.reduce((sum, { entities }) => sum + entities.length, 0);
   const { offsets, misfits } = known;
   const examples = misfits.slice(0, EXAMPLES).map(({ said, word }) => `${quoted(said)} of ${quoted(word)}`);
-  const found = `${misfits.length} of ${counted(total, 'entity').replace('entitys', 'entities')} ${misfits.length === 1 ? 'begins or ends' : 'begin or end'} inside a word: ${examples.join(', ')}`;
+  const found = `${misfits.length} of ${counted(total, 'entity', 'entities')} ${misfits.length === 1 ? 'begins or ends' : 'begin or end'} inside a word: ${examples.join(', ')}`;
   if (misfits.length > Math.max(1, REFUSED * total) && asked === undefined) {
     const isInclusive = misfitsOf(rows, offsets, 1).length <= TOLERATED * total;
     const expected = isInclusive

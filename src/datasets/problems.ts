@@ -55,8 +55,9 @@ export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-export function counted(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+/** `1 row`, `12,345 rows`. @param nouns for other numbers than 1 */
+export function counted(value: number, noun: string, nouns = `${noun}s`): string {
+  return `${count(value)} ${value === 1 ? noun : nouns}`;
 }
 
 /** A size in the largest binary unit it fills: `512 MiB`, `1.5 KiB`, `17 bytes`. */

@@ -119,7 +119,7 @@ export async function bratRows(folder: string, problems: ProblemList): Promise<F
     ...(others > 0 ? [`ignored ${counted(others, 'annotation')} of other kinds (relations, events, notes)`] : []),
     ...(split > 0
       ? [
-          `${counted(split, 'entity').replace('entitys', 'entities')} in several parts ${split === 1 ? 'was' : 'were'} read from the start of the first to the end of the last`,
+          `${counted(split, 'entity in several parts was', 'entities in several parts were')} read from the start of the first to the end of the last`,
         ]
       : []),
   ];

@@ -62,14 +62,16 @@ export function mapWithPauses<T, Result>(
 /** As `items.filter(keeps)`, with pauses. */
 export async function filterWithPauses<T>(
   items: Iterable<T>,
-  keeps: (item: T) => boolean,
+  keeps: (item: T, position: number) => boolean,
   signal?: AbortSignal,
 ): Promise<T[]> {
   await pause(signal);
   const results: T[] = [];
+  let position = 0;
   for (const item of items) {
     if (isPauseDue()) await pause(signal);
-    if (keeps(item)) results.push(item);
+    if (keeps(item, position)) results.push(item);
+    position += 1;
   }
   return results;
 }

@@ -22,7 +22,7 @@ function aFolder(first = '') {
   writeFileSync(
     place('ask.mjs'),
     `import { createInterface } from 'node:readline';
-import { appendFileSync } from 'node:fs';
+import { readFileSync, appendFileSync } from 'node:fs';
 ${first}
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, text } = JSON.parse(line);
@@ -61,13 +61,16 @@ describe('orchard distill', () => {
       place('large'),
       '--test',
       place('test.csv'),
+      '--dev',
+      place('test.csv'),
       '--max-texts',
       '90',
       '--json',
     ]);
     expect(taught).toMatchObject({ exitCode: 0, stderr: '' });
-    const { distillation, labels } = JSON.parse(taught.stdout);
+    const { distillation, labels, dev } = JSON.parse(taught.stdout);
     expect(labels).toEqual(['negative', 'positive']);
+    expect(dev).toBe(rows.length);
     // Half of the budget is for figures at most.
     expect(distillation).toMatchObject({ answered: 90, accuracy: { rows: 45 } });
   });

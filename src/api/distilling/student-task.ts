@@ -17,7 +17,7 @@ import {
   type TrainingRow,
 } from '../../datasets/index.js';
 import { sentenceWithEntities } from '../../families/index.js';
-import { mapWithPauses } from '../../system/index.js';
+import { filterWithPauses, mapWithPauses } from '../../system/index.js';
 import { typeOfRows } from '../training/prepare-dataset.js';
 import type { DistillSettings } from './distill-options.js';
 import type { AnswerRules } from './teacher-answers.js';
@@ -152,14 +152,16 @@ export async function rowsFor(
   }
   const problems = new ProblemList();
   const names = new Set(task.labels);
-  const rows = shaped.filter((row, at) => {
-    const stranger = task.labels && isSoft(row) && Object.keys(row.labels).find((label) => !names.has(label));
-    if (stranger === undefined || stranger === false) return true;
+  const isFitting = (row: TrainingRow, at: number): boolean => {
+    const labels = task.labels && isSoft(row) ? Object.keys(row.labels) : [];
+    const stranger = labels.find((label) => !names.has(label));
+    if (stranger === undefined) return true;
     const place = placeOfField(table, at, checked.shape === 'label' ? 'label' : 'labels');
     const expected = `one of ${someOf([...names].map(quoted))}`;
     problems.add({ ...place, found: `found label ${quoted(stranger)}`, expected });
     return false;
-  });
+  };
+  const rows = await filterWithPauses(shaped, isFitting, signal);
   const { warnings = [] } = table;
   if (problems.total === 0) return { rows, warnings };
   if (!skipInvalid || rows.length === 0) throw problems.toError();

@@ -150,7 +150,7 @@ function linesOf({ name, model_id, history, shadow }: ModelVersion): readonly st
   return [
     ...lines,
     `shadow ${shadow.model_id} since ${shadow.since}`,
-    `  ${grouped(asked)} ${asked === 1 ? 'query' : 'queries'}, ${grouped(agreed)} agreed${share}, ${counted(errors, 'error')}, ${grouped(dropped)} dropped${score}`,
+    `  ${counted(asked, 'query', 'queries')}, ${grouped(agreed)} agreed${share}, ${counted(errors, 'error')}, ${grouped(dropped)} dropped${score}`,
     ...alignedLines(
       differing
         .slice(0, SHOWN_PAIRS)
