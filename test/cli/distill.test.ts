@@ -22,7 +22,7 @@ function aFolder(first = '') {
   writeFileSync(
     place('ask.mjs'),
     `import { createInterface } from 'node:readline';
-import { readFileSync, appendFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 ${first}
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, text } = JSON.parse(line);
