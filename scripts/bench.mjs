@@ -20,6 +20,7 @@ export const BENCHES = {
   'changing-index': 'time to build, change and open an index of passages, compared with MiniSearch',
   contention: 'time of a training step while other processes use the CPU',
   crf: 'F1 of the CRF alone',
+  devices: 'training speed of the CPU and of each GPU interface',
   distill: 'a student of a teacher: soft targets, drawn labels, chosen texts, size and speed',
   drift: 'how often model.drift gives an alarm, for texts of the same source, mixed and foreign ones',
   endings: 'exit codes of processes that end while a model is loaded or asked',

@@ -11,8 +11,10 @@ import {
   type TeacherFunction,
   train,
 } from 'orchard-nlp';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { checkedAnswer } from '../../src/api/distilling/teacher-answers.js';
+import { openTeacher } from '../../src/api/distilling/teachers.js';
+import { OpenModel } from '../../src/api/open-model.js';
 import { rows } from '../public/sentiments.js';
 import { errorOf, resultOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -192,6 +194,17 @@ describe('a student', () => {
     await using model = await resultOf(distill({ teacher, texts, labels, dev, columns, ...quick, output: output() }));
     expect([...asked].sort()).toEqual(texts.slice(60).sort());
     expect(model.training).toMatchObject({ train: 18, dev: 60 });
+  });
+
+  it('is opened on the device of the call if it is given by its name', async () => {
+    using opened = vi.spyOn(OpenModel, 'open').mockRejectedValue(new Error('not opened'));
+    const options = { modelLoader: undefined, teacherName: undefined, passages: undefined, signal: undefined };
+    const opening = openTeacher('sentiment-classification', { ...options, device: 'webgpu' });
+    await expect(opening).rejects.toThrow('not opened');
+    expect(opened).toHaveBeenCalledWith(
+      expect.anything(),
+      expect.objectContaining({ service: expect.objectContaining({ device: 'webgpu' }) }),
+    );
   });
 
   it('learns probabilities from models, whose answers are averaged', async () => {

@@ -96,10 +96,10 @@ class Distillation {
   }
 
   async run(): Promise<DistilledModel> {
-    const { teacher: given, modelLoader, teacherName, signal, rows, type } = this.#settings;
+    const { teacher: given, modelLoader, device, teacherName, signal, rows, type } = this.#settings;
     const texts = await textsOf(this.#settings);
     const passages = passagesOf(this.#settings);
-    const teacher = await openTeacher(given, { modelLoader, teacherName, passages, signal });
+    const teacher = await openTeacher(given, { modelLoader, device, teacherName, passages, signal });
     try {
       const table = rows === undefined ? undefined : await this.#table(rows, 'rows', type ?? teacher.says?.type);
       const task = taskOf(teacher, passages, table, this.#settings);

@@ -84,11 +84,12 @@ export async function chosenTexts(
 const MOST_COMPARED = 20_000;
 
 /** By the encoder that the student starts from. */
-async function vectorsOf(texts: readonly string[], { base, language, modelLoader, signal }: DistillSettings) {
+async function vectorsOf(texts: readonly string[], settings: DistillSettings) {
+  const { base, language, modelLoader, device, signal } = settings;
   const model = base ?? (trainingLanguage({ language }) === 'english' ? 'english-mini' : undefined);
   if (model === undefined)
     throw invalid(['choose'], `choosing central texts needs an encoder for ${language}; name one with \`base\``);
-  const vectors = await embed(texts, { model, signal, ...(modelLoader && { modelLoader }) });
+  const vectors = await embed(texts, { model, device, signal, ...(modelLoader && { modelLoader }) });
   if (vectors.isErr()) throw vectors.error;
   return vectors.value;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { familyNameOf, ModelFolderError, type ModelType, orThrow } from '../../contract/index.js';
+import { type Device, familyNameOf, ModelFolderError, type ModelType, orThrow } from '../../contract/index.js';
 import { type EntityRange, type EntityRow, invalid } from '../../datasets/index.js';
 import { meanDoubts } from '../../families/index.js';
 import { Bm25Index } from '../../lexical/index.js';
@@ -33,6 +33,8 @@ export interface OpenTeacher {
 
 export interface TeacherOptions {
   readonly modelLoader: ModelLoader | undefined;
+  /** Where a model that is opened here answers. */
+  readonly device: Device | undefined;
   readonly teacherName: string | undefined;
   /** Retrieval: what is searched. */
   readonly passages: readonly string[] | undefined;
@@ -70,10 +72,12 @@ function functionTeacher(ask: TeacherFunction, name: string): OpenTeacher {
 }
 
 async function openOne(teacher: ModelTeacher, options: TeacherOptions): Promise<OpenTeacher> {
-  const { modelLoader, passages, signal } = options;
+  const { modelLoader, device, passages, signal } = options;
   if (passages !== undefined) return passageTeacher(teacher, passages, options);
   if (typeof teacher !== 'string') return modelTeacher(teacher, async () => undefined);
-  const model = await orThrow(loadModel(teacher, { signal, ...(modelLoader && { modelLoader }) }));
+  const model = await orThrow(
+    loadModel(teacher, { signal, ...(device && { device }), ...(modelLoader && { modelLoader }) }),
+  );
   try {
     return await modelTeacher(model, () => model.close());
   } catch (thrown) {
@@ -166,7 +170,7 @@ export async function timeOf(model: Model, texts: readonly string[]): Promise<Pi
 async function passageTeacher(
   teacher: ModelTeacher,
   passages: readonly string[],
-  { modelLoader, signal }: TeacherOptions,
+  { modelLoader, device, signal }: TeacherOptions,
 ): Promise<OpenTeacher> {
   const model = typeof teacher === 'string' ? teacher : teacher.directory;
   const name = typeof teacher === 'string' ? teacher : teacher.name;
@@ -177,7 +181,7 @@ async function passageTeacher(
     says: { type: 'question-answering', labels: [] },
     close: async () => undefined,
   } as const;
-  const options = { model, ...(modelLoader && { modelLoader }) };
+  const options = { model, device, ...(modelLoader && { modelLoader }) };
   const identity = `model ${await folderHash(directory, '')}`;
   if (await isCrossEncoder(directory)) {
     return {
