@@ -15,7 +15,7 @@ const { values, positionals } = parseArgs({
   options: { rows: { type: 'string', default: '3000' } },
 });
 const [datasets = '', ...asked] = positionals;
-const splits = readers['sst2']?.(datasets);
+const splits = readers.sst2?.(datasets);
 if (splits === undefined) throw new Error('no reader of SST-2');
 const rowOf = ({ text, labels: [label = ''] }: { text: string; labels: readonly string[] }) => ({ text, label });
 const rows = splits.train.slice(0, Number(values.rows)).map(rowOf);

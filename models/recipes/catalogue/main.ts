@@ -8,10 +8,11 @@ import { exportModel, writeCard, writeConfig } from './export-model.js';
 import { recipesNamed } from './models/index.js';
 import type { Recipe } from './recipe.js';
 import { teach, withoutTeacher } from './teach.js';
+import { writeTeacherData } from './teacher-data.js';
 import { trainedFolder, trainModel } from './train.js';
 import { withFreeData } from './usage-terms.js';
 
-/** `npx tsx models/recipes/catalogue/main.ts teach|train|export|card <name …|all> …`: README.md beside this file. */
+/** `npx tsx models/recipes/catalogue/main.ts texts|teach|train|export|card <name …|all> …`: README.md beside this file. */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -20,6 +21,7 @@ const { values, positionals } = parseArgs({
     work: { type: 'string' },
     backbone: { type: 'string' },
     teacher: { type: 'string' },
+    answers: { type: 'string' },
     untaught: { type: 'boolean', default: false },
     threads: { type: 'string', default: String(availableParallelism()) },
     seed: { type: 'string', default: '1' },
@@ -53,8 +55,15 @@ function backboneOf({ language, family }: Recipe): string | undefined {
 
 const steps: Readonly<Record<string, (recipe: Recipe) => Promise<void>>> = {
   teach(recipe) {
-    const [datasets, work, teacher] = [given('datasets'), given('work'), given('teacher')];
+    const [datasets, work] = [given('datasets'), given('work')];
+    const answers = values.answers ?? folder(`answers/${recipe.name}.json.gz`);
+    const isElsewhere = values.teacher === undefined && existsSync(answers);
+    const teacher = isElsewhere ? { answers } : given('teacher');
     return teach(recipe, { datasets, work, teacher, backbone: backboneOf(recipe), threads, seed });
+  },
+  async texts(recipe) {
+    const [datasets, work] = [given('datasets'), given('work')];
+    console.log(await writeTeacherData(recipe, { datasets, work, seed }));
   },
   async train(recipe) {
     const [datasets, work] = [given('datasets'), given('work')];

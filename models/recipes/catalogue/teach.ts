@@ -3,8 +3,10 @@ import { basename, join, resolve } from 'node:path';
 import { type DistilledModel, distill, orThrow, type TrainingRow } from '../../../src/index.js';
 import { Random } from '../../../src/system/index.js';
 import { measuredTexts, rowsOf } from './archives.js';
+import type { MeasuredTexts, TrainingRows } from './leaks.js';
 import { DATA_FILE, factsFile, type TrainingData } from './model-facts.js';
 import type { Recipe, UnlabelledSource } from './recipe.js';
+import { teacherElsewhere } from './teacher-elsewhere.js';
 import { modelType, modelWork, type TrainOptions, taughtFolder, trainedFolder, trainModel } from './train.js';
 
 /**
@@ -13,8 +15,8 @@ import { modelType, modelWork, type TrainOptions, taughtFolder, trainedFolder, t
  */
 
 export interface TeachOptions extends TrainOptions {
-  /** Folder of the encoder that becomes the teacher. */
-  readonly teacher: string;
+  /** Folder of the encoder that becomes the teacher, or file of the answers of a teacher elsewhere. */
+  readonly teacher: string | { readonly answers: string };
 }
 
 /**
@@ -22,27 +24,19 @@ export interface TeachOptions extends TrainOptions {
  * earlier call has are kept. @throws Error if the recipe has no texts for it, or the training fails
  */
 export async function teach(recipe: Recipe, options: TeachOptions): Promise<void> {
-  const { unlabelled } = recipe;
-  if (unlabelled === undefined) throw new Error(`${recipe.name} has no texts for a teacher`);
-  const { teacher, backbone, work, datasets, seed, threads, log = console.log } = options;
-  const teacherWork = join(modelWork(work, recipe), 'teacher');
-  const training = { ...recipe.training, ...recipe.teacherTraining };
-  await trainModel({ ...withoutTeacher(recipe), training }, { ...options, work: teacherWork, backbone: teacher });
-  const rows = await rowsOf(recipe, datasets);
+  if (recipe.unlabelled === undefined) throw new Error(`${recipe.name} has no texts for a teacher`);
+  const { backbone, work, datasets, seed, threads, log = console.log } = options;
+  const given = await rowsOf(recipe, datasets);
   const measured = await measuredTexts(recipe, datasets);
-  const sources = await Promise.all(
-    unlabelled.map(async (source) => {
-      const given = await textsOf(source, { datasets, seed });
-      const texts = given.filter((text) => !measured.has(text));
-      return { source, texts, counts: { train: texts.length, dev: 0, leaks: given.length - texts.length } };
-    }),
-  );
+  const sources = await unlabelledTexts(recipe, { datasets, seed, measured });
   const texts = sources.flatMap((source) => source.texts);
+  const { teacher, teacherName, title, rows, areMixed } = await teacherFor(recipe, options, { rows: given, texts });
   log(`${recipe.name}: its teacher answers ${texts.length} texts`);
   const { num_epochs: epochs, data_augmentation: augment } = { ...recipe.training, ...recipe.taughtTraining };
   await using model = await orThrow(
     distill({
-      teacher: await trainedFolder(withoutTeacher(recipe), teacherWork),
+      teacher,
+      ...(teacherName !== undefined && { teacherName }),
       texts,
       rows: rows.train,
       ...(rows.dev && { dev: rows.dev }),
@@ -60,10 +54,26 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
   );
   const described = [
     ...recipe.sources.map((source, at) => ({ ...facts(source), ...(rows.counts[at] ?? NO_ROWS) })),
-    ...sources.map(({ source, counts }) => ({ ...facts(source), teacher: basename(resolve(teacher)), ...counts })),
+    ...sources.map(({ source, counts }) => ({ ...facts(source), teacher: title, ...counts })),
   ];
-  const data = { sources: described, ...learnedBy(model, rows) };
+  const data: TrainingData = { sources: described, ...learnedBy(model, rows), ...(areMixed && { areMixed }) };
   await writeFile(join(modelWork(work, recipe), DATA_FILE), factsFile(data));
+}
+
+interface GivenTexts {
+  readonly rows: TrainingRows<TrainingRow>;
+  readonly texts: readonly string[];
+}
+
+/** The teacher, and the rows with what it adds to them. */
+async function teacherFor(recipe: Recipe, { teacher, ...options }: TeachOptions, { rows, texts }: GivenTexts) {
+  if (typeof teacher !== 'string')
+    return teacherElsewhere(recipe, teacher.answers, { rows, texts, seed: options.seed });
+  const work = join(modelWork(options.work, recipe), 'teacher');
+  const training = { ...recipe.training, ...recipe.teacherTraining };
+  await trainModel({ ...withoutTeacher(recipe), training }, { ...options, work, backbone: teacher });
+  const folder = await trainedFolder(withoutTeacher(recipe), work);
+  return { teacher: folder, teacherName: undefined, title: basename(resolve(teacher)), rows, areMixed: undefined };
 }
 
 const NO_ROWS = { train: 0, dev: 0, leaks: 0 };
@@ -72,6 +82,20 @@ const facts = ({ title, licence, remark }: Omit<UnlabelledSource, 'read' | 'most
   ...{ title, licence },
   ...(remark !== undefined && { remark }),
 });
+
+/** The texts of each source, without those that the model is measured on. */
+export function unlabelledTexts(
+  { unlabelled = [] }: Recipe,
+  { measured, ...options }: { readonly datasets: string; readonly seed: number; readonly measured: MeasuredTexts },
+) {
+  return Promise.all(
+    unlabelled.map(async (source) => {
+      const given = await textsOf(source, options);
+      const texts = given.filter((text) => !measured.has(text));
+      return { source, texts, counts: { train: texts.length, dev: 0, leaks: given.length - texts.length } };
+    }),
+  );
+}
 
 /** A random choice of a source's texts, each once. */
 async function textsOf(

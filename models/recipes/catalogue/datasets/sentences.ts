@@ -13,3 +13,11 @@ export function reviewSentences(reviews: readonly { readonly text: string }[]): 
     .flatMap(({ text }) => text.split(AFTER_LONE_MARK).flatMap(sentencesOf))
     .filter(({ length }) => length >= SHORTEST && length <= LONGEST);
 }
+
+/** The two halves of each long text, cut at a space: they say as much as a short one does. */
+export function halvesOf(reviews: readonly { readonly text: string }[]): string[] {
+  return reviews.flatMap(({ text }) => {
+    const middle = text.indexOf(' ', text.length / 2);
+    return middle === -1 ? [] : [text.slice(0, middle), text.slice(middle + 1)];
+  });
+}

@@ -1,7 +1,9 @@
+import { commentSources } from '../datasets/comments.js';
 import { denials } from '../datasets/denials.js';
 import { readFeelings } from '../datasets/feelings.js';
 import { labelled, publishedTest } from '../datasets/published.js';
 import { readCustomerReviews, readMovieReviews, readProsAndCons } from '../datasets/reviews.js';
+import { halvesOf, reviewSentences } from '../datasets/sentences.js';
 import { sentimentKinds } from '../kinds/sentiment.js';
 import type { ClassifierRecipe, LabelledText } from '../recipe.js';
 
@@ -60,6 +62,31 @@ export const customerReview: ClassifierRecipe = {
       read: () => ({ train: denials() }),
     },
   ],
+  unlabelled: [
+    {
+      title: 'IMDB, train (Maas et al. 2011), again',
+      licence: 'none stated',
+      restricted: 'no licence is stated where it was found',
+      remark: 'halves of reviews',
+      most: 15_000,
+      read: (datasets) => halvesOf(labelled('imdb', datasets).train),
+    },
+    {
+      title: 'IMDB, train (Maas et al. 2011), sentences',
+      licence: 'none stated',
+      restricted: 'no licence is stated where it was found',
+      most: 15_000,
+      read: (datasets) => reviewSentences(labelled('imdb', datasets).train),
+    },
+    {
+      title: 'Pros and cons of products (Liu, Hu & Cheng 2005; from NLTK), the other phrases',
+      licence: 'CC BY 4.0',
+      most: 10_000,
+      read: async (datasets) => (await readProsAndCons(datasets)).map(({ text }) => text),
+    },
+    ...commentSources,
+  ],
+  taughtTraining: { num_epochs: 1 },
   tests: [
     {
       title: 'IMDB, test',

@@ -1,4 +1,5 @@
 import { readHeadlines, readMixedHeadlines } from '../datasets/headlines.js';
+import { economicsSentences, newsSentences } from '../datasets/plain-texts.js';
 import { labelled } from '../datasets/published.js';
 import { reviewSentences } from '../datasets/sentences.js';
 import type { ClassifierRecipe, LabelledText } from '../recipe.js';
@@ -48,7 +49,7 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
       licence: 'non-commercial',
       restricted: 'given for non-commercial use',
       remark: 'sentences',
-      most: 10_000,
+      most: 25_000,
       read: (datasets) =>
         reviewSentences(labelled('ag_news', datasets).train.filter(({ labels }) => labels.includes('Business'))),
     },
@@ -59,9 +60,17 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
       most: 2_000,
       read: readMixedHeadlines,
     },
+    {
+      title: 'OpenStax: Introduction to Business, Principles of Economics',
+      licence: 'CC BY 4.0',
+      remark: 'sentences',
+      most: 8_000,
+      read: economicsSentences,
+    },
+    { title: 'English Wikinews', licence: 'CC BY 2.5', remark: 'sentences', most: 4_000, read: newsSentences },
   ],
   teacherTraining: { num_epochs: 2, data_augmentation: false },
-  taughtTraining: { num_epochs: 3 },
+  taughtTraining: { num_epochs: 2 },
   tests: [
     {
       title: 'Twitter financial news sentiment, its validation rows',

@@ -1,3 +1,4 @@
+import { commentSources } from '../datasets/comments.js';
 import { denials } from '../datasets/denials.js';
 import { readFeelings } from '../datasets/feelings.js';
 import { labelled, publishedSplit, publishedTest } from '../datasets/published.js';
@@ -46,6 +47,7 @@ export const sentimentClassification: ClassifierRecipe = {
       most: 20_000,
       read: (datasets) => reviewSentences(labelled('imdb', datasets).train),
     },
+    ...commentSources,
     {
       title: 'Customer reviews (Hu & Liu 2004)',
       licence: 'CC BY 4.0',

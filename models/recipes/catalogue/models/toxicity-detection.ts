@@ -1,6 +1,7 @@
 import { counterExamples } from '../datasets/counter-examples.js';
 import { disguisedWords } from '../datasets/disguised-words.js';
-import { publishedTest } from '../datasets/published.js';
+import { publishedTest, publishedTraining } from '../datasets/published.js';
+import { reviewSentences } from '../datasets/sentences.js';
 import { readJigsaw, readParadetox, readToxicSpans, readTweets } from '../datasets/toxicity.js';
 import { toxicityKinds } from '../kinds/toxicity.js';
 import type { ClassifierRecipe } from '../recipe.js';
@@ -54,6 +55,27 @@ export const toxicityDetection: ClassifierRecipe = {
       licence: 'CC0 1.0',
       remark: 'with letters replaced by what looks like them, swear words in toxic rows and others in the rest',
       read: (datasets) => ({ train: disguisedWords(readParadetox(datasets)) }),
+    },
+  ],
+  unlabelled: [
+    {
+      title: 'GoEmotions, train (Demszky et al. 2020)',
+      licence: 'Apache-2.0',
+      most: 30_000,
+      read: (datasets) => publishedTraining('goemotions')(datasets).train.map(({ text }) => text),
+    },
+    {
+      title: 'Toxic Spans (Pavlopoulos et al. 2021), sentences',
+      licence: 'CC0 1.0',
+      most: 20_000,
+      read: (datasets) => reviewSentences(readToxicSpans(datasets)),
+    },
+    {
+      title: 'Jigsaw toxic comments, first half of each label, sentences',
+      licence: 'labels CC0, comments of Wikipedia CC BY-SA 3.0; not stated where the subset was found',
+      restricted: 'no licence is stated where it was found',
+      most: 10_000,
+      read: (datasets) => reviewSentences(readJigsaw(datasets).train),
     },
   ],
   tests: [
