@@ -1,15 +1,7 @@
 import type { AverageFigures, Evaluation, LabelEvaluation } from '../api/index.js';
-import type { DatasetWarning } from '../datasets/index.js';
+import { counted, type DatasetWarning, grouped } from '../datasets/index.js';
 
-/** 12345 → "12,345" */
-export function grouped(count: number): string {
-  return count.toLocaleString('en-US');
-}
-
-/** `1 row`, `12,345 rows`. @param nouns for other numbers than 1 */
-export function counted(count: number, noun: string, nouns = `${noun}s`): string {
-  return `${grouped(count)} ${count === 1 ? noun : nouns}`;
-}
+export { counted, grouped };
 
 /** Tabs and line breaks as spaces, so that a text stays in its line and column. */
 export function onOneLine(text: string): string {

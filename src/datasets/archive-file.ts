@@ -33,7 +33,7 @@ import {
   DEFAULT_MAX_UNZIPPED_BYTES,
   isClutter,
 } from './archive-limits.js';
-import { count, describeBytes, fileFailure, quoted, singleProblem } from './problems.js';
+import { describeBytes, fileFailure, grouped, quoted, singleProblem } from './problems.js';
 
 /** How many bytes at the start of a file decide its kind. */
 const HEAD_BYTES = 512;
@@ -263,7 +263,7 @@ async function unpack(zipPath: string, directory: string, options: NamedOptions)
     await rm(directory, { recursive: true, force: true });
     await mkdir(directory, { recursive: true });
     if (zip.entryCount > maxEntries) {
-      throw refusal(name, `found ${count(zip.entryCount)} entries`, `at most ${count(maxEntries)}`);
+      throw refusal(name, `found ${grouped(zip.entryCount)} entries`, `at most ${grouped(maxEntries)}`);
     }
     const files = await unpackEntries(zip, directory, options);
     refuseNestedZip(files, directory, name);

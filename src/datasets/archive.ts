@@ -5,7 +5,7 @@ import type { DatasetError } from '../contract/index.js';
 import { isPauseDue, mapWithPauses, pause } from '../system/index.js';
 import { DEFAULT_MAX_ARCHIVE_ENTRIES, isClutter } from './archive-limits.js';
 import { byIndex, checkIndices, type JsonMember, jsonValue, readJsonFile } from './json-file.js';
-import { count, counted, type ProblemList, quoted, singleProblem, someOf } from './problems.js';
+import { counted, grouped, type ProblemList, quoted, singleProblem, someOf } from './problems.js';
 
 /** The file that marks a dataset's folder; upper and lower case matter. */
 export const CONFIG_FILE = 'config.json';
@@ -75,7 +75,7 @@ function listFiles(directory: string): string[] {
 }
 
 function tooManyFiles(): DatasetError {
-  const most = count(DEFAULT_MAX_ARCHIVE_ENTRIES);
+  const most = grouped(DEFAULT_MAX_ARCHIVE_ENTRIES);
   return singleProblem({
     file: THE_ARCHIVE,
     found: `found more than ${most} files`,
@@ -191,7 +191,7 @@ export async function readLabelIds(
   const { members } = json;
   if (members.length > most) {
     const found = `found ${counted(members.length, noun)}`;
-    problems.add({ file: LABEL_FILE, found, expected: `at most ${count(most)}` });
+    problems.add({ file: LABEL_FILE, found, expected: `at most ${grouped(most)}` });
     return undefined;
   }
   const before = problems.total;

@@ -32,6 +32,7 @@ export {
   type DatasetWarning,
   type DatasetWarningKind,
   describeBytes,
+  grouped,
   MAX_WARNING_EXAMPLES,
   ProblemList,
   quoted,

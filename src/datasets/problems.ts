@@ -48,16 +48,17 @@ export function quoted(value: unknown): string {
 export function someOf(names: readonly string[], most = 6): string {
   if (names.length === 0) return 'nothing';
   const shown = names.slice(0, most).join(', ');
-  return names.length <= most ? shown : `${shown} and ${count(names.length - most)} more`;
+  return names.length <= most ? shown : `${shown} and ${grouped(names.length - most)} more`;
 }
 
-export function count(value: number): string {
+/** 12345 → "12,345" */
+export function grouped(value: number): string {
   return value.toLocaleString('en-US');
 }
 
 /** `1 row`, `12,345 rows`. @param nouns for other numbers than 1 */
 export function counted(value: number, noun: string, nouns = `${noun}s`): string {
-  return `${count(value)} ${value === 1 ? noun : nouns}`;
+  return `${grouped(value)} ${value === 1 ? noun : nouns}`;
 }
 
 /** A size in the largest binary unit it fills: `512 MiB`, `1.5 KiB`, `17 bytes`. */

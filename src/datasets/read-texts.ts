@@ -1,5 +1,5 @@
 import { basename, extname } from 'node:path';
-import { count, ProblemList, quoted, singleProblem, someOf } from './problems.js';
+import { grouped, ProblemList, quoted, singleProblem, someOf } from './problems.js';
 import { isObject, jsonRecords, looksLikeJson, own, type Records, tableRecords } from './records.js';
 import { readRowText } from './row-text.js';
 import { COLUMN_NAMES } from './shapes.js';
@@ -36,14 +36,14 @@ export async function readTexts(path: string, { mostTexts, mostCharacters }: Tex
     if (key === '' || texts.has(key)) continue;
     texts.set(key, text);
     if (text.length <= mostCharacters) continue;
-    const found = `found a text of ${count(text.length)} characters`;
-    problems.add({ file, line, found, expected: `at most ${count(mostCharacters)}` });
+    const found = `found a text of ${grouped(text.length)} characters`;
+    problems.add({ file, line, found, expected: `at most ${grouped(mostCharacters)}` });
   }
   if (problems.total > 0) throw problems.toError();
   if (texts.size === 0) throw singleProblem({ file, found: 'found no text', expected: 'at least one text' });
   if (texts.size <= mostTexts) return [...texts.values()];
-  const found = `found ${count(texts.size)} different texts`;
-  throw singleProblem({ file, found, expected: `at most ${count(mostTexts)}` });
+  const found = `found ${grouped(texts.size)} different texts`;
+  throw singleProblem({ file, found, expected: `at most ${grouped(mostTexts)}` });
 }
 
 interface FoundText {

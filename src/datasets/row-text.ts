@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { type ENCODINGS, isError } from '../contract/index.js';
 import { fileKind, ZIP } from './archive-file.js';
 import { DEFAULT_MAX_UNZIPPED_BYTES, MAX_LINES } from './archive-limits.js';
-import { count, describeBytes, fileFailure, quoted, singleProblem } from './problems.js';
+import { describeBytes, fileFailure, grouped, quoted, singleProblem } from './problems.js';
 import { encodingOf, linesOf, type TextLine } from './text-lines.js';
 
 /** The text of a file of rows, however it is written: in UTF-8, UTF-16 or what the caller names, with gzip or without. */
@@ -45,7 +45,7 @@ export async function readRowText(path: string, encoding?: FileEncoding): Promis
       }
       if (lines.length > MAX_LINES) {
         const expected = 'a smaller dataset';
-        throw singleProblem({ file, found: `found more than ${count(MAX_LINES)} lines`, expected });
+        throw singleProblem({ file, found: `found more than ${grouped(MAX_LINES)} lines`, expected });
       }
     }
   } catch (thrown) {

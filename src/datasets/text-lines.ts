@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { AbortedError, type DatasetProblem } from '../contract/index.js';
 import { isPauseDue, pause } from '../system/index.js';
 import { MAX_LINE_BYTES, MAX_LINES, MAX_TEXT_BYTES } from './archive-limits.js';
-import { count, counted, describeBytes, fileFailure, type ProblemList } from './problems.js';
+import { counted, describeBytes, fileFailure, grouped, type ProblemList } from './problems.js';
 
 /** Reads text as strict UTF-8, so that a wrong encoding is reported and never trained on. */
 
@@ -118,7 +118,7 @@ export async function* fileLines(
   try {
     for await (const some of linesOf(createReadStream(path, { signal }))) {
       if ((some.at(-1)?.number ?? 0) > MAX_LINES) {
-        return problems.add(tooLarge(name, `more than ${count(MAX_LINES)} lines`, 'a smaller dataset'));
+        return problems.add(tooLarge(name, `more than ${grouped(MAX_LINES)} lines`, 'a smaller dataset'));
       }
       for (const line of some) if ('problem' in line) problems.add({ file: name, line: line.number, ...line.problem });
       yield some.filter((line) => 'text' in line);

@@ -7,9 +7,10 @@ import { families } from '../../../src/families/index.js';
 import { exportModel, writeCard, writeConfig } from './export-model.js';
 import { recipesNamed } from './models/index.js';
 import type { Recipe } from './recipe.js';
-import { teach, withoutTeacher } from './teach.js';
-import { writeTeacherData } from './teacher-data.js';
-import { trainedFolder, trainModel } from './train.js';
+import { writeForTeacher } from './recorded-answers.js';
+import { givenTo, teach, withoutTeacher } from './teach.js';
+import { modelWork, trainedFolder, trainModel } from './train.js';
+
 import { withFreeData } from './usage-terms.js';
 
 /** `npx tsx models/recipes/catalogue/main.ts texts|teach|train|export|card <name …|all> …`: README.md beside this file. */
@@ -56,14 +57,18 @@ function backboneOf({ language, family }: Recipe): string | undefined {
 const steps: Readonly<Record<string, (recipe: Recipe) => Promise<void>>> = {
   teach(recipe) {
     const [datasets, work] = [given('datasets'), given('work')];
-    const answers = values.answers ?? folder(`answers/${recipe.name}.json.gz`);
-    const isElsewhere = values.teacher === undefined && existsSync(answers);
-    const teacher = isElsewhere ? { answers } : given('teacher');
+    const shipped = folder(`answers/${recipe.name}.json.gz`);
+    const isShipped = values.teacher === undefined && !values.free && existsSync(shipped);
+    const answers = values.answers ?? (isShipped ? shipped : undefined);
+    const teacher = answers === undefined ? given('teacher') : { answers };
     return teach(recipe, { datasets, work, teacher, backbone: backboneOf(recipe), threads, seed });
   },
   async texts(recipe) {
     const [datasets, work] = [given('datasets'), given('work')];
-    console.log(await writeTeacherData(recipe, { datasets, work, seed }));
+    const { rows, texts } = await givenTo(recipe, { datasets, seed });
+    const target = join(modelWork(work, recipe), 'for-teacher');
+    await writeForTeacher(recipe, { rows, texts }, { folder: target, datasets });
+    console.log(`${recipe.name}: ${rows.train.length} rows and ${texts.length} texts in ${target}`);
   },
   async train(recipe) {
     const [datasets, work] = [given('datasets'), given('work')];
@@ -86,6 +91,11 @@ const [step = '', ...names] = positionals;
 const run = steps[step];
 if (run === undefined || names.length === 0) {
   throw new Error(`give a step (${Object.keys(steps).join(', ')}) and names of models, or all`);
+}
+if (values.answers !== undefined) {
+  if (step !== 'teach') throw new Error('--answers is for teach; leave it out');
+  if (values.teacher !== undefined) throw new Error('give --teacher or --answers, not both');
+  if (names.length > 1 || names[0] === 'all') throw new Error('--answers is for one model; name one');
 }
 const named = recipesNamed(names);
 const wanted = values.untaught ? named.map(withoutTeacher) : named;

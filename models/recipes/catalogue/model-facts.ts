@@ -30,7 +30,7 @@ export const trainingDataSchema = z.strictObject({
   dev: z.int(),
   duplicates: z.int(),
   /** Whether each training row has the mean of its label and the answer of a teacher that had not learned it. */
-  areMixed: z.literal(true).exactOptional(),
+  hasMixedLabels: z.literal(true).exactOptional(),
 });
 export type TrainingData = z.infer<typeof trainingDataSchema>;
 

@@ -3,10 +3,9 @@ import { basename, join, resolve } from 'node:path';
 import { type DistilledModel, distill, orThrow, type TrainingRow } from '../../../src/index.js';
 import { Random } from '../../../src/system/index.js';
 import { measuredTexts, rowsOf } from './archives.js';
-import type { MeasuredTexts, TrainingRows } from './leaks.js';
 import { DATA_FILE, factsFile, type TrainingData } from './model-facts.js';
 import type { Recipe, UnlabelledSource } from './recipe.js';
-import { teacherElsewhere } from './teacher-elsewhere.js';
+import { recordedTeacher } from './recorded-answers.js';
 import { modelType, modelWork, type TrainOptions, taughtFolder, trainedFolder, trainModel } from './train.js';
 
 /**
@@ -15,28 +14,23 @@ import { modelType, modelWork, type TrainOptions, taughtFolder, trainedFolder, t
  */
 
 export interface TeachOptions extends TrainOptions {
-  /** Folder of the encoder that becomes the teacher, or file of the answers of a teacher elsewhere. */
+  /** Folder of the encoder that becomes the teacher, or a file of answers (models/recipes/teachers). */
   readonly teacher: string | { readonly answers: string };
 }
 
 /**
  * Trains the teacher, or takes the one that an earlier call trained, and then the model. Answers of the teacher that an
- * earlier call has are kept. @throws Error if the recipe has no texts for it, or the training fails
+ * earlier call has are kept. @throws Error if the recipe has no texts for it, the answers are to others, or the training fails
  */
 export async function teach(recipe: Recipe, options: TeachOptions): Promise<void> {
-  if (recipe.unlabelled === undefined) throw new Error(`${recipe.name} has no texts for a teacher`);
-  const { backbone, work, datasets, seed, threads, log = console.log } = options;
-  const given = await rowsOf(recipe, datasets);
-  const measured = await measuredTexts(recipe, datasets);
-  const sources = await unlabelledTexts(recipe, { datasets, seed, measured });
+  const { backbone, work, seed, threads, log = console.log } = options;
+  const { title, rows, sources, hasMixedLabels, ...teacher } = await teacherFor(recipe, options);
   const texts = sources.flatMap((source) => source.texts);
-  const { teacher, teacherName, title, rows, areMixed } = await teacherFor(recipe, options, { rows: given, texts });
   log(`${recipe.name}: its teacher answers ${texts.length} texts`);
   const { num_epochs: epochs, data_augmentation: augment } = { ...recipe.training, ...recipe.taughtTraining };
   await using model = await orThrow(
     distill({
-      teacher,
-      ...(teacherName !== undefined && { teacherName }),
+      ...teacher,
       texts,
       rows: rows.train,
       ...(rows.dev && { dev: rows.dev }),
@@ -54,26 +48,48 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
   );
   const described = [
     ...recipe.sources.map((source, at) => ({ ...facts(source), ...(rows.counts[at] ?? NO_ROWS) })),
-    ...sources.map(({ source, counts }) => ({ ...facts(source), teacher: title, ...counts })),
+    ...sources.map(({ source, texts: { length: train }, leaks }) => ({
+      ...{ ...facts(source), teacher: title, train, dev: 0, leaks },
+    })),
   ];
-  const data: TrainingData = { sources: described, ...learnedBy(model, rows), ...(areMixed && { areMixed }) };
+  const data: TrainingData = {
+    sources: described,
+    ...learnedBy(model, rows),
+    ...(hasMixedLabels && { hasMixedLabels }),
+  };
   await writeFile(join(modelWork(work, recipe), DATA_FILE), factsFile(data));
 }
 
-interface GivenTexts {
-  readonly rows: TrainingRows<TrainingRow>;
-  readonly texts: readonly string[];
+/** Rows and texts of a recipe that its teacher learns from and answers. @throws Error if it has no texts */
+export async function givenTo(recipe: Recipe, { datasets, seed }: Pick<TrainOptions, 'datasets' | 'seed'>) {
+  if (recipe.unlabelled === undefined) throw new Error(`${recipe.name} has no texts for a teacher`);
+  const measured = await measuredTexts(recipe, datasets);
+  const sources = await Promise.all(
+    recipe.unlabelled.map(async (source) => {
+      const drawn = await textsOf(source, { datasets, seed });
+      const texts = drawn.filter((text) => !measured.has(text));
+      return { source, texts, leaks: drawn.length - texts.length };
+    }),
+  );
+  return { rows: await rowsOf(recipe, datasets), sources, texts: sources.flatMap(({ texts }) => texts) };
 }
 
-/** The teacher, and the rows with what it adds to them. */
-async function teacherFor(recipe: Recipe, { teacher, ...options }: TeachOptions, { rows, texts }: GivenTexts) {
-  if (typeof teacher !== 'string')
-    return teacherElsewhere(recipe, teacher.answers, { rows, texts, seed: options.seed });
+/** The teacher, with rows and texts as the model learns them. */
+async function teacherFor(recipe: Recipe, { teacher, ...options }: TeachOptions) {
+  const { rows, sources, texts } = await givenTo(recipe, options);
+  if (typeof teacher !== 'string') {
+    const recorded = await recordedTeacher(recipe, teacher.answers, { rows, texts, seed: options.seed });
+    const learned = sources.map((each) => ({ ...each, texts: each.texts.filter((text) => recorded.texts.has(text)) }));
+    return {
+      ...{ teacher: recorded.ask, teacherName: recorded.name, title: recorded.title },
+      ...{ rows: recorded.rows, sources: learned, hasMixedLabels: true as const },
+    };
+  }
   const work = join(modelWork(options.work, recipe), 'teacher');
   const training = { ...recipe.training, ...recipe.teacherTraining };
   await trainModel({ ...withoutTeacher(recipe), training }, { ...options, work, backbone: teacher });
   const folder = await trainedFolder(withoutTeacher(recipe), work);
-  return { teacher: folder, teacherName: undefined, title: basename(resolve(teacher)), rows, areMixed: undefined };
+  return { teacher: folder, title: basename(resolve(teacher)), rows, sources, hasMixedLabels: false as const };
 }
 
 const NO_ROWS = { train: 0, dev: 0, leaks: 0 };
@@ -82,20 +98,6 @@ const facts = ({ title, licence, remark }: Omit<UnlabelledSource, 'read' | 'most
   ...{ title, licence },
   ...(remark !== undefined && { remark }),
 });
-
-/** The texts of each source, without those that the model is measured on. */
-export function unlabelledTexts(
-  { unlabelled = [] }: Recipe,
-  { measured, ...options }: { readonly datasets: string; readonly seed: number; readonly measured: MeasuredTexts },
-) {
-  return Promise.all(
-    unlabelled.map(async (source) => {
-      const given = await textsOf(source, options);
-      const texts = given.filter((text) => !measured.has(text));
-      return { source, texts, counts: { train: texts.length, dev: 0, leaks: given.length - texts.length } };
-    }),
-  );
-}
 
 /** A random choice of a source's texts, each once. */
 async function textsOf(
@@ -116,11 +118,11 @@ function learnedBy(
   return { train: learned.texts + learned.rows - (given ? 0 : dev) - duplicates, dev, duplicates };
 }
 
-/** The recipe with only the texts that this model learned from: a model may have been trained without a teacher. */
+/** The recipe with only the texts that this model learned from: it may have been taught less, or not at all. */
 export function asTrained(recipe: Recipe, { sources }: TrainingData): Recipe {
   const titles = new Set(sources.map(({ title }) => title));
-  const isTaught = recipe.unlabelled?.every(({ title }) => titles.has(title)) ?? false;
-  return isTaught ? recipe : withoutTeacher(recipe);
+  const learned = recipe.unlabelled?.filter(({ title }) => titles.has(title)) ?? [];
+  return { ...recipe, unlabelled: learned.length > 0 ? learned : undefined };
 }
 
 /** The recipe without the texts that a teacher answers. */

@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { rowsOf } from '../../../models/recipes/catalogue/archives.js';
 import { exportModel } from '../../../models/recipes/catalogue/export-model.js';
 import { readFacts, trainingDataSchema } from '../../../models/recipes/catalogue/model-facts.js';
+import { namedEntityRecognition } from '../../../models/recipes/catalogue/models/named-entity-recognition.js';
 import type { ClassifierRecipe } from '../../../models/recipes/catalogue/recipe.js';
-import { teach, withoutTeacher } from '../../../models/recipes/catalogue/teach.js';
-import { writeTeacherData } from '../../../models/recipes/catalogue/teacher-data.js';
-import { teacherElsewhere } from '../../../models/recipes/catalogue/teacher-elsewhere.js';
+import { recordedTeacher, requireTexts, writeForTeacher } from '../../../models/recipes/catalogue/recorded-answers.js';
+import { asTrained, givenTo, teach, withoutTeacher } from '../../../models/recipes/catalogue/teach.js';
 import { taughtFolder, trainedFolder } from '../../../models/recipes/catalogue/train.js';
 import { usageTerms, withFreeData } from '../../../models/recipes/catalogue/usage-terms.js';
 import { writeTeacher } from '../../support/tiny-teacher.js';
@@ -118,68 +117,97 @@ describe('a recipe with texts that a teacher answers', () => {
   });
 });
 
-describe('a teacher elsewhere', () => {
-  const lines = (file: string) =>
-    readFileSync(join(options.work, recipe.name, 'for-teacher', file), 'utf8')
+describe('a teacher on another machine', () => {
+  const lines = (folder: string, file: string) =>
+    readFileSync(join(folder, file), 'utf8')
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
-  /** Says that everything is probably good. */
-  const answersTo = (rows: number, texts: number) => {
-    const each = (count: number) => Array.from({ length: count }, () => [250, 750]);
-    const content = { teacher: 'large', labels: ['negative', 'positive'], rows: each(rows), texts: each(texts) };
+
+  /** A file of answers that say that everything is probably good. */
+  async function answersTo(given: Awaited<ReturnType<typeof givenTo>>, changes: object = {}): Promise<string> {
+    const folder = join(root, 'for-teacher');
+    await writeForTeacher(recipe, given, { folder, datasets: root });
+    const task = JSON.parse(readFileSync(join(folder, 'task.json'), 'utf8'));
+    const probably = (count: number) => Array.from({ length: count }, () => [250, 750]);
+    const [rows, texts] = [probably(given.rows.train.length), probably(given.texts.length)];
+    const content = { teacher: 'large', labels: ['negative', 'positive'], given: task.given, rows, texts, ...changes };
     const path = join(root, 'answers.json.gz');
     writeFileSync(path, gzipSync(JSON.stringify(content)));
     return path;
-  };
+  }
 
   it('gets the rows, the texts and the test as files', async () => {
-    const said = await writeTeacherData(recipe, options);
-    expect(said).toContain('customer-review: 20 rows, 10 for dev, and 13 texts in');
-    expect(lines('rows.jsonl')).toHaveLength(20);
-    expect(lines('rows.jsonl')[0]).toEqual({ text: 'the lamp is good', label: 'positive' });
-    expect(lines('texts.jsonl')).toHaveLength(13);
-    expect(lines('texts.jsonl')).not.toContain(measured);
-    expect(lines('test-0.jsonl')).toEqual([{ text: measured, labels: ['negative'] }]);
+    await answersTo(await givenTo(recipe, options));
+    const folder = join(root, 'for-teacher');
+    expect(lines(folder, 'rows.jsonl')).toHaveLength(20);
+    expect(lines(folder, 'rows.jsonl')[0]).toEqual({ text: 'the lamp is good', label: 'positive' });
+    expect(lines(folder, 'dev.jsonl')).toHaveLength(10);
+    expect(lines(folder, 'texts.jsonl')).toHaveLength(13);
+    expect(lines(folder, 'texts.jsonl')).not.toContain(measured);
+    expect(lines(folder, 'test.jsonl')).toEqual([{ text: measured, labels: ['negative'] }]);
   });
 
-  it('shares the label of each row, and its answers are learned', async () => {
-    const rows = await rowsOf(recipe, root);
-    const texts = lines('texts.jsonl');
-    const found = await teacherElsewhere(recipe, answersTo(20, 13), { rows, texts, seed: 1 });
+  it('changes the label of each row by half, and its answers are learned', async () => {
+    const given = await givenTo(recipe, options);
+    const found = await recordedTeacher(recipe, await answersTo(given), { ...given, seed: 1 });
     expect(found.rows.train[0]).toEqual({ text: 'the lamp is good', labels: { positive: 0.875, negative: 0.125 } });
-    expect(found.rows.dev).toBe(rows.dev);
-    expect(found.teacher([texts[0], 'the lamp is good', 'another'])).toEqual([
+    expect(found.rows.dev).toBe(given.rows.dev);
+    expect([...found.texts]).toEqual(given.texts);
+    expect(found.ask([given.texts[0] ?? '', 'the lamp is good', 'another'])).toEqual([
       { negative: 0.25, positive: 0.75 },
       { negative: 0.25, positive: 0.75 },
       null,
     ]);
   });
 
-  it('leaves rows as they are for dev if the publisher set none aside', async () => {
-    const { train, counts } = await rowsOf(recipe, root);
-    const rows = { train, dev: undefined, counts };
-    const found = await teacherElsewhere(recipe, answersTo(20, 0), { rows, texts: [], seed: 1 });
-    expect(found.rows.dev).toHaveLength(2);
-    expect(train).toEqual(expect.arrayContaining([...found.rows.dev]));
-    expect(found.rows.train).toHaveLength(18);
+  it('leaves rows for dev as they are, and answers no part of them, if the publisher set none aside', async () => {
+    const given = await givenTo(recipe, options);
+    const long = { text: 'It came late. It was broken when it came, of course.', label: 'negative' };
+    const part = 'It was broken when it came, of course.';
+    const train = Array.from({ length: 10 }, (_, at) => ({ ...long, text: `${at} ${long.text}` }));
+    const rows = { train, dev: undefined, counts: given.rows.counts };
+    const changed = { ...given, rows, texts: [part, 'It was fine when it came, of course.'] };
+    const found = await recordedTeacher(recipe, await answersTo(changed), { ...changed, seed: 1 });
+    expect(found.rows.dev).toHaveLength(1);
+    expect(train).toContain(found.rows.dev?.[0]);
+    expect(found.rows.train).toHaveLength(9);
+    expect([...found.texts]).toEqual(['It was fine when it came, of course.']);
   });
 
-  it('must have answered these rows and texts', async () => {
-    const given = { rows: await rowsOf(recipe, root), texts: lines('texts.jsonl'), seed: 1 };
-    await expect(teacherElsewhere(recipe, answersTo(19, 13), given)).rejects.toThrow(
-      'answers 19 rows and 13 texts, and customer-review has 20 and 13',
+  it('must have answered these rows and texts, in this order', async () => {
+    const given = await givenTo(recipe, options);
+    const path = await answersTo(given);
+    const texts = given.texts.toReversed();
+    await expect(recordedTeacher(recipe, path, { ...given, texts, seed: 1 })).rejects.toThrow(
+      'answers other rows and texts than those of customer-review',
     );
+  });
+
+  it('is for classifiers with texts', () => {
+    expect(() => requireTexts(withoutTeacher(recipe))).toThrow('customer-review has no texts for a teacher');
+    expect(() => requireTexts(namedEntityRecognition)).toThrow('answers can be recorded for classifiers only');
   });
 
   it('teaches without being trained here', async () => {
     const work = join(root, 'taught-elsewhere');
-    await teach(recipe, { ...options, work, teacher: { answers: answersTo(20, 13) } });
+    const answers = await answersTo(await givenTo(recipe, options));
+    await teach(recipe, { ...options, work, teacher: { answers } });
     await exportModel(recipe, { ...options, work, catalogue: join(root, 'catalogue-2') });
     const folder = join(root, 'catalogue-2', recipe.name);
-    expect(await readFacts(folder, 'data.json', trainingDataSchema)).toMatchObject({ train: 18 + 13, areMixed: true });
-    expect(await readFile(join(folder, 'README.md'), 'utf8')).toContain(
-      'the answer of a teacher that had not seen this row',
-    );
+    const facts = await readFacts(folder, 'data.json', trainingDataSchema);
+    expect(facts).toMatchObject({ train: 18 + 13, hasMixedLabels: true });
+    const card = await readFile(join(folder, 'README.md'), 'utf8');
+    expect(card).toContain('the mean of the label and the answer of a teacher that had not seen this row');
+  });
+});
+
+describe('a recipe with more texts than a model learned', () => {
+  it('is that of the texts that it learned', () => {
+    const [, gossip] = recipe.unlabelled ?? [];
+    const data = { sources: [], train: 1, dev: 0, duplicates: 0 };
+    const source = (title = '') => ({ title, licence: 'CC0', train: 1, dev: 0, leaks: 0 });
+    expect(asTrained(recipe, { ...data, sources: [source(gossip?.title)] }).unlabelled).toEqual([gossip]);
+    expect(asTrained(recipe, { ...data, sources: [source('Verdicts')] }).unlabelled).toBeUndefined();
   });
 });
