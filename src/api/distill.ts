@@ -98,7 +98,7 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
       TrainOptions<Row>,
       keyof ReadingOptions | 'rows' | 'path' | 'url' | 'dev' | 'devFraction' | 'labels' | 'onProgress'
     > {
-  /** What answers the texts. */
+  /** What answers the texts. A model given by its name or folder runs on `device`, an open one where it was opened. */
   readonly teacher: Teacher;
   /**
    * The texts to learn from; for retrieval, the questions. An iterable, or the path of a file with one text per line or

@@ -14,7 +14,7 @@ export function reviewSentences(reviews: readonly { readonly text: string }[]): 
     .filter(({ length }) => length >= SHORTEST && length <= LONGEST);
 }
 
-/** The two halves of each long text, cut at a space: they say as much as a short one does. */
+/** The two halves of each text, cut at the first space after its middle. */
 export function halvesOf(reviews: readonly { readonly text: string }[]): string[] {
   return reviews.flatMap(({ text }) => {
     const middle = text.indexOf(' ', text.length / 2);

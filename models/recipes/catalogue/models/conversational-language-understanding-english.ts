@@ -1,5 +1,4 @@
-import { dialogueTurns } from '../datasets/plain-texts.js';
-import { publishedSplit, publishedTest, publishedTraining } from '../datasets/published.js';
+import { publishedSplit, publishedTest } from '../datasets/published.js';
 import type { ClassifierRecipe } from '../recipe.js';
 
 export const conversationalEnglish: ClassifierRecipe = {
@@ -17,28 +16,6 @@ export const conversationalEnglish: ClassifierRecipe = {
       read: publishedSplit('massive_en'),
     },
   ],
-  unlabelled: [
-    {
-      title: 'Schema-Guided Dialogue (Rastogi et al. 2020)',
-      licence: 'CC BY-SA 4.0',
-      remark: 'turns',
-      most: 20_000,
-      read: dialogueTurns,
-    },
-    {
-      title: 'Banking77, train (Casanueva et al. 2020)',
-      licence: 'CC BY 4.0',
-      most: 2_500,
-      read: (datasets) => publishedTraining('banking77')(datasets).train.map(({ text }) => text),
-    },
-    {
-      title: 'GoEmotions, train (Demszky et al. 2020)',
-      licence: 'Apache-2.0',
-      most: 5_000,
-      read: (datasets) => publishedTraining('goemotions')(datasets).train.map(({ text }) => text),
-    },
-  ],
-  taughtTraining: { num_epochs: 3 },
   tests: [
     {
       title: 'MASSIVE en-US, test',

@@ -1,7 +1,7 @@
+import { commentSources } from '../datasets/comments.js';
 import { publishedSplit, publishedTest } from '../datasets/published.js';
 import { readMovieReviews } from '../datasets/reviews.js';
 import { reviewSentences } from '../datasets/sentences.js';
-import { readParadetox, readToxicSpans, readTweets } from '../datasets/toxicity.js';
 import type { ClassifierRecipe } from '../recipe.js';
 
 export const emotionDetection: ClassifierRecipe = {
@@ -21,27 +21,7 @@ export const emotionDetection: ClassifierRecipe = {
     },
   ],
   unlabelled: [
-    {
-      title: 'ParaDetox, polite rewordings (Logacheva et al. 2022)',
-      licence: 'CC0 1.0',
-      most: 8_000,
-      read: (datasets) =>
-        readParadetox(datasets).flatMap(({ text, labels }) => (labels.includes('toxic') ? [] : [text])),
-    },
-    {
-      title: 'Toxic Spans (Pavlopoulos et al. 2021)',
-      licence: 'CC0 1.0',
-      remark: 'sentences of comments with at least one marked span',
-      most: 8_000,
-      read: (datasets) => reviewSentences(readToxicSpans(datasets)),
-    },
-    {
-      title: 'Hate speech and offensive language (Davidson et al. 2017)',
-      licence: 'MIT',
-      remark: 'user names and links taken out',
-      most: 6_000,
-      read: (datasets) => readTweets(datasets).map(({ text }) => text),
-    },
+    ...commentSources,
     {
       title: 'Movie reviews 2.0 (Pang & Lee 2004; from NLTK)',
       licence: 'CC BY 4.0',

@@ -1,5 +1,4 @@
 import { readHeadlines, readMixedHeadlines } from '../datasets/headlines.js';
-import { economicsSentences, newsSentences } from '../datasets/plain-texts.js';
 import { labelled } from '../datasets/published.js';
 import { reviewSentences } from '../datasets/sentences.js';
 import type { ClassifierRecipe, LabelledText } from '../recipe.js';
@@ -60,17 +59,9 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
       most: 2_000,
       read: readMixedHeadlines,
     },
-    {
-      title: 'OpenStax: Introduction to Business, Principles of Economics',
-      licence: 'CC BY 4.0',
-      remark: 'sentences',
-      most: 8_000,
-      read: economicsSentences,
-    },
-    { title: 'English Wikinews', licence: 'CC BY 2.5', remark: 'sentences', most: 4_000, read: newsSentences },
   ],
   teacherTraining: { num_epochs: 2, data_augmentation: false },
-  taughtTraining: { num_epochs: 2 },
+  taughtTraining: { num_epochs: 3 },
   tests: [
     {
       title: 'Twitter financial news sentiment, its validation rows',
@@ -84,7 +75,7 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
     'It judges a headline as a whole. Good news for one company that is bad for another gets one label.',
     'It cannot calculate: the text must say in words whether a number is higher than expected.',
     'The headlines are Indian and the tweets American, both in the style of a news ticker. Annual reports and analyses read differently.',
-    'More than a third of its labels are those of a larger model, with its mistakes.',
+    'About half of its labels come from a larger model and include its mistakes.',
     'Its answers are not financial advice: what it calls positive has no known bearing on prices.',
   ],
 };

@@ -1,5 +1,5 @@
 import { readHeadlines } from '../datasets/headlines.js';
-import { encyclopediaParagraphs, newsParagraphs } from '../datasets/plain-texts.js';
+import { newsParagraphs } from '../datasets/news-paragraphs.js';
 import { labelled, publishedTest, publishedTraining } from '../datasets/published.js';
 import { reviewSentences } from '../datasets/sentences.js';
 import type { ClassifierRecipe } from '../recipe.js';
@@ -34,13 +34,6 @@ export const newsClassification: ClassifierRecipe = {
       read: (datasets) => reviewSentences(labelled('ag_news', datasets).train),
     },
     { title: 'English Wikinews', licence: 'CC BY 2.5', remark: 'paragraphs', most: 5_000, read: newsParagraphs },
-    {
-      title: 'Wikipedia, core topics',
-      licence: 'CC BY-SA 3.0',
-      remark: 'paragraphs',
-      most: 15_000,
-      read: encyclopediaParagraphs,
-    },
     {
       title: 'SEntFiN 1.0 (Sinha et al. 2022)',
       licence: 'MIT',

@@ -83,9 +83,9 @@ export const sentimentClassification: ClassifierRecipe = {
   ],
   kinds: sentimentKinds,
   alternative:
-    '`customer-review` tells negative from positive, too; in a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free` makes it without such data.',
+    '`customer-review` tells negative from positive, too; in a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free --untaught` makes it without such data.',
   weaknesses: [
-    'Nearly all sentences it learned from are about films; some are about products. Chat, news and complaints sound different.',
+    'Most sentences it learned from are about films; some are about products, and some are comments and tweets. News and complaints to a company sound different.',
     'There is no neutral label; plain facts also get one of the two.',
     'Most of its labels come from a larger model and include its mistakes. Sentences with irony, comparisons, or a negation far from its word may be misread more often than average.',
     'Names of countries, peoples and film stars may influence the answer, because of the films in whose reviews they occurred.',
