@@ -1,7 +1,4 @@
-import { readHeadlines } from '../datasets/headlines.js';
-import { newsParagraphs } from '../datasets/news-paragraphs.js';
-import { labelled, publishedTest, publishedTraining } from '../datasets/published.js';
-import { reviewSentences } from '../datasets/sentences.js';
+import { publishedTest, publishedTraining } from '../datasets/published.js';
 import type { ClassifierRecipe } from '../recipe.js';
 
 export const newsClassification: ClassifierRecipe = {
@@ -23,23 +20,6 @@ export const newsClassification: ClassifierRecipe = {
       licence: 'non-commercial',
       restricted: 'given for non-commercial use',
       read: publishedTraining('ag_news'),
-    },
-  ],
-  unlabelled: [
-    {
-      title: 'AG News, a part of train (Gulli; Zhang, Zhao & LeCun 2015), sentences',
-      licence: 'non-commercial',
-      restricted: 'given for non-commercial use',
-      most: 40_000,
-      read: (datasets) => reviewSentences(labelled('ag_news', datasets).train),
-    },
-    { title: 'English Wikinews', licence: 'CC BY 2.5', remark: 'paragraphs', most: 5_000, read: newsParagraphs },
-    {
-      title: 'SEntFiN 1.0 (Sinha et al. 2022)',
-      licence: 'MIT',
-      remark: 'headlines',
-      most: 5_000,
-      read: (datasets) => readHeadlines(datasets).map(({ text }) => text),
     },
   ],
   tests: [

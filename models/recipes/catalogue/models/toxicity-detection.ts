@@ -1,7 +1,6 @@
 import { counterExamples } from '../datasets/counter-examples.js';
 import { disguisedWords } from '../datasets/disguised-words.js';
-import { publishedTest, publishedTraining } from '../datasets/published.js';
-import { reviewSentences } from '../datasets/sentences.js';
+import { publishedTest } from '../datasets/published.js';
 import { readJigsaw, readParadetox, readToxicSpans, readTweets } from '../datasets/toxicity.js';
 import { toxicityKinds } from '../kinds/toxicity.js';
 import type { ClassifierRecipe } from '../recipe.js';
@@ -57,27 +56,6 @@ export const toxicityDetection: ClassifierRecipe = {
       read: (datasets) => ({ train: disguisedWords(readParadetox(datasets)) }),
     },
   ],
-  unlabelled: [
-    {
-      title: 'GoEmotions, train and dev (Demszky et al. 2020)',
-      licence: 'Apache-2.0',
-      most: 30_000,
-      read: (datasets) => publishedTraining('goemotions')(datasets).train.map(({ text }) => text),
-    },
-    {
-      title: 'Toxic Spans (Pavlopoulos et al. 2021), sentences',
-      licence: 'CC0 1.0',
-      most: 20_000,
-      read: (datasets) => reviewSentences(readToxicSpans(datasets)),
-    },
-    {
-      title: 'Jigsaw toxic comments, first half of each label, sentences',
-      licence: 'labels CC0, comments of Wikipedia CC BY-SA 3.0; not stated where the subset was found',
-      restricted: 'no licence is stated where it was found',
-      most: 10_000,
-      read: (datasets) => reviewSentences(readJigsaw(datasets).train),
-    },
-  ],
   tests: [
     {
       title: 'Jigsaw subset, unread comments of the second half of each label',
@@ -97,7 +75,7 @@ export const toxicityDetection: ClassifierRecipe = {
   ],
   kinds: toxicityKinds,
   alternative:
-    "In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train toxicity-detection --free --untaught` makes it without Jigsaw's comments.",
+    "In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train toxicity-detection --free` makes it without Jigsaw's comments.",
   weaknesses: [
     'Single words often decide. Swearing among friends, reclaimed slurs and quoted insults are labelled toxic; contempt in polite words goes unnoticed.',
     'In data such as this, tweets in African American English were labelled offensive more often than others (Sap et al. 2019), and many insults contain names of groups. Expect more false alarms on such texts, and check them before you block anybody.',
