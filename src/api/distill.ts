@@ -23,7 +23,7 @@ export interface TaughtEntity extends Partial<Pick<EntityRange, 'start' | 'end'>
 /** Entities, and the teacher's doubts about the tags of words, inside entities or not. */
 export interface TaughtEntities {
   readonly entities: readonly TaughtEntity[];
-  /** As in an {@link EntityRow}. Default: all tags are certain. */
+  /** As in an `EntityRow`. Default: all tags are certain. */
   readonly doubts?: readonly TagDoubt[] | undefined;
 }
 
@@ -102,8 +102,9 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
   readonly teacher: Teacher;
   /**
    * The texts to learn from; for retrieval, the questions. An iterable, or the path of a file with one text per line or
-   * with the column `text` of a table or of JSON Lines. Blank texts are left out, and so are texts that differ from an
-   * earlier one only in case or spacing. At most 1,000,000 texts of at most 100,000 UTF-16 code units each.
+   * with a column of texts (`text`, otherwise `sentence`, `content`, `review` or `utterance`) of a table, JSON or JSON
+   * Lines. Blank texts are left out, and so are texts that differ from an earlier one only in case or spacing. At most
+   * 1,000,000 texts of at most 100,000 UTF-16 code units each.
    */
   readonly texts: string | Iterable<string> | AsyncIterable<string>;
   /**
@@ -134,7 +135,7 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
   readonly choose?: 'random' | 'central' | undefined;
   /**
    * Classifiers and entities: the temperature T that softens the teacher's probabilities p before the model learns them:
-   * p^(1/T), normalized to a sum of 1 (Hinton et al. 2015). Above 0. Default 1.
+   * p^(1/T), normalized to a sum of 1 (Hinton et al. 2015). Above 0, at most 100. Default 1.
    */
   readonly temperature?: number | undefined;
   /**
@@ -147,15 +148,15 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
    * when you change the prompt, for example. Default `function`.
    */
   readonly teacherName?: string | undefined;
-  /** Maximum number of calls to the teacher at a time. Default 4 for a function, 1 for models. */
+  /** Maximum number of calls to the teacher at a time, 1 to 1,000. Default 4 for a function, 1 for models. */
   readonly concurrency?: number | undefined;
-  /** Number of texts per call to the teacher. Default 8 for a function, 64 for models. */
+  /** Number of texts per call to the teacher, 1 to 10,000. Default 8 for a function, 64 for models. */
   readonly textsPerCall?: number | undefined;
-  /** Functions: how many times a call is tried before the distillation fails. Default 6. */
+  /** Functions: how many times a call is tried before the distillation fails, 1 to 100. Default 6. */
   readonly attempts?: number | undefined;
   /**
-   * Functions: milliseconds before a failed call is repeated; doubled for each further repetition, up to one minute.
-   * Default 1,000.
+   * Functions: milliseconds before a failed call is repeated; doubled for each further repetition, plus up to half of
+   * it at random, up to one minute. Default 1,000.
    */
   readonly retryDelayMs?: number | undefined;
   /** Functions: maximum duration of a call, in milliseconds. Default 600,000. */

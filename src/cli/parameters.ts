@@ -205,12 +205,18 @@ export const devFractionOption = option(
 );
 
 export const columnOptions = {
-  textColumn: option('--text-column <name>', 'column with the text: classification, entities (default: text)'),
-  labelColumn: option('--label-column <name>', 'column with the label: classification (default: label)'),
-  questionColumn: option('--question-column <name>', 'column with the question (default: question)'),
+  textColumn: option(
+    '--text-column <name>',
+    'column with the text: classification, entities (default: text, sentence, content, review or utterance)',
+  ),
+  labelColumn: option(
+    '--label-column <name>',
+    'column with the label: classification (default: label, category, class, intent or sentiment; for several labels: labels, tags, categories or topics)',
+  ),
+  questionColumn: option('--question-column <name>', 'column with the question (default: question or query)'),
   passageColumn: option(
     '--passage-column <name>',
-    'column with the passage that answers it (default: passage or context)',
+    'column with the passage that answers it (default: passage, context or answer)',
   ),
 };
 

@@ -195,7 +195,7 @@ async function* withinLimits(texts: InputTexts): InputTexts {
 /** @throws UsageError for half a pair */
 async function* typed(texts: readonly string[], reading: Reading): InputTexts {
   const size = reading.column2 === undefined ? 1 : 2;
-  if (texts.length % size > 0) throw new UsageError('the model reads pairs of texts; give two texts for each');
+  if (texts.length % size > 0) throw new UsageError('the model reads pairs of texts; give two texts for each pair');
   for (let at = 0; at < texts.length; at += size) {
     const [text = '', text2] = texts.slice(at, at + size);
     yield { line: at / size + 1, text, ...(text2 !== undefined && { text2 }) };

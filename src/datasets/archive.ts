@@ -90,7 +90,7 @@ const fileName = text.min(1, 'the name of a file in the archive');
 /** The fields that config.json has for every task; unknown ones are allowed. `desc` isn't used. */
 export const archiveConfigSchema = z.looseObject(
   { desc: text.default(''), DATASET_NAME: text, DATA_DIR: text },
-  'an object with the fields of docs/archives.md',
+  'an object with the fields DATASET_NAME, DATA_DIR, TRAIN_FILE and DEV_FILE and, for text classification, field_names and NUM_CLASS_LABELS; for sequence labelling, all fields are optional',
 );
 
 /** The fields of a task whose splits are single files. TEST_FILE may be empty; training doesn't read it. */

@@ -48,7 +48,10 @@ export interface Columns {
    * 1.
    */
   readonly weight?: string | undefined;
-  /** The column with the label. Default: `label`, otherwise `category`, `class`, `intent` or `sentiment`. */
+  /**
+   * The column with the label. Default: `label`, otherwise `category`, `class`, `intent` or `sentiment`. For several
+   * labels: `labels`, otherwise `tags`, `categories` or `topics`.
+   */
   readonly label?: string | undefined;
   /** The column with the question. Default: `question`, otherwise `query`. */
   readonly question?: string | undefined;
@@ -150,7 +153,7 @@ async function fileRows(
     throw singleProblem({
       file,
       found: `found ${format}`,
-      expected: `a table or JSON, which have columns for ${extra}`,
+      expected: `a table or JSON, which can have a column for ${extra}`,
     });
   }
   switch (format) {

@@ -63,8 +63,8 @@ export interface SourceFile extends RecordFile {
   /** Default: `text`, else `sentence`, `content`, `review` or `utterance`. */
   readonly textColumn?: string | undefined;
   /**
-   * Several labels of a row are separated by commas, or are an array in JSON Lines. Default: `labels`, else `label`,
-   * `category`, `class`, `intent` or `sentiment`.
+   * Several labels of a row are separated by commas, or are an array in JSON Lines. Default: `labels`, `tags`,
+   * `categories` or `topics`, else `label`, `category`, `class`, `intent` or `sentiment`.
    */
   readonly labelColumn?: string | undefined;
 }

@@ -17,7 +17,7 @@ const MOST_COMPARED = 4096;
 
 /**
  * A tensor graph under construction: inputs, parameters and constants, and the operations applied to them.
- * Building it computes nothing; a {@link GraphExecutor} compiles and runs it.
+ * Building it computes nothing; a `GraphExecutor` compiles and runs it.
  */
 export class Graph {
   /** In the order of their creation. */

@@ -34,7 +34,8 @@ import type { Services } from './services.js';
 export interface HandlerOptions extends Services, Admission, OperatorAccess, ProbeOptions {
   /**
    * Counts the inference calls of each account: one per query, also in a batch or medley. A query of more than 5,000
-   * characters counts once for each 5,000 characters or part of them. Default: no limit.
+   * characters counts once for each 5,000 characters or part of them. An explanation on the page counts ten times.
+   * Default: no limit.
    */
   readonly quota?: Quota;
   /** What each account may have open at a time. */

@@ -10,6 +10,7 @@ import {
   DatasetError,
   DownloadError,
   describeDatasetProblem,
+  modelTypes,
   orThrow,
   type TrainingRequest,
 } from '../contract/index.js';
@@ -328,7 +329,8 @@ function taskFor(type: string, extension: string): (options: ArchiveOptions, out
   const classification = classificationTypes.find((each) => each === type);
   const isSequence = sequenceTypes.some((each) => each === type);
   if (classification === undefined && !isSequence && type !== 'question-answering') {
-    const msg = `${type} is not a type of model`;
+    const found = type === '' ? 'the header is missing' : `${type} is not a type of model`;
+    const msg = `${found}; give one of ${modelTypes.join(', ')}`;
     throw invalid([{ loc: ['header', MODEL_TYPE_HEADER], msg, type: 'model_type' }]);
   }
   const known = isSequence ? COLUMNS : TABLES;

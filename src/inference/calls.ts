@@ -17,7 +17,7 @@ import type { ModelLoader } from '../models/index.js';
 import { askableFolder } from '../training/index.js';
 import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
 
-/** Options of one call of a Predictor or Medley. */
+/** Options of one call of a Predictor, Medley or Model. */
 export interface CallOptions {
   /**
    * Aborts the call, and the loading of a model that it waits for. Waiting texts leave the queue; the rest of a running
@@ -30,8 +30,9 @@ export interface CallOptions {
    */
   readonly deadlineMs?: number | undefined;
   /**
-   * Whether results include `none_of_these`, which says that perhaps none of the model's labels fits the query. Fails
-   * with a ValidationError if the model has no threshold for it; only classifiers have one. Default false.
+   * Whether results include `none_of_these` (of a Model: `noneOfThese`), which says that perhaps none of the model's
+   * labels fits the query. Fails with a ValidationError if the model has no threshold for it; only classifiers have
+   * one. Default false.
    */
   readonly noneOfThese?: boolean | undefined;
   /** Whether the rules of the model apply, if it has any (docs/rules.md). Default true. */

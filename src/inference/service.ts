@@ -505,11 +505,11 @@ export interface ServiceOptions {
    * The threads or processes that answer texts. `auto` (default): worker threads, with one exception: the calling
    * thread answers a single short text if its model was loaded in advance (by `loadModel` or `warm`), takes at most 100 MiB,
    * and answers such a text within about a millisecond, because the round trip to a thread would take as long.
-   * Batches for such a model also start in the calling thread, 4 ms at a time, until they have taken about 50 ms; then
-   * worker threads load the model. `worker`: always worker threads. `process`: always child processes, which take more
-   * memory than threads and start more slowly; a crash of native code then ends neither the application nor other
-   * requests, and a thread of the application that asks models may be terminated at any time. `inline`: the calling
-   * thread, which each run blocks.
+   * Batches for such a model also start in the calling thread, 4 ms at a time, until they have taken as long as loading
+   * the model takes; then worker threads load it. `worker`: always worker threads. `process`: always child processes,
+   * which take more memory than threads and start more slowly; a crash of native code then ends neither the application
+   * nor other requests, and a thread of the application that asks models may be terminated at any time. `inline`: the
+   * calling thread, which each run blocks.
    */
   readonly isolation?: 'auto' | 'worker' | 'process' | 'inline';
   /**

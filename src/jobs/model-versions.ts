@@ -63,8 +63,8 @@ const idSchema = z.string().min(1, 'give the id of a READY model');
  * Names that point to trained models of an account, such as `support@production`. A `Predictor` accepts them in place
  * of a model's id. Every change is one atomic step, which other processes with the same storage see within a second.
  *
- * Every call can fail with a ValidationError, a StorageError and, except for `promote`, with a NotFoundError for an
- * unknown name.
+ * Every call can fail with a ValidationError, a StorageError and, except for `list` and `promote`, with a NotFoundError
+ * for an unknown name.
  */
 export class ModelVersions {
   readonly #storage: Storage;

@@ -76,14 +76,17 @@ export function copyStorage(options: CopyStorageOptions): ResultAsync<CopiedStor
   return called('copying a storage', () => copyAll(options));
 }
 
-/** The unused models of all accounts, as `Trainer.listUnusedModels` finds those of one. */
+/**
+ * The unused models of all accounts, as `Trainer.listUnusedModels` finds those of one. Models that a name needs are
+ * left out.
+ */
 export function listUnusedModels(
   options: OperatorOptions & UnusedOptions,
 ): ResultAsync<readonly UnusedModel[], OrchardError> {
   return called('listing unused models', () => ofAllAccounts(options, unusedModels));
 }
 
-/** Deletes the unused models of all accounts. @returns the deleted models. */
+/** Deletes the unused models of all accounts. Models that a name needs are left out. @returns the deleted models. */
 export function removeUnusedModels(
   options: OperatorOptions & UnusedOptions,
 ): ResultAsync<readonly UnusedModel[], OrchardError> {

@@ -158,7 +158,8 @@ export class Trainer {
 
   /**
    * Deletes a model's files; its record stays, as DELETED. A job that has not ended is cancelled first. Deleting a
-   * model again is safe and removes files that a failed deletion left. Fails with a NotFoundError.
+   * model again is safe and removes files that a failed deletion left. Fails with a NotFoundError, or with a
+   * ModelInUseError if a name points to the model or uses it as its shadow.
    */
   deleteModel(id: string): ResultAsync<void, OrchardError> {
     return this.#call('deleting a model', () => deleteModel(this.#context, id));
@@ -166,6 +167,7 @@ export class Trainer {
 
   /**
    * Lists the READY models that had no query for more than `days` days, newest first. Uses are recorded to the hour.
+   * Models that a name needs are left out: the one it points to, the one that a rollback restores, and its shadow.
    * Fails with a ValidationError.
    */
   listUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
@@ -173,8 +175,8 @@ export class Trainer {
   }
 
   /**
-   * Deletes the models that `listUnusedModels` lists, as `deleteModel` does. Fails with a ValidationError. @returns the
-   * deleted models.
+   * Deletes the models that `listUnusedModels` lists, as `deleteModel` does. Models that a name needs are left out.
+   * Fails with a ValidationError. @returns the deleted models.
    */
   removeUnusedModels(options: UnusedOptions = {}): ResultAsync<readonly UnusedModel[], OrchardError> {
     return this.#call('removing unused models', async () => removeUnused(this.#context, unusedSettings(options).days));

@@ -33,7 +33,7 @@ const VARIABLE = 'ORCHARD_MODELS_DIRECTORY';
 
 /**
  * Loads the pretrained models of the package `orchard-nlp-models` if it is installed, or of the folder `models` in a clone of
- * Orchard's repository, and models from {@link pullModel}. Downloads nothing.
+ * Orchard's repository, and models from `pullModel`. Downloads nothing.
  */
 export function catalogueModels(): ModelLoader {
   return catalogueIn(() => placesOf('catalogue').map(({ directory }) => directory));

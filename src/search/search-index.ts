@@ -368,7 +368,8 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
 }
 
 function noCrossEncoder(): ValidationError {
-  const msg = 'this index has no cross-encoder; index the passages again with `rerank`, or call rerank()';
+  const msg =
+    'this index has no cross-encoder; index the passages again with `rerank` (or pass `passages` to the function `rerank`)';
   return new ValidationError([{ loc: ['rerank'], msg, type: 'no_cross_encoder' }]);
 }
 
@@ -439,7 +440,7 @@ async function readPart<Value>(
 ): Promise<Value> {
   const file = join(folder, name);
   const bytes = await readFile(file).catch((cause: unknown) => {
-    throw new ModelFolderError(file, "it can't be read; give a folder that save() wrote", { cause });
+    throw new ModelFolderError(file, "it can't be read; give the folder of a saved index", { cause });
   });
   return decode(bytes, file);
 }
@@ -472,7 +473,7 @@ async function readCollection(folder: string, settings: Settings): Promise<Passa
 async function requireEncoder(folder: string, hash: string): Promise<void> {
   const file = join(folder, ENCODER_FOLDER);
   const found = await encoderHash(folder).catch((cause: unknown) => {
-    throw new ModelFolderError(file, "it can't be read; give a folder that save() wrote", { cause });
+    throw new ModelFolderError(file, "it can't be read; give the folder of a saved index", { cause });
   });
   if (found === hash) return;
   throw new ModelFolderError(

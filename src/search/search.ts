@@ -26,6 +26,11 @@ import {
 /** Options of {@link search}. */
 export interface SearchOptions extends Omit<EmbedOptions, 'prompt'> {
   /**
+   * The name of a backbone or pretrained model, `owner/name` on the Hugging Face Hub, or the folder of a backbone or
+   * model. Default: `<language>-mini`.
+   */
+  readonly model?: string | undefined;
+  /**
    * The language of the passages: an English name, or a code such as `en-GB`. English words are compared by their
    * stems. Default `english`.
    */

@@ -32,7 +32,7 @@ export async function readManifest() {
 const PACKAGE = 'orchard-nlp';
 /** Environment variable: a folder with the files of the package's `dist`. */
 const VARIABLE = 'ORCHARD_FILES';
-const PAGE = 'docs/bundlers.md';
+const PAGE = 'docs/bundlers.md in the repository';
 /** File name extensions of the entries that bundlers write. */
 const ENDINGS = ['.js', '.mjs', '.cjs'];
 

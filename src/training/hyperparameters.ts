@@ -12,7 +12,7 @@ import type { Backbone } from './backbone.js';
 
 /** Low-rank adapters: a layer's W becomes W + (alpha / rank)·B·A, of which A and B learn. */
 export interface AdapterTuning {
-  /** Rows of A and columns of B, at least 1. Default 8. */
+  /** Rows of A and columns of B, 1 to 1,024. Default 8. */
   readonly rank?: number;
   /** Above 0. Default: the rank. */
   readonly alpha?: number;
@@ -127,7 +127,10 @@ export type Effort = (typeof EFFORTS)[number];
 
 /** Settings beyond training_config. */
 export interface Tuning {
-  /** Classifiers only. Default `balanced`. Without effect if other options ask for the encoder to be trained. */
+  /**
+   * Classifiers and entity models only. Default `balanced`. Without effect if other options ask for the encoder to be
+   * trained.
+   */
   readonly effort?: Effort;
   /**
    * Share of the tokens that are replaced by [MASK] at each step, at least 0 and below 1. Default 0.15, for

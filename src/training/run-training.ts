@@ -83,7 +83,7 @@ import { type LoopInput, runTrainingLoop, type TrainedModel } from './training-l
 import type { TrainingRunOptions, TrainingSpec } from './training-run.js';
 
 const NO_ROWS =
-  'without rows, a classifier is a linear layer over a frozen backbone, computed on the CPU; give rows, or leave out the options that need training';
+  'without rows, a classifier is a linear layer over a frozen backbone, computed on the CPU; give rows, or leave out `epochs`, `learningRate`, `batchSize` and `device` (also `augment`, `pretrained: false`, `tuning.tokenDropout`, `tuning.labelSmoothing`, `tuning.adapters` and `tuning.freeze`)';
 
 /** A crash loses at most this much of a run, and the epoch in progress. */
 const CHECKPOINT_INTERVAL_MS = 30_000;

@@ -108,7 +108,10 @@ function problemOf({ per, labels, problem }: CheckpointHead, directory: string):
   if (per === 'token') return undefined;
   if (problem === 'regression') {
     const reason = 'problem_type is "regression": the model gives a number, and Orchard answers with labels';
-    throw new ModelFolderError(join(directory, CONFIG_FILE), `${reason}; you can still train from it (base)`);
+    throw new ModelFolderError(
+      join(directory, CONFIG_FILE),
+      `${reason}; you can still train from it (\`base\` of train)`,
+    );
   }
   if (labels.length === 1) return 'multi_label_classification';
   return problem ?? 'single_label_classification';

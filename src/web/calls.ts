@@ -1,7 +1,7 @@
 import { AbortedError, DeadlineError, MAX_QUERY_CHARACTERS, ValidationError } from '../contract/index.js';
 import type { Steps } from '../system/index.js';
 
-/** Options of one call of a {@link WebModel}. */
+/** Options of one call of a `WebModel`. */
 export interface WebCallOptions {
   /** Aborts the call. The computation stops between two runs of the encoder, which take some milliseconds each. */
   readonly signal?: AbortSignal | undefined;

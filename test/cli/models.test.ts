@@ -38,7 +38,9 @@ describe('orchard models', () => {
     expect(terms).toEqual(terms.toSorted());
     expect(new Set(terms).size).toBe(2);
     for (const [advice] of restrictions.matchAll(/`[^`]*--free[^`]*`/g)) {
-      expect(advice).toMatch(/^`npx tsx models\/recipes\/catalogue\/main\.ts train [a-z-]+ --free( --untaught)?`$/);
+      expect(advice).toMatch(
+        /^`npx tsx models\/recipes\/catalogue\/main\.ts train [a-z-]+ --free( --untaught)? --datasets <folder> --work <folder>`$/,
+      );
     }
     expect(restrictions).toContain('--free');
   });

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { modelTypes } from '../../src/contract/index.js';
 import { accountServices, createHandler } from '../../src/http/index.js';
 import { memoryStorage } from '../../src/storage/index.js';
 import { FakeHost } from '../jobs/fake-host.js';
@@ -129,11 +130,14 @@ describe('an upload of many rows', () => {
     expect(detail[100]).toEqual({ loc: ['body'], msg: 'and 1,134 more', type: 'dataset' });
   });
 
-  it.each([undefined, 'translation'])('is refused for the type of model %s, before it is read', async (type) => {
+  it.each([
+    [undefined, 'the header is missing'],
+    ['translation', 'translation is not a type of model'],
+  ])('is refused for the type of model %s, before it is read', async (type, found) => {
     const response = await aService().send('acme', many, undefined, { 'x-model-type': type });
     expect(response.status).toBe(422);
     const [problem] = await detailOf(response);
     expect(problem).toMatchObject({ loc: ['header', 'x-model-type'], type: 'model_type' });
-    expect(problem.msg).toContain(`${type ?? ''} is not a type of model`);
+    expect(problem.msg).toBe(`${found}; give one of ${modelTypes.join(', ')}`);
   });
 });

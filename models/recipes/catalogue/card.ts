@@ -141,6 +141,13 @@ function trainedOn(recipe: Recipe, { sources, train, dev, duplicates, hasMixedLa
     whole(source.train + source.dev),
     whole(source.leaks),
   ]);
+  const others = sources.reduce((sum, source) => sum + source.train + source.dev, -train - dev - duplicates);
+  const aside =
+    others > 0 ? `The other ${whole(others)} were set aside to compare it with its teacher, or repeated others. ` : '';
+  const ofPassages =
+    recipe.family === 'Dragonfruit'
+      ? 'Some of these abstracts are among its passages, too.'
+      : "The model's folder contains none of these rows.";
   const searched =
     recipe.family === 'Dragonfruit'
       ? `It searches ${escapeMarkdown(recipe.passages.title)} (${recipe.passages.licence}); the file NOTICE says where to find their authors.`
@@ -148,7 +155,7 @@ function trainedOn(recipe: Recipe, { sources, train, dev, duplicates, hasMixedLa
   return section(
     'What it was trained on',
     markdownTable(['data', 'licence', 'rows', 'left out'], rows),
-    `A row is left out if its text, or one of its sentences, is in a test; case, spacing and punctuation are ignored. ${model} was trained on ${whole(train)} rows. Another ${whole(dev)} dev rows were used to choose the best epoch and the weights of the two experts. The model's folder contains none of these rows.`,
+    `A row is left out if its text, or one of its sentences, is in a test; case, spacing and punctuation are ignored. ${model} was trained on ${whole(train)} rows. Another ${whole(dev)} dev rows were used to choose the best epoch and the weights of the two experts. ${aside}${ofPassages}`,
     hasMixedLabels
       ? 'For each labelled training row, it learned the mean of the label and the answer of a teacher that had not seen this row.'
       : '',
@@ -180,7 +187,8 @@ function howItWasMade(recipe: Recipe, { training, config, data }: CardFacts): st
 }
 
 function commands({ name }: Recipe, { sources }: TrainingData): string {
-  const command = (step: string) => `\`npx tsx models/recipes/catalogue/main.ts ${step} ${name}\``;
+  const command = (step: string) =>
+    `\`npx tsx models/recipes/catalogue/main.ts ${step} ${name} --datasets <folder> --work <folder>\``;
   const teacher = sources.find((source) => source.teacher !== undefined)?.teacher;
   return teacher === undefined ? command('train') : `${command('teach')}, taught by ${escapeMarkdown(teacher)}`;
 }

@@ -32,7 +32,11 @@ The intervals are 95 % bootstrap intervals, or Wilson intervals where all or no 
     report: option('--report <file>', 'HTML report to write'),
     ...readingOptions,
     withoutRules: flag('--without-rules', 'evaluate the model without its rules'),
-    resamples: option('--resamples <number>', 'number of bootstrap samples (default: 1000)', integer(1)),
+    resamples: option(
+      '--resamples <number>',
+      'number of bootstrap samples (100 to 100000; default: 1000)',
+      integer(100, 100_000),
+    ),
     seed: seedOption,
     ...checkpointOptions,
     rules: rulesOption,

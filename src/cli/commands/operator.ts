@@ -91,6 +91,8 @@ export const eraseCommand = command({
 export const unusedCommand = command({
   name: 'unused',
   summary: 'list or remove models of the service that have not been used for some time',
+  details:
+    'Models that a name needs are left out: the one it points to, the one that a rollback restores, and its shadow.',
   parameters: {
     days: option('--days <number>', 'minimum number of days without use (default: 30)', integer(1, 36_500)),
     remove: flag('--remove', 'remove the models, after confirmation'),

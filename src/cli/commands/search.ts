@@ -74,7 +74,10 @@ async function indexOf(
   const entry = await stat(path).catch(() => undefined);
   if (entry?.isDirectory()) {
     for (const [name, value] of Object.entries({ model, rerank, language }))
-      if (value !== undefined) throw new UsageError(`--${name}: the saved index already has one; omit the option`);
+      if (value !== undefined)
+        throw new UsageError(
+          `--${name}: can't be changed for a saved index; omit it, or index the passages again with --${name}`,
+        );
     return orThrow(openSearch(path, { device, runtime, signal }));
   }
   const { inputFormat, textColumn, rerankDepth } = settings;

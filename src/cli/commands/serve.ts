@@ -98,7 +98,7 @@ const parameters = {
   ),
   accountLimits: option(
     '--account-limits <name=number,…>',
-    'what one account may have open at a time: requests (default: 250, at most a quarter of --max-connections), streams (50), uploads (5), downloads (10), bodyBytes (64 MiB), waiting (queries; half of --max-waiting)',
+    'what one account may have open at a time: requests (default: 250, at most a quarter of --max-connections); streams (50), uploads (5) and downloads (10), each at most an eighth of --max-connections; bodyBytes (64 MiB); waiting (queries, half of --max-waiting)',
     accountLimitsFrom,
   ),
   watchDrift: flag(

@@ -46,7 +46,7 @@ trained on all of them and cross-validated; otherwise, a tenth of the rows is se
     data: option('[data]', trainParameters.data.description),
     effort: choice(
       '--effort <effort>',
-      'classifiers trained on few rows: how much time to spend on a better model (default: balanced)',
+      'classifiers and entity models trained on few rows: how much time to spend on a better model (default: balanced)',
       EFFORTS,
     ),
   },

@@ -222,7 +222,7 @@ const known: readonly Known[] = [
   {
     sign: /libonnxruntime|onnxruntime\.dll/,
     advice: () =>
-      `the library next to onnxruntime_binding.node is missing; copy the whole folder node_modules/${RUNTIME}/bin. If a bundler or file tracer left the library out, see docs/bundlers.md`,
+      `the library next to onnxruntime_binding.node is missing; copy the whole folder node_modules/${RUNTIME}/bin. If a bundler or file tracer left the library out, see docs/bundlers.md in the repository`,
   },
   {
     sign: /lib(?:stdc\+\+|gcc_s)\.so/,
@@ -239,7 +239,7 @@ export function runtimeFailure(thrown: unknown, machine: Machine = process): Ins
 
 function adviceFor(message: string, machine: Machine): string {
   if (/Cannot find (?:module|package) ['"]onnxruntime-node['"]/.test(message)) {
-    return `the package is not installed where this application looks for it; npm install --ignore-scripts ${RUNTIME}. It can't be put into a bundle: leave it out (external), and ship node_modules/${RUNTIME} and node_modules/onnxruntime-common with the bundle (docs/bundlers.md)`;
+    return `the package is not installed where this application looks for it; npm install --ignore-scripts ${RUNTIME}. It can't be put into a bundle: leave it out (external), and ship node_modules/${RUNTIME} and node_modules/onnxruntime-common with the bundle (docs/bundlers.md in the repository)`;
   }
   if (/Cannot find module .*onnxruntime_binding\.node/.test(message)) {
     return `onnxruntime has no binary for this platform (${nameOf(machine)}), or its folder node_modules/${RUNTIME}/bin was left out; there are binaries for Linux and Windows on x64 and arm64, and for macOS on arm64`;

@@ -104,7 +104,7 @@ export const customerReview: ClassifierRecipe = {
   // Six million tokens: one epoch takes as long as the whole training of most other models.
   training: { num_epochs: 1 },
   alternative:
-    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free --untaught` makes it without IMDB, from CC BY 4.0 reviews alone.',
+    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free --untaught --datasets <folder> --work <folder>` makes it without IMDB, from CC BY 4.0 reviews and sentences written for it.',
   weaknesses: [
     'There is no neutral label: "It arrived on Tuesday." still gets one of the two, at best with a score near one half.',
     'Most of the texts it learned from are about films; the products in the others are cameras, players, phones and the like from about 2004. Restaurants, hotels, apps and services are new to it.',

@@ -70,7 +70,7 @@ export const namedEntityRecognition: TaggerRecipe = {
   ],
   training: { preprocessing: { lowercase: false }, num_epochs: 6 },
   alternative:
-    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train named-entity-recognition --free` makes it without WikiANN, from CC BY 4.0 tweets alone.',
+    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train named-entity-recognition --free --datasets <folder> --work <folder>` makes it without WikiANN, from CC BY 4.0 tweets alone.',
   weaknesses: [
     'Names that appeared after 2017, and names in texts without capitals or all in capitals, are found less reliably.',
     'Nationalities, languages, dates, amounts, products and titles of works are not entities here.',

@@ -75,7 +75,7 @@ export const toxicityDetection: ClassifierRecipe = {
   ],
   kinds: toxicityKinds,
   alternative:
-    "In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train toxicity-detection --free` makes it without Jigsaw's comments.",
+    "In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train toxicity-detection --free --datasets <folder> --work <folder>` makes it without Jigsaw's comments.",
   weaknesses: [
     'Single words often decide. Swearing among friends, reclaimed slurs and quoted insults are labelled toxic; contempt in polite words goes unnoticed.',
     'In data such as this, tweets in African American English were labelled offensive more often than others (Sap et al. 2019), and many insults contain names of groups. Expect more false alarms on such texts, and check them before you block anybody.',
