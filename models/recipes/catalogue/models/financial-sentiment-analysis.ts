@@ -48,7 +48,7 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
       licence: 'non-commercial',
       restricted: 'given for non-commercial use',
       remark: 'sentences',
-      most: 25_000,
+      most: 10_000,
       read: (datasets) =>
         reviewSentences(labelled('ag_news', datasets).train.filter(({ labels }) => labels.includes('Business'))),
     },
@@ -75,7 +75,7 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
     'It judges a headline as a whole. Good news for one company that is bad for another gets one label.',
     'It cannot calculate: the text must say in words whether a number is higher than expected.',
     'The headlines are Indian and the tweets American, both in the style of a news ticker. Annual reports and analyses read differently.',
-    'About half of its labels come from a larger model and include its mistakes.',
+    'More than a third of its labels are those of a larger model, with its mistakes.',
     'Its answers are not financial advice: what it calls positive has no known bearing on prices.',
   ],
 };
