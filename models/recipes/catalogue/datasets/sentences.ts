@@ -13,11 +13,3 @@ export function reviewSentences(reviews: readonly { readonly text: string }[]): 
     .flatMap(({ text }) => text.split(AFTER_LONE_MARK).flatMap(sentencesOf))
     .filter(({ length }) => length >= SHORTEST && length <= LONGEST);
 }
-
-/** The two halves of each text, cut at the first space after its middle. */
-export function halvesOf(reviews: readonly { readonly text: string }[]): string[] {
-  return reviews.flatMap(({ text }) => {
-    const middle = text.indexOf(' ', text.length / 2);
-    return middle === -1 ? [] : [text.slice(0, middle), text.slice(middle + 1)];
-  });
-}

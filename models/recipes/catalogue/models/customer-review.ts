@@ -1,9 +1,7 @@
-import { commentSources } from '../datasets/comments.js';
 import { denials } from '../datasets/denials.js';
 import { readFeelings } from '../datasets/feelings.js';
 import { labelled, publishedTest } from '../datasets/published.js';
 import { readCustomerReviews, readMovieReviews, readProsAndCons } from '../datasets/reviews.js';
-import { halvesOf, reviewSentences } from '../datasets/sentences.js';
 import { sentimentKinds } from '../kinds/sentiment.js';
 import type { ClassifierRecipe, LabelledText } from '../recipe.js';
 
@@ -62,30 +60,6 @@ export const customerReview: ClassifierRecipe = {
       read: () => ({ train: denials() }),
     },
   ],
-  unlabelled: [
-    {
-      title: 'IMDB, train (Maas et al. 2011), halves of reviews',
-      licence: 'none stated',
-      restricted: 'no licence is stated where it was found',
-      most: 15_000,
-      read: (datasets) => halvesOf(labelled('imdb', datasets).train),
-    },
-    {
-      title: 'IMDB, train (Maas et al. 2011), sentences',
-      licence: 'none stated',
-      restricted: 'no licence is stated where it was found',
-      most: 15_000,
-      read: (datasets) => reviewSentences(labelled('imdb', datasets).train),
-    },
-    {
-      title: 'Pros and cons of products (Liu, Hu & Cheng 2005; from NLTK), all phrases',
-      licence: 'CC BY 4.0',
-      most: 10_000,
-      read: async (datasets) => (await readProsAndCons(datasets)).map(({ text }) => text),
-    },
-    ...commentSources,
-  ],
-  taughtTraining: { num_epochs: 1 },
   tests: [
     {
       title: 'IMDB, test',
@@ -104,12 +78,11 @@ export const customerReview: ClassifierRecipe = {
   // Six million tokens: one epoch takes as long as the whole training of most other models.
   training: { num_epochs: 1 },
   alternative:
-    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free --untaught --datasets <folder> --work <folder>` makes it without IMDB, from CC BY 4.0 reviews and sentences written for it.',
+    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free --datasets <folder> --work <folder>` makes it without IMDB, from CC BY 4.0 reviews and sentences written for it.',
   weaknesses: [
     'There is no neutral label: "It arrived on Tuesday." still gets one of the two, at best with a score near one half.',
     'Most of the texts it learned from are about films; the products in the others are cameras, players, phones and the like from about 2004. Restaurants, hotels, apps and services are new to it.',
     'The encoder reads only the beginning of a long review. The words after it count only through the lexical expert.',
-    'More than half of its labels, those of halves of reviews, sentences and comments, come from a larger model and include its mistakes.',
     'A mixed review gets the label of the side that takes more words; irony is mostly taken literally.',
   ],
 };
