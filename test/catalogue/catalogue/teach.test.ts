@@ -102,7 +102,8 @@ describe('a recipe with texts that a teacher answers', () => {
     expect(data).toMatchObject({ train: 18 + 13, dev: 10, duplicates: 0 });
     const card = await readFile(join(folder, 'README.md'), 'utf8');
     expect(card).toContain('Talk; without labels; some-teacher, fine-tuned on the rows above, labelled them');
-    expect(card).toContain('main.ts teach customer-review`, taught by some-teacher');
+    expect(card).toContain('teach customer-review --datasets <folder> --work <folder>`, taught by some-teacher');
+    expect(card).toContain('The other 2 were set aside to compare it with its teacher, or repeated others.');
     expect(card).toContain('Gossip: no licence is stated where it was found');
   });
 
