@@ -1,8 +1,6 @@
 import type { AverageFigures, Evaluation, LabelEvaluation } from '../api/index.js';
 import { counted, type DatasetWarning, grouped } from '../datasets/index.js';
 
-export { counted, grouped };
-
 /** Tabs and line breaks as spaces, so that a text stays in its line and column. */
 export function onOneLine(text: string): string {
   return text.replace(/[\t\n\r\u2028\u2029]+/g, ' ');

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { ValidationError } from '../contract/index.js';
-import type { DatasetWarning } from '../datasets/index.js';
+import { type DatasetWarning, grouped } from '../datasets/index.js';
 import { STOP_SIGNALS } from '../system/index.js';
-import { grouped, warningLine } from './format.js';
+import { warningLine } from './format.js';
 
 interface MayBeTerminal {
   readonly isTTY?: boolean;

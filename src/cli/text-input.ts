@@ -3,9 +3,8 @@ import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Model, ModelText } from '../api/index.js';
 import { MAX_QUERY_CHARACTERS, messageOf, StorageError } from '../contract/index.js';
-import { type BrokenLine, DIALECTS, linesOf, recordsOf } from '../datasets/index.js';
+import { type BrokenLine, counted, DIALECTS, linesOf, recordsOf } from '../datasets/index.js';
 import { UsageError } from './command.js';
-import { counted } from './format.js';
 import type { InputFormat } from './parameters.js';
 import type { Output, Progress, Terminal } from './terminal.js';
 

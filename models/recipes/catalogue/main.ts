@@ -10,7 +10,6 @@ import type { Recipe } from './recipe.js';
 import { writeForTeacher } from './recorded-answers.js';
 import { givenTo, teach, withoutTeacher } from './teach.js';
 import { modelWork, trainedFolder, trainModel } from './train.js';
-
 import { withFreeData } from './usage-terms.js';
 
 /** `npx tsx models/recipes/catalogue/main.ts texts|teach|train|export|card <name …|all> …`: README.md beside this file. */

@@ -62,10 +62,11 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
 
 /** Rows and texts of a recipe that its teacher learns from and answers. @throws Error if it has no texts */
 export async function givenTo(recipe: Recipe, { datasets, seed }: Pick<TrainOptions, 'datasets' | 'seed'>) {
-  if (recipe.unlabelled === undefined) throw new Error(`${recipe.name} has no texts for a teacher`);
+  const { unlabelled = [] } = recipe;
+  if (unlabelled.length === 0) throw new Error(`${recipe.name} has no texts for a teacher`);
   const measured = await measuredTexts(recipe, datasets);
   const sources = await Promise.all(
-    recipe.unlabelled.map(async (source) => {
+    unlabelled.map(async (source) => {
       const drawn = await textsOf(source, { datasets, seed });
       const texts = drawn.filter((text) => !measured.has(text));
       return { source, texts, leaks: drawn.length - texts.length };

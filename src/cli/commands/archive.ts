@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path';
 import { modelTypes, orThrow } from '../../contract/index.js';
+import { counted, grouped } from '../../datasets/index.js';
 import { command, type Settings } from '../command.js';
-import { counted, grouped } from '../format.js';
 import { argument, choice, columnOptions, devFractionOption, option, required, seedOption } from '../parameters.js';
 
 const parameters = {

@@ -1,7 +1,8 @@
 import type { DataCheck, DoubtfulRow, RowPlace } from '../../api/index.js';
 import { modelTypes, orThrow } from '../../contract/index.js';
+import { grouped } from '../../datasets/index.js';
 import { command } from '../command.js';
-import { alignedLines, grouped, shownTexts, warningLine } from '../format.js';
+import { alignedLines, shownTexts, warningLine } from '../format.js';
 import {
   argument,
   choice,

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import type { CrossValidation, DoubtfulRow } from '../../api/index.js';
 import { orThrow } from '../../contract/index.js';
+import { counted } from '../../datasets/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command } from '../command.js';
-import { alignedLines, counted, evaluationLines, shownTexts } from '../format.js';
+import { alignedLines, evaluationLines, shownTexts } from '../format.js';
 import { argument, integer, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 

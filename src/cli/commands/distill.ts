@@ -1,8 +1,9 @@
 import { parse } from 'node:path';
 import type { DistillationSummary, DistillEvent, DistillOptions, MeasuredShare } from '../../api/index.js';
 import { orThrow } from '../../contract/index.js';
+import { counted, grouped } from '../../datasets/index.js';
 import { command, UsageError } from '../command.js';
-import { alignedLines, counted, grouped } from '../format.js';
+import { alignedLines } from '../format.js';
 import { choice, decimal, flag, integer, option, rulesOf, showTraining, trainingOptions } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 import { linesOf, summaryOf, trainParameters } from './train.js';

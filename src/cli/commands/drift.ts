@@ -1,7 +1,8 @@
 import { orThrow } from '../../contract/index.js';
+import { counted, grouped } from '../../datasets/index.js';
 import type { Drift } from '../../drift/index.js';
 import { command, UsageError } from '../command.js';
-import { alignedLines, counted, grouped, onOneLine } from '../format.js';
+import { alignedLines, onOneLine } from '../format.js';
 import {
   argument,
   checkpointOptions,

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { basename, extname, join, resolve } from 'node:path';
 import { orThrow } from '../../contract/index.js';
+import { counted, grouped } from '../../datasets/index.js';
 import { command, UsageError } from '../command.js';
-import { counted, grouped } from '../format.js';
 import { argument, choice, modelParameters } from '../parameters.js';
 
 const ZIP_ENDING = '.zip';

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NotFoundError, orThrow, pretrainedModelNames, type UsageTerms } from '../../contract/index.js';
+import { grouped } from '../../datasets/index.js';
 import type { ListedModel, ModelProgress } from '../../models/index.js';
 import { type Command, command } from '../command.js';
-import { alignedLines, grouped } from '../format.js';
+import { alignedLines } from '../format.js';
 import { argument, option } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 

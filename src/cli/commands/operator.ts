@@ -1,7 +1,8 @@
 import { tiers } from '../../contract/index.js';
+import { counted, grouped } from '../../datasets/index.js';
 import type { UnusedModel } from '../../jobs/index.js';
 import { command } from '../command.js';
-import { alignedLines, counted, grouped } from '../format.js';
+import { alignedLines } from '../format.js';
 import {
   appId,
   argument,

@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { orThrow } from '../../contract/index.js';
+import { counted, grouped } from '../../datasets/index.js';
 import type { SearchIndex } from '../../search/index.js';
 import { command, type Settings, UsageError } from '../command.js';
-import { counted, grouped, onOneLine } from '../format.js';
+import { onOneLine } from '../format.js';
 import {
   argument,
   choice,

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import type { TrainedModel, TrainOptions } from '../../api/index.js';
 import { EFFORTS, orThrow, StorageError } from '../../contract/index.js';
+import { grouped } from '../../datasets/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, type Settings, UsageError } from '../command.js';
-import { classLines, evaluationLines, grouped } from '../format.js';
+import { classLines, evaluationLines } from '../format.js';
 import {
   choice,
   option,

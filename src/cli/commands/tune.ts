@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { SearchSpace, Trial, TunedModel } from '../../api/index.js';
 import { messageOf, orThrow, StorageError } from '../../contract/index.js';
+import { counted } from '../../datasets/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, UsageError } from '../command.js';
-import { alignedLines, counted } from '../format.js';
+import { alignedLines } from '../format.js';
 import { decimal, integer, option, showTraining } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 import { linesOf, outputOptions, summaryOf, trainParameters } from './train.js';

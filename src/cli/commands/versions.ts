@@ -1,8 +1,9 @@
 import type { ResultAsync } from 'neverthrow';
 import { LOCAL_ACCOUNT, type ModelVersion, type OrchardError, orThrow } from '../../contract/index.js';
+import { counted, grouped } from '../../datasets/index.js';
 import type { ModelVersions } from '../../jobs/index.js';
 import { type Command, command, type Settings, UsageError } from '../command.js';
-import { alignedLines, counted, grouped } from '../format.js';
+import { alignedLines } from '../format.js';
 import { appId, argument, dataPlaceOf, flag, option, serviceDataOptions } from '../parameters.js';
 import type { Output, Terminal } from '../terminal.js';
 

@@ -9,7 +9,11 @@ import { exportModel } from '../../../models/recipes/catalogue/export-model.js';
 import { readFacts, trainingDataSchema } from '../../../models/recipes/catalogue/model-facts.js';
 import { namedEntityRecognition } from '../../../models/recipes/catalogue/models/named-entity-recognition.js';
 import type { ClassifierRecipe } from '../../../models/recipes/catalogue/recipe.js';
-import { recordedTeacher, requireTexts, writeForTeacher } from '../../../models/recipes/catalogue/recorded-answers.js';
+import {
+  recordedTeacher,
+  requireClassifier,
+  writeForTeacher,
+} from '../../../models/recipes/catalogue/recorded-answers.js';
 import { asTrained, givenTo, teach, withoutTeacher } from '../../../models/recipes/catalogue/teach.js';
 import { taughtFolder, trainedFolder } from '../../../models/recipes/catalogue/train.js';
 import { usageTerms, withFreeData } from '../../../models/recipes/catalogue/usage-terms.js';
@@ -185,9 +189,11 @@ describe('a teacher on another machine', () => {
     );
   });
 
-  it('is for classifiers with texts', () => {
-    expect(() => requireTexts(withoutTeacher(recipe))).toThrow('customer-review has no texts for a teacher');
-    expect(() => requireTexts(namedEntityRecognition)).toThrow('answers can be recorded for classifiers only');
+  it('is for classifiers with texts', async () => {
+    await expect(givenTo(withoutTeacher(recipe), options)).rejects.toThrow(
+      'customer-review has no texts for a teacher',
+    );
+    expect(() => requireClassifier(namedEntityRecognition)).toThrow('answers can be recorded for classifiers only');
   });
 
   it('teaches without being trained here', async () => {

@@ -83,7 +83,7 @@ export const sentimentClassification: ClassifierRecipe = {
   ],
   kinds: sentimentKinds,
   alternative:
-    '`customer-review` tells negative from positive, too; in a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free --untaught --datasets <folder> --work <folder>` makes it without such data.',
+    '`customer-review` tells negative from positive, too; in a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train customer-review --free --datasets <folder> --work <folder>` makes it without such data.',
   weaknesses: [
     'Most sentences it learned from are about films; some are about products, and some are comments and tweets. News and complaints to a company sound different.',
     'There is no neutral label; plain facts also get one of the two.',
