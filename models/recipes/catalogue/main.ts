@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { DEVICES } from '../../../src/contract/index.js';
 import { families } from '../../../src/families/index.js';
 import { exportModel, writeCard, writeConfig } from './export-model.js';
 import { recipesNamed } from './models/index.js';
@@ -24,6 +25,7 @@ const { values, positionals } = parseArgs({
     answers: { type: 'string' },
     untaught: { type: 'boolean', default: false },
     threads: { type: 'string', default: String(availableParallelism()) },
+    device: { type: 'string', default: 'cpu' },
     seed: { type: 'string', default: '1' },
     free: { type: 'boolean', default: false },
     catalogue: { type: 'string' },
@@ -38,6 +40,8 @@ function given(name: 'datasets' | 'work' | 'teacher'): string {
 
 const folder = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const threads = Number(values.threads);
+const device = DEVICES.find((each) => each === values.device);
+if (device === undefined) throw new Error(`--device: found ${values.device}; give one of ${DEVICES.join(', ')}`);
 const seed = Number(values.seed);
 const catalogue = values.catalogue ?? folder('../../catalogue');
 
@@ -60,7 +64,7 @@ const steps: Readonly<Record<string, (recipe: Recipe) => Promise<void>>> = {
     const isShipped = values.teacher === undefined && !values.free && existsSync(shipped);
     const answers = values.answers ?? (isShipped ? shipped : undefined);
     const teacher = answers === undefined ? given('teacher') : { answers };
-    return teach(recipe, { datasets, work, teacher, backbone: backboneOf(recipe), threads, seed });
+    return teach(recipe, { datasets, work, teacher, backbone: backboneOf(recipe), threads, device, seed });
   },
   async texts(recipe) {
     const [datasets, work] = [given('datasets'), given('work')];
@@ -73,7 +77,7 @@ const steps: Readonly<Record<string, (recipe: Recipe) => Promise<void>>> = {
     const [datasets, work] = [given('datasets'), given('work')];
     // `teach` has trained it.
     if (recipe.unlabelled !== undefined) return;
-    await trainModel(recipe, { datasets, work, backbone: backboneOf(recipe), threads, seed });
+    await trainModel(recipe, { datasets, work, backbone: backboneOf(recipe), threads, device, seed });
   },
   export(recipe) {
     const [datasets, work] = [given('datasets'), given('work')];

@@ -23,7 +23,7 @@ export interface TeachOptions extends TrainOptions {
  * earlier call has are kept. @throws Error if the recipe has no texts for it, the answers are to others, or the training fails
  */
 export async function teach(recipe: Recipe, options: TeachOptions): Promise<void> {
-  const { backbone, work, seed, threads, log = console.log } = options;
+  const { backbone, work, seed, threads, device, log = console.log } = options;
   const { title, rows, sources, hasMixedLabels, ...teacher } = await teacherFor(recipe, options);
   const texts = sources.flatMap((source) => source.texts);
   log(`${recipe.name}: its teacher answers ${texts.length} texts`);
@@ -39,7 +39,7 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
       type: modelType(recipe),
       ...(backbone === undefined ? { pretrained: false } : { base: resolve(backbone) }),
       lowercase: recipe.training?.preprocessing?.lowercase,
-      ...{ language: recipe.language, epochs, augment, seed, threads },
+      ...{ language: recipe.language, epochs, augment, seed, threads, device },
       tuning: { quantize: true, ...recipe.tuning },
       onProgress(event) {
         if (event.type === 'epoch') log(`  epoch ${event.stats.epoch}`);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { fileStorage, folderModels, type ModelType, Trainer, type TrainingStats } from '../../../src/index.js';
+import { type Device, fileStorage, folderModels, type ModelType, Trainer, type TrainingStats } from '../../../src/index.js';
 import { writeArchive } from './archives.js';
 import { DATA_FILE, factsFile } from './model-facts.js';
 import type { Recipe } from './recipe.js';
@@ -18,6 +18,8 @@ export interface TrainOptions {
   /** Folder of the encoder to start from. Default: random weights. */
   readonly backbone?: string | undefined;
   readonly threads: number;
+  /** Where encoders are trained. */
+  readonly device: Device;
   readonly seed: number;
   /** Called with lines about the progress. Default: prints them. */
   readonly log?: (line: string) => void;
@@ -34,12 +36,13 @@ export const modelStorage = (work: string, recipe: Pick<Recipe, 'name'>) =>
  * @throws Error if the training fails
  */
 export async function trainModel(recipe: Recipe, options: TrainOptions): Promise<void> {
-  const { work, backbone, threads, seed, log = console.log } = options;
+  const { work, backbone, threads, device, seed, log = console.log } = options;
   await using trainer = new Trainer({
     storage: modelStorage(work, recipe),
     // A worker thread would need a built file; these commands run the sources.
     isolation: 'inline',
     threads,
+    device,
     seed,
     tuning: { quantize: true, ...recipe.tuning },
     ...(backbone !== undefined && {

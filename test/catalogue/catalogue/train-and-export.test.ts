@@ -73,7 +73,7 @@ describe.each<[string, Recipe]>([
     root = mkdtempSync(join(tmpdir(), 'orchard-test-'));
     catalogue = join(root, 'catalogue');
     const work = join(root, 'work');
-    const options = { datasets: root, work, threads: 1, seed: 1, log: () => undefined };
+    const options: TrainOptions = { datasets: root, work, threads: 1, device: 'cpu', seed: 1, log: () => undefined };
     await trainModel(recipe, options);
     await trainModel(recipe, options);
     await exportModel(recipe, { ...options, catalogue });
