@@ -1,4 +1,4 @@
-/** Orchard where Node isn't: trained models in a browser, at the edge, in a function. */
+/** Orchard without native code: trained models in browsers, edge runtimes and serverless functions. */
 export type {
   Answer,
   AnswerExplanation,

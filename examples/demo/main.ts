@@ -59,7 +59,7 @@ const { id } = (
 await showTraining(trainer.watch(id), task);
 const job = (await trainer.getTrainingJob(id)).match((information) => information, fail);
 if (job.status !== 'READY') {
-  console.error(pc.red(`the job ended ${job.status}: ${job.error?.message ?? ''}`));
+  console.error(pc.red(`the job ended in ${job.status}: ${job.error?.message ?? ''}`));
   process.exit(1);
 }
 

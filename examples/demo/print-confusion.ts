@@ -21,10 +21,12 @@ export async function printConfusion(rows: readonly DevRow[], predict: Predict):
   );
   const names = matrix.getLabels().map(String);
   const width = Math.max(...names.map(({ length }) => length)) + 2;
-  console.log(pc.dim(`  ${'is \\ said'.padEnd(width)}${names.map((name) => name.padStart(width)).join('')}`));
+  const corner = 'actual \\ predicted';
+  const firstWidth = Math.max(corner.length, width);
+  console.log(pc.dim(`  ${corner.padEnd(firstWidth)}${names.map((name) => name.padStart(width)).join('')}`));
   for (const [row, name] of names.entries()) {
     const counts = matrix.getMatrix()[row] ?? [];
-    console.log(`  ${name.padEnd(width)}${counts.map((count) => String(count).padStart(width)).join('')}`);
+    console.log(`  ${name.padEnd(firstWidth)}${counts.map((count) => String(count).padStart(width)).join('')}`);
   }
-  console.log(`\n  accuracy ${(100 * matrix.getAccuracy()).toFixed(1)} % of ${rows.length} rows`);
+  console.log(`\n  accuracy ${(100 * matrix.getAccuracy()).toFixed(1)} % on ${rows.length} rows`);
 }

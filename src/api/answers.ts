@@ -82,7 +82,7 @@ export interface ScoredPassage {
   readonly score: number;
 }
 
-/** The ten passages that best answer a question, best first. */
+/** Up to ten passages that best answer a question, best first. */
 export interface PassageAnswer extends ReadText {
   readonly kind: 'passages';
   readonly passages: readonly ScoredPassage[];

@@ -158,7 +158,8 @@ async function readGroups(
         : groups;
   if (read === undefined || read.length === rows.length) return read;
   const option = groupColumn === undefined ? 'groups' : 'groupColumn';
-  throw invalid([option], `there are ${read.length} groups for ${rows.length} rows; give one for each row`);
+  const found = `found ${counted(read.length, 'group')} for ${counted(rows.length, 'row')}`;
+  throw invalid([option], `${found}; give one group for each row`);
 }
 
 /** The cells of the rows on some lines, as some records may be left out; all cells where several share a line. */
@@ -180,7 +181,7 @@ async function groupsOf(
 /** @throws ValidationError if folds would be empty, or would leave nothing to learn */
 function* requireDivisible({ checked, origin }: RowTable, units: readonly FoldUnit[], folds: number): Steps<void> {
   if (units.length < folds) {
-    const what = counted(units.length, 'different text or group', 'different texts or groups');
+    const what = counted(units.length, 'distinct text or group', 'distinct texts or groups');
     throw invalid(['folds'], `${rowsOf(origin)} have ${what}, too few for ${folds} folds; use fewer folds or add rows`);
   }
   if (checked.shape !== 'label') return;

@@ -191,8 +191,10 @@ export interface Difference {
   readonly teacher: readonly string[];
   readonly student: readonly string[];
   /**
-   * How much they differ, 0 to 1. Labels: 1 minus the student's probability of the teacher's answer. Entities: the share
-   * that only one of them found. Passages: 1 minus 1 / the student's rank of the teacher's best passage.
+   * How much they differ, 0 to 1. Labels: 1 minus the student's probability of the teacher's label; for multilabel
+   * models, the largest of these numbers and of the student's probabilities of labels that only the student gives.
+   * Entities: the share that only one of them found. Passages: 1 minus 1 / the student's rank of the teacher's best
+   * passage.
    */
   readonly difference: number;
 }

@@ -1,7 +1,7 @@
 import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import { callResult, type OrchardError, validate } from '../contract/index.js';
-import { quoted, someOf } from '../datasets/index.js';
+import { counted, quoted, someOf } from '../datasets/index.js';
 import type { Evaluation, Interval } from './evaluate.js';
 
 /** One figure of an evaluation, 0 to 1. */
@@ -79,7 +79,7 @@ async function pageOf(evaluation: Evaluation, options: EvaluationReportOptions):
   return evaluationHtml({
     ...evaluation,
     title,
-    note: `${evaluation.rows.toLocaleString('en-US')} ${evaluation.kind === 'passages' ? 'questions' : 'rows'}${unknownNote(evaluation)}`,
+    note: `${counted(evaluation.rows, evaluation.kind === 'passages' ? 'question' : 'row')}${unknownNote(evaluation)}`,
     tiles: figures.slice(0, TILES).map(({ name, value }) => ({ name, value: percent(value) })),
     intervals: [...figures, ...averagesOf(evaluation)].map(({ name, value, interval }) => ({
       name,
@@ -93,7 +93,7 @@ function unknownNote(evaluation: Evaluation): string {
   if (evaluation.kind === 'passages' || evaluation.unknownLabels === undefined) return '';
   const unknown = someOf(evaluation.unknownLabels.map(({ label }) => quoted(label)));
   const known = someOf((evaluation.modelLabels ?? []).map((label) => quoted(label)));
-  return `; the labels ${unknown} are unknown to the model and count as wrong; the model has ${known}`;
+  return `; labels unknown to the model, counted as wrong: ${unknown}; the model has ${known}`;
 }
 
 /** As in the tables of classes and confusions. */

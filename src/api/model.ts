@@ -127,9 +127,9 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
   predict(texts: ModelTexts, options?: StreamOptions): AsyncGenerator<Result<Given, OrchardError>, void, undefined>;
   /**
    * Answers a text and shows how much each of its words influenced the answer. The lexical expert's part is exact; the
-   * encoder's part is measured by leaving words out, which takes about as long as one answer per word, at most 128. The
-   * text has at most 10,000 UTF-16 code units. Fails with a ValidationError for a longer text, an unknown `label`, and
-   * for a model that reads pairs.
+   * encoder's part is measured by leaving words out, which takes about as long as one answer per word, and at most as
+   * long as 128 answers. The text has at most 10,000 UTF-16 code units. Fails with a ValidationError for a longer text,
+   * an unknown `label`, and for a model that reads pairs.
    */
   explain(text: string, options?: ExplainOptions): ResultAsync<AnswerExplanation<Given>, OrchardError>;
   /**

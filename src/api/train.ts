@@ -56,8 +56,8 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
   readonly output?: string | undefined;
   /**
    * Rows for choosing the best epoch, or the path of their file. An archive has its own. Default: the share
-   * `devFraction` of the rows. Without `devFraction`, a classifier or entity model with up to 1,000 rows learns from
-   * all of them and is judged in folds.
+   * `devFraction` of the rows. Without `devFraction`, a classifier or entity model with up to 1,000 rows (up to 20,000
+   * with the effort `quick`) learns from all of them and is judged in folds.
    */
   readonly dev?: RowsOrPath<Row> | undefined;
   /** Share of the rows to set aside for dev, above 0 and below 1. Default 0.1, except for few rows (see `dev`). */
@@ -81,9 +81,9 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
   /** Whether to start from a backbone; false starts from random weights. Default true. */
   readonly pretrained?: boolean | undefined;
   /**
-   * Classifiers and entity models: how much time to spend on a better model. `quick` doesn't train the encoder with up
-   * to 20,000 rows; `balanced` trains it where the improvement is worth the time; `thorough` trains it even on fewer
-   * rows. Default `balanced`.
+   * Classifiers and entity models: how much time to spend on a better model (docs/few-rows.md). With up to 20,000 rows,
+   * `quick` leaves the encoder as it is. `balanced` trains it if there are at least 40 rows; `thorough`, if there are
+   * at least 16, and for longer if there are more than 300. Default `balanced`.
    */
   readonly effort?: Effort | undefined;
   /**

@@ -1,7 +1,7 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import * as z from 'zod';
 import { AbortedError, isOrchardError, TrainingError, validate } from '../contract/index.js';
-import { invalid } from '../datasets/index.js';
+import { counted, invalid } from '../datasets/index.js';
 import { typeFacts } from '../families/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
 import { claimFolder, type FoundModel, findModel, readModelReport } from '../models/index.js';
@@ -352,7 +352,8 @@ function costOf({ seconds, epochSeconds, epochsRun }: RunWatch): (epochs: number
 }
 
 function tooLittleTime({ epochs, epochsRun }: RunWatch, budget: number | undefined): TrainingError {
-  const where = epochs === undefined ? 'while the data was read' : `after ${epochsRun} of at most ${epochs} epochs`;
+  const where =
+    epochs === undefined ? 'while the data was read' : `after ${epochsRun} of at most ${counted(epochs, 'epoch')}`;
   return new TrainingError(
     `the time limit (\`budgetSeconds: ${budget}\`) was reached before the first trial ended, ${where}; allow more time or fewer epochs`,
   );

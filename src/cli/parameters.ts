@@ -128,8 +128,14 @@ export const modelParameters = {
   },
   device: deviceOption,
   runtime: runtimeOption,
-  threads: option('--threads <number>', 'number of CPU threads', integer(1)),
+  threads: option('--threads <number>', 'number of CPU threads (default: one per processor, at most 4)', integer(1)),
 };
+/** For commands that train a model or check rows. */
+export const trainingThreadsOption = option(
+  '--threads <number>',
+  'number of CPU threads (default: one per processor)',
+  integer(1),
+);
 
 /** How a checkpoint of transformers is read. */
 export const checkpointOptions = {
@@ -198,11 +204,8 @@ export async function openTexts(settings: TextSettings, shown: TextOutput): Prom
   return new GivenTexts(await openTextSource(settings, shown.terminal), shown);
 }
 
-export const devFractionOption = option(
-  '--dev-fraction <share>',
-  'share of the rows to set aside for evaluation (default: 0.1)',
-  share,
-);
+const SET_ASIDE = 'share of the rows to set aside for evaluation';
+export const devFractionOption = option('--dev-fraction <share>', `${SET_ASIDE} (default: 0.1)`, share);
 
 export const columnOptions = {
   textColumn: option(
@@ -235,7 +238,11 @@ export const readingOptions = {
     'separator of the cells (default: comma, semicolon, tab or |, as detected)',
   ),
   offsets: choice('--offsets <unit>', 'unit of the entity offsets (default: the one that fits the words)', OFFSETS),
-  tagNames: option('--tag-names <names>', 'names of tags that are numbers, in order, separated by commas', names),
+  tagNames: option(
+    '--tag-names <names>',
+    'for a file whose tags are numbers: the names of the tags 0, 1, 2 and so on, separated by commas',
+    names,
+  ),
   skipInvalid: flag('--skip-invalid', 'skip rows with a problem'),
 };
 
@@ -278,13 +285,28 @@ export const trainingParameters = {
   language: option('--language <language>', 'language of the texts, such as en or ja (default: en)'),
   ...readingOptions,
   positive: positiveOption,
-  devFraction: devFractionOption,
-  epochs: option('--epochs <number>', 'maximum number of epochs', integer(1)),
-  batchSize: option('--batch-size <number>', 'rows per training step', integer(1)),
-  learningRate: option('--learning-rate <number>', 'peak learning rate, such as 3e-4', decimal),
+  devFraction: {
+    ...devFractionOption,
+    description: `${SET_ASIDE} (default: 0.1; none for a classifier or entity model with up to 1,000 rows)`,
+  },
+  epochs: option(
+    '--epochs <number>',
+    'maximum number of epochs (default: depends on the task and the number of rows)',
+    integer(1),
+  ),
+  batchSize: option(
+    '--batch-size <number>',
+    'rows per training step (default: 32, or 16 for fewer than 2,000 rows)',
+    integer(1),
+  ),
+  learningRate: option(
+    '--learning-rate <number>',
+    'peak learning rate, such as 3e-4 (default: depends on the size or backbone)',
+    decimal,
+  ),
   seed: seedOption,
   device: deviceOption,
-  threads: modelParameters.threads,
+  threads: trainingThreadsOption,
 };
 
 export function trainingOptions(settings: Omit<Settings<typeof trainingParameters>, 'data'>) {

@@ -103,9 +103,9 @@ class Program {
     const { id, answer, error } = fieldsOf(line);
     const waiting = typeof id === 'number' ? this.#waiting.get(id) : undefined;
     if (typeof id !== 'number' || waiting === undefined) {
-      const expected =
-        'expected {"id": …, "answer": …} with the id of an open question; write everything else to standard error';
-      this.#fail(`wrote ${JSON.stringify(line.slice(0, 200))}; ${expected}`);
+      const expected = 'expected {"id": …, "answer": …} with the id of a text that has no answer yet';
+      const wrote = `wrote ${JSON.stringify(line.slice(0, 200))}`;
+      this.#fail(`${wrote}; ${expected}; write everything else to standard error`);
       this.#kill();
       return;
     }

@@ -294,7 +294,7 @@ async function* textsOfColumn(records: ReturnType<typeof recordsOf>, reading: Re
     const second = text2 !== undefined && { text2 };
     yield isWhole
       ? { line, text, ...second }
-      : { line, problem: `${cells.length} columns; the header has ${header.length}` };
+      : { line, problem: `found ${counted(cells.length, 'column')}; the header has ${header.length}` };
   }
 }
 
@@ -314,10 +314,12 @@ function textOfJson(json: string, { column, column2 }: Reading): FoundText {
     Object.entries(typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}),
   );
   const [text, text2] = [fields.get(column), column2 === undefined ? undefined : fields.get(column2)];
-  if (typeof text !== 'string') {
-    return { problem: `no string ${JSON.stringify(column)}; give --text-column if it has another name` };
-  }
+  if (typeof text !== 'string') return withoutText(column, '--text-column');
   if (column2 === undefined) return { text };
-  if (typeof text2 === 'string') return { text, text2 };
-  return { problem: `no string ${JSON.stringify(column2)}; give --text2-column if it has another name` };
+  return typeof text2 === 'string' ? { text, text2 } : withoutText(column2, '--text2-column');
+}
+
+function withoutText(field: string, flag: string): FoundText {
+  const found = `found no string in the field ${JSON.stringify(field)}`;
+  return { problem: `${found}; if the text is in another field, name that field with ${flag}` };
 }

@@ -40,7 +40,7 @@ export const familyNameOf: Readonly<Record<ModelType, FamilyName>> = {
 };
 
 export const modelSizes = ['mini', 'base'] as const;
-/** mini: 4 layers × 256 (4 heads). base: 6 layers × 384 (6 heads). */
+/** mini: 4 layers of width 256, with 4 attention heads. base: 6 layers of width 384, with 6 attention heads. */
 export type ModelSize = (typeof modelSizes)[number];
 
 /** The states that a training job may be in. */
@@ -74,7 +74,7 @@ export type Runtime = 'auto' | 'onnx' | 'wasm';
 export type UsedRuntime = Exclude<Runtime, 'auto'>;
 export const RUNTIMES = ['auto', 'onnx', 'wasm'] as const satisfies readonly Runtime[];
 
-/** Whether a model may be used commercially, as far as its training data decide. */
+/** Whether the training data of a model allow its commercial use. */
 export interface UsageTerms {
   /** False if some of the data are for non-commercial use, or have no licence. */
   readonly commercial_use: boolean;
@@ -106,8 +106,8 @@ export const LOCAL_ACCOUNT: Account = { app_id: 'local', tier: 'pro' };
 /** Maximum number of queries in a batch (docs/service-errors.md, "Limits"). */
 export const MAX_BATCH_QUERIES = 20;
 /**
- * Maximum length of a query in UTF-16 code units (docs/service-errors.md, "Limits"), about fifty pages. The longest query takes a
- * small encoder seconds, in slices between which other queries run.
+ * Maximum length of a query in UTF-16 code units (docs/service-errors.md, "Limits"), about fifty pages. A small encoder
+ * needs seconds to read a query of this length. It reads in slices, so that other queries can run in between.
  */
 export const MAX_QUERY_CHARACTERS = 100_000;
 /** Maximum number of queries in a medley batch (docs/service-errors.md, "Limits"). */

@@ -132,7 +132,7 @@ export class ModelDownloadError extends OrchardErrorBase {
   }
 }
 
-/** No such model, job or pretrained model for this account. */
+/** There is no such model, training job, pretrained model, backbone or version for this account. */
 export class NotFoundError extends OrchardErrorBase {
   readonly code = 'not_found';
   constructor(

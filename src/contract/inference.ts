@@ -33,7 +33,7 @@ export const batchQueriesSchema = z
  * descending score or, for entities, from left to right.
  */
 export interface InferenceResult {
-  /** Classification: every label. Entities: the type of each entity found. Questions: the 10 best passages. */
+  /** Classification: every label. Entities: the type of each entity found. Questions: up to 10 passages, best first. */
   readonly labels: string[];
   /** The probability of each label, 0 to 1. For a multilabel model, above 0.5 means that the label applies. */
   readonly scores: number[];
@@ -64,8 +64,9 @@ export interface InferenceMetadata {
   /** Milliseconds that the model took, without loading and waiting. For a medley: the sum over its models. */
   readonly model_inference_time_ms: number;
   /**
-   * The positions of queries that are too long for the model, which read only the beginning of each; 0 for a single query. Absent
-   * if all were read completely. For a medley: queries that are too long for at least one of its models.
+   * The positions, from 0, of the queries that are too long for the model, which read only the beginning of each; `[0]`
+   * for a single query that is too long. Absent if all were read completely. For a medley: the queries that are too
+   * long for at least one of its models.
    */
   readonly truncated?: readonly number[] | undefined;
   /** The id of the model that answered, if the request used a name such as `support@production`. */

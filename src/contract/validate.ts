@@ -86,7 +86,7 @@ function remedy(issue: z.core.$ZodRawIssue): string | undefined {
       return [...new Set(issue.errors.flatMap(([first]) => (first ? [first.message] : [])))].join('; or ') || undefined;
     case 'invalid_key':
     case 'invalid_element':
-      return issue.issues[0] && `its key: ${issue.issues[0].message}`;
+      return issue.issues[0] && `the key is not valid; ${issue.issues[0].message}`;
     default:
       return undefined;
   }
@@ -108,7 +108,8 @@ function wanted(issue: Issue<'invalid_type'> | Issue<'invalid_value'>): string {
 /** The kind of a value, and not the value: it may be a secret. */
 function kindOf(value: unknown): string {
   if (value instanceof URL) return `a URL object; give its href`;
-  if (value === null || typeof value === 'boolean' || Number.isNaN(value)) return String(value);
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
   return Array.isArray(value) ? 'an array' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`;
 }
 
@@ -134,6 +135,7 @@ function formatted(issue: Issue<'invalid_format'>): string {
 
 /** Most fields that are listed where none resembles the unknown one. */
 const MOST_LISTED = 8;
+const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 function unknown(key: string, schema: z.core.$ZodRawIssue['inst']): string {
   const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
@@ -149,7 +151,7 @@ function unknown(key: string, schema: z.core.$ZodRawIssue['inst']): string {
   if (nearest !== undefined && shared(nearest) >= Math.min(3, nearest.length))
     return `${told}; did you mean \`${nearest}\`?`;
   return known.length > 0 && known.length <= MOST_LISTED
-    ? `${told}; give ${known.map((name) => `\`${name}\``).join(', ')}`
+    ? `${told}; use ${either.format(known.map((name) => `\`${name}\``))}`
     : `${told}; leave it out`;
 }
 

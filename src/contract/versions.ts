@@ -14,7 +14,7 @@ export const versionNameSchema = z
 /** One change of what a name points to. */
 export interface VersionChange {
   readonly action: 'promote' | 'rollback';
-  /** The model that the name points to since then. */
+  /** The model that the name pointed to after this change. */
   readonly model_id: string;
   /** The model that it pointed to before; null for the first. */
   readonly from: string | null;
@@ -43,7 +43,10 @@ export interface LabelPair {
  */
 export interface ShadowComparison {
   readonly model_id: string;
-  /** When the counts began: when the shadow was set or, if later, when the name pointed to another model. */
+  /**
+   * When the counts began, in ISO 8601: when the shadow was set or, if later, when the name was pointed to another
+   * model.
+   */
   readonly since: string;
   /** `agreed`, `disagreed` and `errors` together. */
   readonly asked: number;

@@ -288,7 +288,11 @@ async function unpackEntries(zip: ZipFile, directory: string, options: NamedOpti
     if (bytes > maxBytes) {
       throw refusal(name, `unpacked, it is larger than ${describeBytes(maxBytes)}`, 'a smaller dataset');
     }
-    await unpackFile(zip, entry, join(directory, path), name, signal);
+    await unpackFile(zip, entry, join(directory, path), name, signal).catch((thrown: unknown) => {
+      if (!isPathError(thrown)) throw thrown;
+      const found = `the entry ${quoted(path)} can't be written (${fileFailure(thrown)})`;
+      throw singleProblem({ file: name, found, expected: 'entries with different, valid file names' }, thrown);
+    });
     written.add(path);
   }
   if (written.size === 0) throw refusal(name, 'found no files in it', 'a zip of the dataset folder');
@@ -356,12 +360,6 @@ function damaged(file: string, thrown: unknown): DatasetError {
   if (/^(absolute path|invalid relative path|invalid characters)/.test(reason)) {
     return singleProblem({ file, found: reason, expected: 'paths inside the archive' }, thrown);
   }
-  if (isError(thrown) && 'syscall' in thrown) {
-    return singleProblem(
-      { file, found: `an entry can't be a file (${fileFailure(thrown)})`, expected: 'plain paths' },
-      thrown,
-    );
-  }
   const found = `found a truncated or damaged zip (${reason})`;
   return singleProblem({ file, found, expected: 'a complete zip archive' }, thrown);
 }
@@ -369,10 +367,13 @@ function damaged(file: string, thrown: unknown): DatasetError {
 /** The file system's error codes for an entry whose path can't be a file: the archive's fault, not the disk's. */
 const PATH_ERRORS = ['EEXIST', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'EINVAL'];
 
+function isPathError(thrown: unknown): boolean {
+  return isDiskError(thrown) && 'code' in thrown && PATH_ERRORS.includes(String(thrown.code));
+}
+
 /** True if the file system failed; its errors carry the name of the system call. */
 function isDiskError(thrown: unknown): thrown is Error {
-  if (!(isError(thrown) && 'syscall' in thrown)) return false;
-  return !('code' in thrown && PATH_ERRORS.includes(String(thrown.code)));
+  return isError(thrown) && 'syscall' in thrown;
 }
 
 /** The same for every entry, so that the same files give the same bytes. */

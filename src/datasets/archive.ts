@@ -33,7 +33,10 @@ export function openArchive(directory: string, markers: readonly string[] = [CON
   const files = listFiles(directory);
   const named = (marker: string) => files.filter((file) => posix.basename(file) === marker);
   const [marked, ...others] = markers.map(named).find(({ length }) => length > 0) ?? [];
-  if (marked === undefined) throw notOneFolder(markers, `found no ${markers.join(' or ')} among ${someOf(files)}`);
+  if (marked === undefined) {
+    const none = `found no ${markers.join(' or ')} among ${someOf(files)}`;
+    throw notOneFolder(markers, files.length === 0 ? 'found no files' : none);
+  }
   if (others.length > 0) throw notOneFolder(markers, `found ${someOf([marked, ...others])}`);
   const folder = posix.dirname(marked);
   const prefix = folder === '.' ? '' : `${folder}/`;

@@ -1,5 +1,5 @@
 import type { DatasetProblem } from '../contract/index.js';
-import { counted, type ProblemList, quoted, someOf } from './problems.js';
+import { counted, type ProblemList, quoted } from './problems.js';
 import type { TextLine } from './text-lines.js';
 
 /** Files with one word per line and its tag: CoNLL's formats, and tables of the same. Every scheme of tags becomes BIO. */
@@ -214,7 +214,7 @@ export function namedTags(
   const expected =
     names === undefined
       ? `tag names (or name the tags, in the order of their numbers: ${example})`
-      : `a tag of ${someOf(names)}`;
+      : `a number from 0 to ${names.length - 1} (\`tagNames\` has ${counted(names.length, 'name')})`;
   problems.add({ file, line, found, expected });
   return tags.map(() => 'O');
 }

@@ -1,7 +1,7 @@
 import { type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser';
 import { isPauseDue, pause } from '../system/index.js';
 import { MAX_JSON_DEPTH, MAX_JSON_ENTRY } from './archive-limits.js';
-import { describeBytes, type ProblemList, quoted } from './problems.js';
+import { grouped, type ProblemList, quoted } from './problems.js';
 import { readText } from './text-lines.js';
 
 interface MemberSource {
@@ -193,8 +193,8 @@ async function readObject(
     if (isPauseDue()) await pause(signal);
     const { line, column } = source;
     if (next === 'too long') {
-      const expected = `at most ${describeBytes(MAX_JSON_ENTRY)} per entry`;
-      problems.add({ file, line, column, found: 'found a longer entry', expected });
+      const found = `found an entry of more than ${grouped(MAX_JSON_ENTRY)} UTF-16 code units`;
+      problems.add({ file, line, column, found, expected: 'shorter entries' });
       return undefined;
     }
     const member = next === 'broken' ? undefined : parsedMember(next);

@@ -107,7 +107,7 @@ export interface DatasetLocation {
 /** A warning about a dataset. It does not stop the training. */
 export interface DatasetWarning {
   readonly kind: DatasetWarningKind;
-  /** How many rows (or classes) it concerns. */
+  /** How many rows, or other parts of the dataset such as labels or entities, it concerns. */
   readonly count: number;
   /** The warning, in a sentence. */
   readonly message: string;

@@ -128,8 +128,10 @@ export async function readRowFile(path: string, options: RowFileOptions = {}): P
   const found = await stat(path).catch(() => undefined);
   const origin = basename(path);
   const isFolder = found?.isDirectory() === true && (await isBratFolder(path));
-  if (!found?.isFile() && !isFolder)
-    throw notAFile(origin, found === undefined ? 'found no such file' : 'found no file');
+  if (!found?.isFile() && !isFolder) {
+    const other = 'found a folder without annotations of brat (.ann)';
+    throw notAFile(origin, found === undefined ? 'found no such file' : other);
+  }
   const problems = new ProblemList();
   const read = isFolder
     ? { ...(await bratRows(path, problems)), written: [] }
@@ -152,7 +154,7 @@ async function fileRows(
   if (extra !== undefined && (format === 'conll' || format === 'fasttext' || format === 'markdown')) {
     throw singleProblem({
       file,
-      found: `found ${format}`,
+      found: `found the format ${format}`,
       expected: `a table or JSON, which can have a column for ${extra}`,
     });
   }

@@ -49,7 +49,7 @@ export function tableRecords(
   const columns = (header?.cells ?? []).map((cell) => cell.trim());
   const whole = others.filter(({ line, cells }) => {
     if (cells.length === columns.length) return true;
-    const expected = `${columns.length} columns as in the header`;
+    const expected = `${counted(columns.length, 'column')} as in the header`;
     problems.add({ file, line, found: `found ${counted(cells.length, 'column')}`, expected });
     return false;
   });

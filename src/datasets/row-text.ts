@@ -85,7 +85,7 @@ function kindOf(path: string, file: string): string {
   const command = CONVERSIONS[known]?.replace('FILE', file).replace('NEW', file.replace(/\.\w+$/u, ''));
   const unzipped = known === ZIP ? '; unzip it and give the file of rows in it' : '';
   const text = `text: CSV, JSON, JSON Lines or CoNLL${unzipped}`;
-  const expected = command === undefined ? text : `text; convert it: ${command}`;
+  const expected = command === undefined ? text : `text; to get it, run: ${command}`;
   throw singleProblem({ file, found: `found ${known}`, expected });
 }
 
@@ -100,8 +100,8 @@ async function* unzipped(path: string): AsyncGenerator<Uint8Array> {
   for await (const chunk of stream) {
     bytes += chunk.length;
     if (bytes > DEFAULT_MAX_UNZIPPED_BYTES) {
-      const expected = `at most ${describeBytes(DEFAULT_MAX_UNZIPPED_BYTES)} when unpacked`;
-      throw singleProblem({ file: basename(path), found: 'found a larger file', expected });
+      const found = `found more than ${describeBytes(DEFAULT_MAX_UNZIPPED_BYTES)} when unpacked`;
+      throw singleProblem({ file: basename(path), found, expected: 'a smaller file' });
     }
     yield chunk;
   }

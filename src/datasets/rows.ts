@@ -104,7 +104,7 @@ const texts = z.array(z.string('give a string'), 'give an array of strings');
 
 const weight = z
   .number('give a number above 0')
-  .refine((value) => value !== 0, 'give a number above 0, or remove the row')
+  .refine((value) => value !== 0, 'give a number above 0; to ignore the row, remove it')
   .refine((value) => value >= 0, 'give a number above 0')
   .optional();
 const single = {
@@ -318,8 +318,9 @@ export function shapeOfFirst(first: unknown, option: string): RowShape {
   const shape = rowShapes.find((each) => shapes[each].every((field) => fields.includes(field)));
   if (shape === 'soft') return isObject(row.labels) ? shape : 'labels';
   if (shape !== undefined) return shape;
-  const found = fields.length > 0 ? `the fields ${fields.join(', ')}` : quoted(first);
-  throw invalid([option, 0], `found ${found}; give rows of one of ${KNOWN_SHAPES}`);
+  const named = `the ${fields.length === 1 ? 'field' : 'fields'} ${fields.join(', ')}`;
+  const found = fields.length > 0 ? named : quoted(first);
+  throw invalid([option, 0], `found ${found}; give rows with the fields of one of ${KNOWN_SHAPES}`);
 }
 
 export function invalid(loc: readonly (string | number)[], msg: string): ValidationError {
@@ -373,7 +374,7 @@ function parsed<Row extends object>(
 ): Row[] {
   const checked: Row[] = [];
   for (const [row, value] of rows.entries()) {
-    const result = schema.safeParse(value, { reportInput: true });
+    const result = schema.safeParse(value, { reportInput: true, error: ofNoObject });
     if (result.success) {
       const blank = refusesBlank
         ? Object.entries(result.data).find(
@@ -388,6 +389,11 @@ function parsed<Row extends object>(
     if (issues.length >= most) break;
   }
   return checked;
+}
+
+/** Of a row that is no object. What its fields lack is in their schemas. */
+function ofNoObject({ code, expected }: { readonly code?: string; readonly expected?: unknown }): string | undefined {
+  return code === 'invalid_type' && expected === 'object' ? 'give an object' : undefined;
 }
 
 function segment(part: PropertyKey): string | number {

@@ -48,7 +48,7 @@ export interface KnownNGrams {
 /** Vectors of some texts of a baseline. */
 export interface BaselineVectors {
   readonly width: number;
-  /** Base64 of signed bytes, [texts, width]: vectors of any length. */
+  /** Base64 of signed bytes, [texts, width]. Each vector is scaled so that its largest number is 127 or -127. */
   readonly codes: string;
   /** The same for a fixed text, which identifies the encoder: [width]. */
   readonly probe: string;

@@ -336,7 +336,7 @@ function sourceOf(source: ArchiveSources['rows'], option: string): ArchiveSource
 function mapRows<Row, Made>(rows: Iterable<Row>, origin: string, change: (row: Row) => Made): Made[] {
   return Array.from(rows, (row, at) => {
     if (typeof row === 'object' && row !== null) return change(row);
-    const found = row === null ? 'null' : `a ${typeof row}`;
+    const found = row === null || row === undefined ? String(row) : `a ${typeof row}`;
     throw new DatasetError([{ file: origin, line: at + 1, found: `found ${found}`, expected: 'an object' }]);
   });
 }

@@ -217,7 +217,7 @@ export class ExplainedText {
 
   constructor(explainer: Explainer | undefined, text: string) {
     if (explainer === undefined) {
-      const msg = "the model's answers can't be explained: it reads pairs of texts, or its decoder has no explainer";
+      const msg = "the model reads pairs of texts, and answers to pairs can't be explained";
       throw new ValidationError([{ loc: ['model'], msg, type: 'unsupported' }]);
     }
     if (text.length > MAX_EXPLAINED_CHARACTERS) {

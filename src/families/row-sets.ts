@@ -147,12 +147,13 @@ export async function splitRowSets<Row extends DatasetLocation>(
     problems.add({ file: sets.train.origin, found, expected: needed });
   }
   if (problems.total > 0) throw problems.toError();
-  const message = `${counted(repeated.length, 'repeated row')} left out; each distinct row is used once`;
+  const were = repeated.length === 1 ? 'was' : 'were';
+  const message = `${counted(repeated.length, 'repeated row')} ${were} left out; each distinct row is used once`;
   const isDevDrawn = given === undefined && sets.devFraction === undefined;
   const skippedWarning = skipped && {
     kind: 'invalid_row' as const,
     count: skipped.total,
-    message: `${counted(skipped.total, 'row')} with a problem left out, such as: ${skipped.message}`,
+    message: `rows with ${counted(skipped.total, 'problem')} were left out: ${skipped.message}`,
     examples: [],
   };
   const leftOut = [...(skippedWarning ? [skippedWarning] : []), ...warnAbout('duplicate_row', repeated, message)];
@@ -178,7 +179,7 @@ export interface RowComparison<Row> {
   readonly answerOf: (row: Row) => string;
   /** What equal rows may differ in, in words. Default: nothing. */
   readonly aside?: string;
-  /** What a contradiction is, in words; absent where a text may have several answers. */
+  /** What a row that contradicts an earlier one has, in words; absent where a text may have several answers. */
   readonly conflict?: string;
 }
 
@@ -207,12 +208,14 @@ export async function comparisonWarnings<Row extends DatasetLocation>(
   }
   const devTexts = new Set(await mapWithPauses(dev, textOf, signal));
   const shared = await filterWithPauses(train, (row) => devTexts.has(textOf(row)), signal);
-  const some = (rows: readonly Row[]) => `${counted(rows.length, noun)} of ${comparison.train}`;
+  const some = (rows: readonly Row[], verb: string, ofMany: string) =>
+    `${counted(rows.length, noun)} of ${comparison.train} ${rows.length === 1 ? verb : ofMany}`;
+  const repeat = some(duplicates, 'repeats an earlier one', 'repeat earlier ones');
   const tooGood = `so the metrics on ${comparison.dev} are too high`;
   return [
-    ...warnAbout('duplicate_row', duplicates, `${some(duplicates)} repeated${aside}`),
-    ...(conflict ? warnAbout('conflicting_labels', conflicts, `${some(conflicts)} ${conflict}`) : []),
-    ...warnAbout('train_row_in_dev', shared, `${some(shared)} also in ${comparison.dev}, ${tooGood}`),
+    ...warnAbout('duplicate_row', duplicates, `${repeat}${aside}`),
+    ...(conflict ? warnAbout('conflicting_labels', conflicts, `${some(conflicts, 'has', 'have')} ${conflict}`) : []),
+    ...warnAbout('train_row_in_dev', shared, `${some(shared, 'is', 'are')} also in ${comparison.dev}, ${tooGood}`),
   ];
 }
 

@@ -27,11 +27,11 @@ interface Limit {
 }
 
 const limits: Readonly<Record<keyof AccountLimits, Limit>> = {
-  requests: { most: 250, what: 'requests', type: 'open_requests' },
-  streams: { most: 50, what: 'event streams', type: 'open_streams' },
-  uploads: { most: 5, what: 'uploads', type: 'open_uploads' },
-  downloads: { most: 10, what: 'downloads', type: 'open_downloads' },
-  bodyBytes: { most: 64 * 2 ** 20, what: 'bytes of request bodies', type: 'open_body_bytes' },
+  requests: { most: 250, what: 'requests open at a time', type: 'open_requests' },
+  streams: { most: 50, what: 'event streams open at a time', type: 'open_streams' },
+  uploads: { most: 5, what: 'uploads open at a time', type: 'open_uploads' },
+  downloads: { most: 10, what: 'downloads open at a time', type: 'open_downloads' },
+  bodyBytes: { most: 64 * 2 ** 20, what: 'bytes in the bodies of open requests', type: 'open_body_bytes' },
 };
 
 /** The default limits of a server with this number of connections: with 8 or more, less than two thirds of them in total. */
@@ -98,7 +98,7 @@ export class AccountHolds {
 function tooManyHeld(what: keyof AccountLimits, most: number): Refusal {
   const limit = limits[what];
   const figure = most.toLocaleString('en-US');
-  const msg = `${limit.what} open at a time are limited to ${figure} per account; wait until others have ended`;
+  const msg = `${limit.what} are limited to ${figure} per account; wait until others have ended`;
   const detail = [{ loc: ['header', 'x-api-key'], msg, type: limit.type }];
   return new Refusal(429, detail, { headers: { 'retry-after': '1' } });
 }

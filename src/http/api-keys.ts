@@ -52,7 +52,9 @@ function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw new ValidationError([{ loc: ['keys'], msg: 'the keys are not valid JSON', type: 'json_invalid' }]);
+    const example = '[{ "sha256": "…", "app_id": "…", "tier": "pro" }]';
+    const msg = `the keys are not valid JSON; give an array such as ${example}`;
+    throw new ValidationError([{ loc: ['keys'], msg, type: 'json_invalid' }]);
   }
 }
 
@@ -86,8 +88,15 @@ function sha256(apiKey: string): Buffer {
   return createHash('sha256').update(apiKey).digest();
 }
 
+/** @throws StorageError, ValidationError; both name the file */
 export async function readKeyFile(path: string): Promise<StoredKey[]> {
-  return parseStoredKeys(await named(path, readFile(path, 'utf8')));
+  const json = await named(path, readFile(path, 'utf8'));
+  try {
+    return parseStoredKeys(json);
+  } catch (thrown) {
+    if (!(thrown instanceof ValidationError)) throw thrown;
+    throw new ValidationError(thrown.problems.map((problem) => ({ ...problem, msg: `${path}: ${problem.msg}` })));
+  }
 }
 
 /**

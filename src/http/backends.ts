@@ -192,6 +192,6 @@ export async function copyToDatabase({
 
 function checkData(data: string): void {
   if (existsSync(join(data, 'records'))) return;
-  const msg = `${data} has no jobs and models of orchard serve`;
+  const msg = `${data} contains no jobs or models of orchard serve; give the folder of its option --data`;
   throw new ValidationError([{ loc: ['data'], msg, type: 'arguments' }]);
 }

@@ -47,7 +47,10 @@ export interface HandlerOptions extends Services, Admission, OperatorAccess, Pro
   readonly maxBodyBytes?: number;
   /** Maximum time until the body of a request has arrived. Default 30 s. */
   readonly bodyTimeoutMs?: number;
-  /** Maximum size of a dataset that is uploaded with the page at /, in bytes. Default 128 MiB. */
+  /**
+   * Maximum size of a dataset that is uploaded with the page at /, in bytes. Default 128 MiB. A file of rows may have
+   * at most 16 MiB in any case.
+   */
   readonly maxUploadBytes?: number;
 }
 

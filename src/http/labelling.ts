@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { validate as isUuid, parse as uuidBytes } from 'uuid';
 import * as z from 'zod';
 import { type Account, isOrchardError, type OrchardError, orThrow, type Runtime } from '../contract/index.js';
+import { counted } from '../datasets/index.js';
 import type { ServiceOptions } from '../inference/index.js';
 import { accountKey, hasEnded, LABELLING, recordPages } from '../jobs/index.js';
 import { isVersionConflict, KeyedQueue, type Storage, type Version, withStorageErrors } from '../storage/index.js';
@@ -204,7 +205,8 @@ export class LabellingSets {
       const last = log.choices.at(-1);
       if (last?.text === text && last.label === label) return this.#answer(found, log);
       if (log.choices.some((each) => each.text === text)) {
-        throw conflict(`text ${text} was labelled or skipped before; undo that first`, 'labelled');
+        const msg = `text ${text} has already been labelled or skipped; continue with the set's next text`;
+        throw conflict(msg, 'labelled');
       }
       const choice = { text, label, said: null };
       const isFull = (log.pages[lastPage(log)]?.choices.length ?? 0) >= CHOICES_PER_PAGE;
@@ -461,7 +463,7 @@ export class LabellingSets {
       else sets += 1;
     }
     if (sets <= maxSets) return;
-    const msg = `this account has ${maxSets} sets of texts; delete one first`;
+    const msg = `this account has ${counted(maxSets, 'set')} of texts, the maximum; delete one first`;
     throw new Refusal(429, [{ loc: ['header', 'x-api-key'], msg, type: 'labelling_sets' }]);
   }
 
@@ -634,7 +636,7 @@ async function inGroups<Item>(items: Iterable<Item>, work: (item: Item) => Promi
 /** @throws Refusal 422 */
 function requireText({ texts }: StoredSet, text: number): void {
   if (text < texts) return;
-  const msg = `the set has ${texts} texts, numbered from 0; there is no text ${text}`;
+  const msg = `there is no text ${text}; the set has ${counted(texts, 'text')}, numbered from 0`;
   throw invalid([{ loc: ['body', 'text'], msg, type: 'text' }]);
 }
 

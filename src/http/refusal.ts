@@ -5,6 +5,7 @@ import {
   type OrchardError,
   type ValidationProblem,
 } from '../contract/index.js';
+import { counted } from '../datasets/index.js';
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 502 | 503;
 
@@ -131,7 +132,12 @@ function shortened(msg: string): string {
 /** Without the hints for operators, which may name folders. */
 function messageOf(error: OrchardError): string {
   if (error.code === 'not_found') return `there is no ${error.resource} ${JSON.stringify(error.id)}`;
-  if (error.code === 'model_not_ready') return `model ${error.id} is ${error.status}, not READY`;
+  if (error.code === 'model_not_ready') {
+    const { id, status } = error;
+    return status === 'READY'
+      ? `the files of model ${id} are missing; train it again`
+      : `model ${id} is ${status}, not READY`;
+  }
   return forClients(error.message);
 }
 
@@ -163,14 +169,17 @@ export function hasAnswers(thrown: unknown): boolean {
   return isOrchardError(thrown) && thrown.code === 'medley' && Object.keys(thrown.answers).length > 0;
 }
 
+const TRY_AGAIN = 'try again after the number of seconds in the header retry-after';
+
 function tooManyWaiting(waiting: number, seconds: number): Refusal {
-  const msg = `${waiting.toLocaleString('en-US')} ${waiting === 1 ? 'query of this account is' : 'queries of this account are'} waiting; try again after the seconds in retry-after`;
+  const queries = counted(waiting, 'query of this account is', 'queries of this account are');
+  const msg = `${queries} waiting; ${TRY_AGAIN}`;
   const detail = [{ loc: ['header', 'x-api-key'], msg, type: 'open_waiting' }];
   return new Refusal(429, detail, { headers: { 'retry-after': String(seconds) } });
 }
 
 function retryLater(type: string, problem: string, seconds: number, cause?: unknown): Refusal {
-  const detail = [{ loc: [], msg: `${problem}; try again after the seconds in retry-after`, type }];
+  const detail = [{ loc: [], msg: `${problem}; ${TRY_AGAIN}`, type }];
   return new Refusal(503, detail, { headers: { 'retry-after': String(seconds) }, cause });
 }
 

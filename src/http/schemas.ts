@@ -70,7 +70,10 @@ const jobErrorSchema = z.strictObject({
 
 const warningSchema = z.strictObject({
   kind: z.string().meta({ description: 'Stable name of the kind of warning.' }),
-  count: z.int().meta({ description: 'Number of rows or classes that the warning concerns.' }),
+  count: z.int().meta({
+    description:
+      'Number of rows, or of other parts of the dataset such as labels or entities, that the warning concerns.',
+  }),
   message: z.string(),
 });
 
@@ -87,7 +90,7 @@ export const jobSchema = trainingJobInformationSchema.extend({
   warnings: z
     .array(warningSchema)
     .optional()
-    .meta({ description: 'Problems of the dataset that did not stop the training.' }),
+    .meta({ description: 'Warnings about the dataset or the training, which did not stop it.' }),
 });
 export const jobAnswerSchema = z.strictObject({ data: jobSchema });
 export const jobListSchema = z.strictObject({ data: z.array(jobSchema), pagination: paginationSchema });

@@ -187,7 +187,7 @@ function answerBrokenRequest(
 }
 
 function refuseConnection(socket: Duplex): void {
-  const msg = 'too many connections are open; try again after the seconds in retry-after';
+  const msg = 'too many connections are open; try again after the number of seconds in the header retry-after';
   hangUp(socket, '503 Service Unavailable', msg, 'overloaded', 'retry-after: 1\r\n');
   socket.once('finish', () => socket.destroy());
 }
@@ -252,8 +252,8 @@ export interface ServeOptions {
    */
   readonly maxConnections?: number;
   /**
-   * Milliseconds after which a connection is closed that sends no request or part of a body and reads nothing of an
-   * answer. Default 20,000.
+   * Milliseconds after which an idle connection is closed: one that sends neither a request nor more of a body, and
+   * reads nothing of an answer. Default 20,000.
    */
   readonly stallTimeoutMs?: number;
   /**

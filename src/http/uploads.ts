@@ -213,7 +213,7 @@ async function saveDataset(request: Request, path: string, limits: BodyLimits, i
 }
 
 function noUpload(): Refusal {
-  const msg = 'the upload does not exist, or a job has used it; upload the zip again';
+  const msg = 'the upload does not exist, or a job has used it; upload the dataset again';
   return new Refusal(422, [{ loc: ['body', 'upload'], msg, type: 'upload' }]);
 }
 
@@ -335,7 +335,8 @@ function taskFor(type: string, extension: string): (options: ArchiveOptions, out
   }
   const known = isSequence ? COLUMNS : TABLES;
   if (!known.includes(extension)) {
-    const msg = `a file for this type of model ends in ${known.join(', ')}, or is a zip; this one ends in ${extension || 'nothing'}`;
+    const found = extension === '' ? 'no extension' : `the extension ${extension}`;
+    const msg = `a file for this type of model is a zip or has one of the extensions ${known.join(', ')}; this one has ${found}`;
     throw invalid([{ loc: ['body'], msg, type: 'file_type' }]);
   }
   return (options, outputPath) => {

@@ -66,7 +66,7 @@ const OPTIONS: ReadonlySet<string> = new Set(['signal', 'deadlineMs', 'noneOfThe
 function requireKnown(options: object): void {
   for (const name of Object.keys(options)) {
     if (OPTIONS.has(name)) continue;
-    const msg = `unknown option; the options are ${[...OPTIONS].map((each) => `\`${each}\``).join(', ')}. An answer always has all labels with their scores`;
+    const msg = `unknown option; the options are ${[...OPTIONS].map((each) => `\`${each}\``).join(', ')}`;
     throw new ValidationError([{ loc: [name], msg, type: 'unknown_option' }]);
   }
 }

@@ -123,8 +123,9 @@ export class Predictor implements AsyncDisposable {
 
   /**
    * Asks a custom model one query and shows how much each word influenced the answer, which takes about as long as one
-   * answer per word, at most 128. The query has at most 10,000 UTF-16 code units. Fails as {@link predictCustom} does,
-   * and with a ValidationError for a label that the model doesn't have, or a model whose answers can't be explained.
+   * answer per word, and at most as long as 128 answers. The query has at most 10,000 UTF-16 code units. Fails as
+   * {@link predictCustom} does, and with a ValidationError for a label that the model doesn't have, or a model whose
+   * answers can't be explained.
    */
   explainCustom(model_id: string, query: string, options: ExplainOptions = {}): ExplanationResult {
     return toResult(`explaining an answer of model ${model_id}`, options.signal, async () => {

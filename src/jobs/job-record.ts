@@ -258,7 +258,7 @@ export interface JobInformation extends TrainingJobInformation {
   readonly positive_label?: string;
   /** The dev figures of its encoder and its lexical expert together; present once the training has ended. */
   readonly blend?: BlendFigures;
-  /** Problems of the dataset that don't prevent training. */
+  /** Warnings about the dataset or the training, which don't prevent it. */
   readonly warnings: readonly DatasetWarning[];
 }
 

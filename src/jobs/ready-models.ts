@@ -141,7 +141,7 @@ export async function readyModel(id: string, jobs: JobRepository, storage: Stora
   const directory = await storage.openFolder(id);
   if (directory !== undefined) return { job, directory };
   requireReady(await jobs.get(id, 'model')); // it may have been deleted since
-  throw new ModelNotReadyError(id, 'READY', 'but its files are missing from the storage; train it again');
+  throw new ModelNotReadyError(id, 'READY', 'its files are missing from the storage; train it again');
 }
 
 export function requireReady({ id, status, error }: JobRecord): void {

@@ -244,6 +244,6 @@ export function nameIn({ names }: NamesRecord, name: string): NameRecord {
   throw new NotFoundError(
     'version',
     name,
-    others.length > 0 ? `there are ${others.join(', ')}` : 'promote a model first',
+    others.length > 0 ? `the account has ${others.join(', ')}` : 'promote a model first',
   );
 }

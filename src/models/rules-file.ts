@@ -103,7 +103,9 @@ export function ruleOf(fields: RuleFields): Rule | RuleProblem {
 export function problemOfAll(rules: readonly Rule[]): string | undefined {
   const terms = rules.reduce((sum, rule) => sum + (rule.terms?.length ?? 0), 0);
   if (rules.length <= MAX_RULES && terms <= MAX_TERMS) return undefined;
-  return `there are ${rules.length} rules with ${terms} terms; the limit is ${MAX_RULES} rules with ${MAX_TERMS} terms`;
+  const figure = (value: number) => value.toLocaleString('en-US');
+  const found = `${figure(rules.length)} ${rules.length === 1 ? 'rule' : 'rules'} with ${figure(terms)} terms in all`;
+  return `found ${found}; give at most ${figure(MAX_RULES)} rules and ${figure(MAX_TERMS)} terms`;
 }
 
 /** What is wrong with a pattern, if anything. */

@@ -282,7 +282,8 @@ function checkPlaces(entries: readonly [string, Entry][], dataBytes: number, fil
     end = to;
   }
   if (end === dataBytes) return;
-  throw new ModelFolderError(file, `${dataBytes - end} bytes after the last tensor belong to none`);
+  const rest = dataBytes - end;
+  throw new ModelFolderError(file, `the file has ${rest} more ${rest === 1 ? 'byte' : 'bytes'} after its last tensor`);
 }
 
 /** Tensors without elements come before the one that starts where they do. */

@@ -90,10 +90,13 @@ function introduction(report: ReportInput): string {
   const { family, size, type } = training.model_config;
   const { hyperparameters, dataset, backbone } = training;
   const start = backbone === undefined ? '' : ` from the backbone ${escapeMarkdown(backbone.name)}`;
-  const rows = dataset === undefined ? '' : ` on ${whole(dataset.train_rows)} rows`;
+  const isFromNames = dataset?.train_rows === 0;
+  const made = isFromNames ? 'made' : 'trained';
+  const trainedOn = dataset === undefined ? '' : ` on ${counted(dataset.train_rows, 'row')}`;
+  const rows = isFromNames ? ', from the names or meanings of its labels' : trainedOn;
   const { architecture, layers, width } = readEncoder(config, CONFIG_FILE);
   const article = /^(?:[AEIOU]|MP)/u.test(architecture) ? 'an' : 'a';
-  return `A ${family} model of size ${size} (${article} ${architecture} encoder with ${layers} layers of ${width}) for ${type}: it ${factsOf(report).does}. It was trained with Orchard (the npm package orchard-nlp)${start}${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
+  return `A ${family} model of size ${size} (${article} ${architecture} encoder with ${layers} layers of width ${width}) for ${type}: it ${factsOf(report).does}. It was ${made} with Orchard (the npm package orchard-nlp)${start}${rows}, in ${escapeMarkdown(String(hyperparameters.language ?? 'a language not recorded'))}.`;
 }
 
 function figures(report: ReportInput): string {
@@ -110,7 +113,7 @@ function figures(report: ReportInput): string {
   ];
   return [
     '## Figures',
-    `Split: ${name}${rows === undefined ? '' : `, ${whole(rows)} rows`}. ${note}`,
+    `Split: ${name}${rows === undefined ? '' : `, ${counted(rows, 'row')}`}. ${note}`,
     markdownTable(
       header,
       measured.map((part) => [part.name, ...cells(part.figures)]),
@@ -127,7 +130,7 @@ function weightsUsed({ float32, int8, answers }: RecordedPrecision): string {
       ? [`8-bit weights (\`${QUANTIZED_ONNX_FILE}\`)`, 'float32 weights']
       : ['float32 weights', '8-bit weights'];
   const [own, others] = answers === 'int8' ? [int8, float32] : [float32, int8];
-  return `It answers with ${used}: the main figure is ${percent(own)} with them and ${percent(others)} with ${other}.`;
+  return `Orchard answers with ${used}: the main figure is ${percent(own)} with them and ${percent(others)} with ${other}.`;
 }
 
 function labels({ config, training, evaluation }: ReportInput): string {
@@ -147,7 +150,8 @@ function labels({ config, training, evaluation }: ReportInput): string {
     whole(support),
   ];
   const header = [noun, 'precision', 'recall', 'F1', 'support'];
-  return `${heading}\n\nThe blend on ${judgedRows({ training }).name === 'dev' ? 'dev' : 'the cross-validated rows'}:\n\n${markdownTable(header, byClass.map(row))}`;
+  const rows = judgedRows({ training }).name === 'dev' ? 'the dev rows' : 'the cross-validated rows';
+  return `${heading}\n\nThe figures of the blend on ${rows}:\n\n${markdownTable(header, byClass.map(row))}`;
 }
 
 /** What is said of the rules of a model; empty if it has none. */

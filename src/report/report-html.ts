@@ -333,7 +333,7 @@ function heatMap({ labels, counts }: Confusion): Chart {
     width: side + margin + PADDING,
     height: side + margin + PADDING,
     caption:
-      'Rows are the actual labels, columns the predicted ones. The stronger its colour, the larger the share of the row.',
+      'Rows are the actual labels, columns the predicted ones. The stronger the colour of a cell, the larger its share of the row.',
     alternative: `Confusion matrix of ${labels.length} labels: ${whole(right)} of ${whole(total)} rows are on its diagonal. The table below lists the most frequent confusions.`,
     drawing: [
       ...cells(counts, counted, { side, margin, fontSize }),

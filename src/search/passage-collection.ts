@@ -215,7 +215,8 @@ function withMean(values: Float32Array): Float32Array {
 }
 
 /**
- * With ids. @param added the number of passages that were added before. @param isTaken whether a passage has this id
+ * With ids. @param added the number of passages that were added before. @param isTaken whether a passage of the index
+ * has this id
  * @throws ValidationError for an id that another passage has
  */
 export function numbered<Data>(
@@ -226,8 +227,10 @@ export function numbered<Data>(
   const ids = new Set<string>();
   return given.map((passage, at) => {
     const id = passage.id ?? String(added + at);
-    if (isTaken(id) || ids.has(id)) {
-      const msg = `another passage already has the id ${JSON.stringify(id)}; give each passage its own id, or replace the other passage with update()`;
+    const isInIndex = isTaken(id);
+    if (isInIndex || ids.has(id)) {
+      const orReplace = isInIndex ? ', or replace the other passage with update()' : '';
+      const msg = `another passage already has the id ${JSON.stringify(id)}; give each passage its own id${orReplace}`;
       throw new ValidationError([{ loc: ['passages', at, 'id'], msg, type: 'id_taken' }]);
     }
     ids.add(id);

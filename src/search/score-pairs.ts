@@ -40,9 +40,9 @@ export const rerankDepthSchema = z.int().min(1).max(1000);
 const pairsSchema = z.array(z.tuple([querySchema, querySchema]));
 
 /**
- * Scores pairs of texts with a cross-encoder, in the order of the pairs: how well a passage answers a question, or what
- * else the model was trained for. A pair that is too long is cut, the longer text first. The two models used last stay
- * open for the next call.
+ * Scores pairs of texts with a cross-encoder, in the order of the pairs: how well a passage answers a question, or
+ * whatever else the model was trained to score. A pair that is too long is cut, the longer text first. The two models
+ * used last stay open for the next call.
  *
  * The model is a checkpoint of transformers that classifies sequences and has one label. Its scores are those of
  * sentence-transformers' `CrossEncoder.predict`: the sigmoid of the model's output, 0 to 1, or what its `activation_fn`

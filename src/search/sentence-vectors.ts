@@ -22,7 +22,7 @@ export function promptText(
   for (const name of [asked, ...usual]) if (Object.hasOwn(prompts, name)) return prompts[name] ?? '';
   if (usual.length > 0) return '';
   const names = Object.keys(prompts);
-  const known = names.length === 0 ? 'the model has no prompts' : `its prompts are ${names.join(', ')}`;
+  const known = names.length === 0 ? 'it has none' : `its prompts are ${names.join(', ')}`;
   const msg = `the model has no prompt ${JSON.stringify(asked)}: ${known} (for a prompt of your own, give \`prompt: { text: ${JSON.stringify(asked)} }\`)`;
   throw new ValidationError([{ loc: ['prompt'], msg, type: 'unknown_prompt' }]);
 }

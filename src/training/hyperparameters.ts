@@ -17,8 +17,8 @@ export interface AdapterTuning {
   /** Above 0. Default: the rank. */
   readonly alpha?: number;
   /**
-   * The linear layers of the encoder that have adapters. You can choose the three that attention reads, the one that it
-   * ends with, and the two of the feed-forward block. Default query and value.
+   * The linear layers of the encoder that have adapters: `query`, `key`, `value` and `attention-output` of the attention,
+   * `inner` and `outer` of the feed-forward block. Default `query` and `value`.
    */
   readonly targets?: readonly AdapterTarget[];
   /** Probability of dropout on what A reads, at least 0 and below 1. Default 0. */
@@ -120,8 +120,9 @@ export interface Hyperparameters {
 }
 
 /**
- * How much time to spend on a better model. `quick` doesn't train the encoder with up to 20,000 rows; `balanced` trains
- * it where the improvement is worth the time; `thorough` does so even with fewer rows.
+ * How much time to spend on a better model (docs/few-rows.md). With up to 20,000 rows, `quick` leaves the encoder as it
+ * is. `balanced` trains it if there are at least 40 rows; `thorough`, if there are at least 16, and for longer if there
+ * are more than 300.
  */
 export type Effort = (typeof EFFORTS)[number];
 

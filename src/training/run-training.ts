@@ -7,7 +7,7 @@ import {
   type TrainingStats,
   toOrchardError,
 } from '../contract/index.js';
-import type { DatasetWarning } from '../datasets/index.js';
+import { counted, type DatasetWarning } from '../datasets/index.js';
 import { BASELINE_FILE, type Baseline } from '../drift/index.js';
 import { type Encoder, newEncoder } from '../encoder/index.js';
 import { calibrate, Evaluator } from '../engine/index.js';
@@ -266,8 +266,9 @@ function runWarnings(
     warnings.push({ kind, count, message, examples: [] });
   const truncated = train.filter(({ encoding }) => encoding.truncated > 0).length;
   if (truncated > 0) {
-    const rest = `longer than ${maxTokens} tokens; the rest of each was ignored`;
-    warn('truncated_text', truncated, `${truncated} training ${truncated === 1 ? 'text is' : 'texts are'} ${rest}`);
+    const texts = counted(truncated, 'training text is', 'training texts are');
+    const rest = `the rest of ${truncated === 1 ? 'it' : 'each'} was ignored`;
+    warn('truncated_text', truncated, `${texts} longer than ${maxTokens} tokens; ${rest}`);
   }
   if (pretrained && backbone === undefined) {
     const { size } = model_config;
@@ -335,7 +336,8 @@ export async function finishModel(
   }
   const precision = { float32, int8, answers: 'float32' } as const;
   const points = (100 * (float32 - int8)).toFixed(1);
-  return { ...plain, precision, refusal: refusal(`8-bit weights would cost ${points} points on dev`) };
+  const reason = `8-bit weights would lower the main metric on the dev rows by ${points} percentage points`;
+  return { ...plain, precision, refusal: refusal(reason) };
 }
 
 function refusal(reason: string): DatasetWarning {

@@ -59,7 +59,7 @@ export interface EpochEnd {
   readonly positive?: string;
 }
 
-/** Problems of the dataset that do not prevent training. */
+/** Warnings about the dataset or the training, which don't prevent it. */
 export interface DatasetNotice {
   readonly type: 'warnings';
   readonly warnings: readonly DatasetWarning[];

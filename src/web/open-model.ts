@@ -77,7 +77,9 @@ export interface WebModel<Given extends Answer = Answer> {
   readonly labels: readonly string[];
   /** Whether the model reads pairs of texts, `{ text, text2 }`, instead of single texts. */
   readonly readsPairs: boolean;
-  /** The rules of its folder. An earlier rule takes precedence. The time of their patterns is not limited here. */
+  /**
+   * The rules of its folder. An earlier rule takes precedence. The time that their patterns take is not limited here.
+   */
   readonly rules: readonly Rule[];
   /**
    * Answers one text, or one pair, each text of at most 100,000 UTF-16 code units. Fails with a ValidationError for a single
@@ -94,9 +96,9 @@ export interface WebModel<Given extends Answer = Answer> {
   predict(texts: WebTexts, options?: WebPredictOptions): AsyncGenerator<Result<Given, OrchardError>, void, undefined>;
   /**
    * Answers a text and shows how much each of its words influenced the answer. The lexical expert's part is exact; the
-   * encoder's part is measured by leaving words out, which takes about as long as one answer per word, at most 128. The
-   * text has at most 10,000 UTF-16 code units. Fails with a ValidationError for a longer text, an unknown `label`, and
-   * for a model that reads pairs.
+   * encoder's part is measured by leaving words out, which takes about as long as one answer per word, and at most as
+   * long as 128 answers. The text has at most 10,000 UTF-16 code units. Fails with a ValidationError for a longer text,
+   * an unknown `label`, and for a model that reads pairs.
    */
   explain(text: string, options?: WebExplainOptions): ResultAsync<AnswerExplanation<Given>, OrchardError>;
   /**

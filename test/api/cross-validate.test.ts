@@ -106,7 +106,9 @@ describe('rows that cannot be divided', () => {
       { text: 'c', label: 'y' },
     ];
     expect((await failure({ rows: lonely, folds: 2 })).message).toMatch(/fewer than two labels/);
-    expect((await failure({ rows, groups: ['a'] })).message).toMatch(/1 groups for 80 rows/);
+    expect((await failure({ rows, groups: ['a'] })).message).toMatch(
+      /found 1 group for 80 rows; give one group for each row/,
+    );
     expect((await failure({ rows, groupColumn: 'author' })).message).toMatch(/with `groups`/);
     expect((await failure({ path: 'rows.csv', groups: ['a'] })).message).toMatch(/groupColumn/);
   });
@@ -115,7 +117,7 @@ describe('rows that cannot be divided', () => {
     const path = join(folder, 'rows.csv');
     await writeFile(path, `text,label,author\n${noisy.map(({ text, label }) => `${text},${label},ann`).join('\n')}\n`);
     expect((await failure({ path, groupColumn: 'writer' })).message).toMatch(/no column "writer".*"author"/);
-    expect((await failure({ path, groupColumn: 'author' })).message).toMatch(/1 different text or group,/);
+    expect((await failure({ path, groupColumn: 'author' })).message).toMatch(/1 distinct text or group,/);
     // One group per row, but for rows that are left out.
     const lines = noisy.map(({ text, label }, at) => `${text},${label},${at === 40 ? 'bob' : 'ann'}`);
     const leftOut = [' ,good,cyd', 'a text, ,cyd'];
@@ -124,7 +126,7 @@ describe('rows that cannot be divided', () => {
       `${['text,label,author', leftOut[0], ...lines.slice(0, 40), leftOut[1], ...lines.slice(40)].join('\n')}\n`,
     );
     const skipping = { path, groupColumn: 'author', skipInvalid: true };
-    expect((await failure(skipping)).message).toMatch(/2 different texts or groups/);
+    expect((await failure(skipping)).message).toMatch(/2 distinct texts or groups/);
     await writeFile(path, 'text,label\ngood,a\n,b\nbad,b\nworse,b\nbetter,a\n');
     expect((await failure({ path, folds: 2 })).message).toMatch(/rows\.csv line 3/);
   });

@@ -57,7 +57,7 @@ describe('a model trained on rows', () => {
       ...{ labels: ['negative', 'positive'], directory: output },
     });
     const { training } = model;
-    expect(training).toMatchObject({ typeIs: 'inferred', reason: '2 different labels, one for each row' });
+    expect(training).toMatchObject({ typeIs: 'inferred', reason: 'each row has one of 2 labels' });
     expect(training.train + training.dev).toBe(rows.length);
     expect(training.accuracy).toBe(training.parts?.blend.accuracy);
     expect(training.test).toMatchObject({ kind: 'labels', rows: 20 });
@@ -250,7 +250,7 @@ it('a label that is never found is named, though F1 and accuracy are high', asyn
     kind: 'label_not_found',
     count: 1,
     message:
-      'the model never predicts "danger" (1 time) correctly in the rows that it was evaluated on; add rows with this label',
+      'the model never predicts "danger" (1 occurrence) correctly in the rows that it was evaluated on; add rows with this label',
     examples: [],
   });
 });
@@ -304,7 +304,7 @@ it('positive is refused where a model does not choose between two labels', async
     entities: [{ start: 3, end: 7, type: 'TOWN' }],
   }));
   const answered = ['where', 'when'].map((word) => ({ question: `${word}?`, passage: `The answer to ${word}.` }));
-  const advice = 'leave `positive` out; classes has the F1 of each label';
+  const advice = 'leave `positive` out; for the F1 of each label, see classes in the result';
   const cases = [
     [train({ rows: three, positive: 'angry' }), `not to multiclass-text-classification with 3 labels; ${advice}`],
     [

@@ -74,7 +74,7 @@ describe('a weight', () => {
   });
 
   it.each([
-    [0, 'give a number above 0, or remove the row'],
+    [0, 'give a number above 0; to ignore the row, remove it'],
     [-1, 'give a number above 0'],
     [Number.POSITIVE_INFINITY, 'give a number above 0'],
     [Number.NaN, 'give a number above 0'],

@@ -106,8 +106,8 @@ describe('orchard distill', () => {
   });
 
   it.each([
-    [[], 'give --teacher or --teacher-command'],
-    [['--teacher', 'a', '--teacher-command', 'b'], 'give --teacher or --teacher-command'],
+    [[], 'give either --teacher or --teacher-command, not both'],
+    [['--teacher', 'a', '--teacher-command', 'b'], 'give either --teacher or --teacher-command, not both'],
   ])('refuses %j', async (more, message) => {
     const { args } = aFolder();
     const refused = await run([...args, ...more]);

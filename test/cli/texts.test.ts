@@ -56,9 +56,9 @@ describe.each([1, 3, 1000])('in pieces of %i bytes', (piece) => {
     expect(texts).toEqual([
       { line: 1, text: 'one' },
       { line: 2, text: 'two' },
-      { line: 3, problem: expect.stringContaining('no string "text"; give --text-column') },
+      { line: 3, problem: expect.stringMatching(/no string in the field "text"; .*--text-column/) },
       { line: 4, problem: expect.stringContaining('not JSON') },
-      { line: 5, problem: expect.stringContaining('no string "text"') },
+      { line: 5, problem: expect.stringContaining('no string in the field "text"') },
     ]);
   });
 
@@ -69,7 +69,7 @@ describe.each([1, 3, 1000])('in pieces of %i bytes', (piece) => {
     expect(await read(csv, 'csv', piece)).toEqual([
       { line: 2, text: 'plain' },
       { line: 3, text: 'with "quotes", and\na second line' },
-      { line: 5, problem: '3 columns; the header has 2' },
+      { line: 5, problem: 'found 3 columns; the header has 2' },
       { line: 7, text: 'last' },
     ]);
   });
@@ -86,7 +86,7 @@ describe.each([1, 3, 1000])('in pieces of %i bytes', (piece) => {
   it('TSV has no quoting', async () => {
     expect(await read('text\tid\n"a" b\t1\nc\n', 'tsv', piece)).toEqual([
       { line: 2, text: '"a" b' },
-      { line: 3, problem: '1 columns; the header has 2' },
+      { line: 3, problem: 'found 1 column; the header has 2' },
     ]);
   });
 });

@@ -89,7 +89,7 @@ it('orchard train names the rows of a warning as the file has them', async () =>
   const data = written('rows.csv', `text,label\n${[...rows, rows[3], rows[5]].join('\n')}\n`);
   const options = ['--language', 'german', '--epochs', '1', '--output', join(temporaryDirectory(), 'model')];
   const { stderr } = await run(['train', data, ...options]);
-  expect(stderr).toMatch(/^warning: 2 repeated rows left out; .* \(rows\.csv line 26, line 27\)$/m);
+  expect(stderr).toMatch(/^warning: 2 repeated rows were left out; .* \(rows\.csv line 26, line 27\)$/m);
 });
 
 it('orchard train --skip-invalid counts the rows that it leaves out, and learns no label of theirs', async () => {

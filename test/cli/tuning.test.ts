@@ -38,7 +38,7 @@ describe('orchard check', () => {
     expect(stdout).toMatch(/^82 rows, binary-text-classification \(.*\); checked in \d+\.\d s$/m);
     for (const at of wrong)
       expect(stdout).toMatch(new RegExp(`^  line ${at + 2} +0\\.\\d{4}  .*→.*${rows[at]?.text}$`, 'm'));
-    expect(stdout).toMatch(/^repeated rows, 1 to remove:\n {2}line \d+, 82 {2}it is great$/m);
+    expect(stdout).toMatch(/^repeated rows, 1 to remove:\n {2}lines \d+, 82 {2}it is great$/m);
     expect(stdout).toMatch(/^ {2}line \d+ positive; line 82 positive; line 83 negative {2}it is great$/m);
     expect(stdout).toMatch(/^texts that are in other sets too:\n {2}line \d+, test line 2 {2}the room is great$/m);
     const json = JSON.parse((await run([...args, '--json'])).stdout);
@@ -92,7 +92,7 @@ describe('orchard cross-validate', () => {
     const args = ['cross-validate', data, ...quick, '--folds', '2', '--group-column', 'author', '--answers', answers];
     const { exitCode, stdout } = await run(args);
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^binary-text-classification \(2 different labels.*\); 2 training runs in \d+ s$/m);
+    expect(stdout).toMatch(/^binary-text-classification \(each row has one of 2 labels\); 2 training runs in \d+ s$/m);
     expect(stdout).toMatch(/^80 rows$/m);
     expect(stdout).toMatch(/^accuracy +[01]\.\d{4} ± 0\.\d{4} +[01]\.\d{4} to [01]\.\d{4}$/m);
     const written: { row: number; fold: number }[] = readFileSync(answers, 'utf8')

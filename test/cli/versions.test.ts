@@ -51,7 +51,7 @@ it('says what is wrong', async () => {
   });
   expect(await run(['versions', '--data', temporaryDirectory()])).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('has no jobs and models'),
+    stderr: expect.stringContaining('contains no jobs or models'),
   });
 });
 

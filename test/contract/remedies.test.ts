@@ -59,9 +59,9 @@ describe('an unknown field', () => {
     [fields('size', 'num-epochs'), 'NUM_EPOCH', 'unknown "NUM_EPOCH"; did you mean `num-epochs`?'],
     // Three letters in common are enough, two are not, unless the name has no more.
     [fields('label', 'text'), 'lab', 'unknown "lab"; did you mean `label`?'],
-    [fields('label', 'text'), 'la', 'unknown "la"; give `label`, `text`'],
+    [fields('label', 'text'), 'la', 'unknown "la"; use `label` or `text`'],
     [fields('id', 'text'), 'identity', 'unknown "identity"; did you mean `id`?'],
-    [fields(...eight), 'zz', `unknown "zz"; give \`${eight.join('`, `')}\``],
+    [fields(...eight), 'zz', 'unknown "zz"; use `aa`, `bb`, `cc`, `dd`, `ee`, `ff`, `gg` or `hh`'],
     [fields(...eight, 'ii'), 'zz', 'unknown "zz"; leave it out'],
     [fields(), 'zz', 'unknown "zz"; leave it out'],
   ])('case %#', async (schema, key, message) => {

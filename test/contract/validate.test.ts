@@ -54,6 +54,7 @@ describe('a wrong value', () => {
   it.each<[object, string]>([
     [{ epochs: '3' }, 'epochs: give a number, not a string'],
     [{ epochs: Number.NaN }, 'epochs: give a number, not NaN'],
+    [{ share: Number.POSITIVE_INFINITY }, 'share: give a number, not Infinity'],
     [{ epochs: 1.5 }, 'epochs: give a whole number, not 1.5'],
     [{ epochs: 0 }, 'epochs: give a number of at least 1'],
     [{ epochs: 1001 }, 'epochs: give a number of at most 1000'],
@@ -72,7 +73,7 @@ describe('a wrong value', () => {
     [{ signal: {} }, 'signal: give an AbortSignal, not an object'],
     [{ hinted: 3 }, 'hinted: give your name'],
     [{ even: 3 }, 'even: give a multiple of 2'],
-    [{ named: { a: 1 } }, 'named.a: its key: give at least 2 characters'],
+    [{ named: { a: 1 } }, 'named.a: the key is not valid; give at least 2 characters'],
     [{ epoch: 3 }, 'unknown "epoch"; did you mean `epochs`?'],
     [{ Lower_case: true }, 'unknown "Lower_case"; did you mean `lower`?'],
     [{ colour: 'red' }, 'unknown "colour"; leave it out'],

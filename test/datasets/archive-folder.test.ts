@@ -50,7 +50,7 @@ describe('openArchive', () => {
     ['no config.json', ['a/train.tsv', 'a/dev.tsv'], 'found no config.json among a/dev.tsv, a/train.tsv'],
     ['only one of another case', ['a/Config.json'], 'found no config.json among a/Config.json'],
     ['several', ['a/config.json', 'b/config.json'], 'found a/config.json, b/config.json'],
-    ['nothing', [], 'found no config.json among nothing'],
+    ['nothing', [], 'found no files'],
   ])('says what it found if there is %s', async (_, files, found) => {
     const error = await failureOf('dataset', () => openArchive(directoryWith(...files)));
     expect(error.problems).toEqual([{ file: 'the archive', found, expected: 'one folder with a config.json' }]);

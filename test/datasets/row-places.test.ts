@@ -181,11 +181,19 @@ describe('rows in memory', () => {
     [null, 'found null'],
     [5n, 'found 5'],
     [['text', 'label'], 'found ["text","label"]'],
-    [{ words: 'a' }, 'found the fields words'],
+    [{ words: 'a' }, 'found the field words'],
     [{}, 'found {}'],
   ])('are refused if the first is %o', async (first, found) => {
     const { message } = await failureOf('validation', () => shapeOfFirst(first, 'rows'));
-    expect(message).toContain(`${found}; give rows of one of { text, label }`);
+    expect(message).toContain(`${found}; give rows with the fields of one of { text, label }`);
+  });
+});
+
+describe('a later row in memory that is no object', () => {
+  it.each([null, 7, 'text'])('is refused: %o', async (other) => {
+    const rows: Iterable<never> = JSON.parse(JSON.stringify([{ text: 'good', label: 'a' }, other]));
+    const { message } = await failureOf('validation', () => readRows(rows, { option: 'rows' }));
+    expect(message).toBe('rows.1: give an object');
   });
 });
 

@@ -29,7 +29,7 @@ describe('rows in memory', () => {
       {
         kind: 'duplicate_row',
         count: 3,
-        message: '3 repeated rows left out; each distinct row is used once',
+        message: '3 repeated rows were left out; each distinct row is used once',
         examples: [{ file: 'rows', line: 9 }, {}, {}],
       },
     ]);

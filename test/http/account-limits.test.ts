@@ -113,13 +113,13 @@ describe('an account', () => {
     const first = holds.take('acme', 'bodyBytes', 2 ** 26 - 1);
     const second = holds.take('acme', 'bodyBytes', 1);
     expect(() => holds.take('acme', 'bodyBytes', 1)).toThrow(
-      'bytes of request bodies open at a time are limited to 67,108,864 per account',
+      'bytes in the bodies of open requests are limited to 67,108,864 per account',
     );
     first();
     second();
     holds.take('acme', 'bodyBytes', 2 ** 30);
     expect(() => holds.take('acme', 'bodyBytes', 1)).toThrow(
-      'bytes of request bodies open at a time are limited to 67,108,864 per account',
+      'bytes in the bodies of open requests are limited to 67,108,864 per account',
     );
   });
 

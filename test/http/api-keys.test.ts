@@ -75,6 +75,6 @@ describe('a file of keys', () => {
     const path = join(temporaryDirectory(), 'keys.json');
     expect((await failureOf('storage', () => readKeyFile(path))).message).toContain(path);
     writeFileSync(path, '[');
-    await failureOf('validation', () => readKeyFile(path));
+    expect((await failureOf('validation', () => readKeyFile(path))).message).toContain(path);
   });
 });

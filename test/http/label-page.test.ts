@@ -110,7 +110,7 @@ describe.skipIf(executable === undefined)(title, () => {
       .locator('#opinion', { hasText: /^The model (?:agrees: \d+|said (?:complaint|praise), \d+) %\.$/ })
       .waitFor();
     await label(page, 2, 21);
-    await page.locator('#model-state', { hasText: /it agrees with \d of 3/ }).waitFor();
+    await page.locator('#model-state', { hasText: /has agreed with \d of your 3 labels/ }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
 
     const download = page.waitForEvent('download');
@@ -171,7 +171,7 @@ describe.skipIf(executable === undefined)(title, () => {
     expect(await shown(other)).toBe(text);
     await label(page, 1);
     await other.keyboard.press(keyOf(text) === '1' ? '2' : '1');
-    await other.getByRole('alert').filter({ hasText: 'was labelled or skipped before' }).waitFor();
+    await other.getByRole('alert').filter({ hasText: 'has already been labelled or skipped' }).waitFor();
     await count(other, 1);
     expect(await shown(other)).not.toBe(text);
   });

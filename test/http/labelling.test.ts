@@ -192,7 +192,7 @@ describe('a set of texts', () => {
       },
     ]);
     const text = await choose(id, 8, 'neutral');
-    const msg = 'the set has 8 texts, numbered from 0; there is no text 8';
+    const msg = 'there is no text 8; the set has 8 texts, numbered from 0';
     expect([text.status, text.body.detail]).toEqual([422, [{ loc: ['body', 'text'], msg, type: 'text' }]]);
     expect((await choose(id, 7, 'neutral')).status).toBe(200);
   });
@@ -324,7 +324,7 @@ describe('the limits', () => {
       [
         {
           loc: ['header', 'x-api-key'],
-          msg: 'this account has 2 sets of texts; delete one first',
+          msg: 'this account has 2 sets of texts, the maximum; delete one first',
           type: 'labelling_sets',
         },
       ],

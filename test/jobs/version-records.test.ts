@@ -105,7 +105,7 @@ describe('the names of an account', () => {
       names: { 'b@x': { ...pointed(1, 2), shadow: shadow(3) }, 'a@x': pointed(1) },
     }));
     const names = new VersionNames(storage, app_id);
-    expect((await failureOf('not_found', () => names.read(name))).message).toContain('there are a@x, b@x');
+    expect((await failureOf('not_found', () => names.read(name))).message).toContain('the account has a@x, b@x');
     expect(await names.read('b@x')).toEqual({ model: model(2), shadow: shadow(3) });
     expect(await names.read('a@x')).toEqual({ model: model(1) });
   });

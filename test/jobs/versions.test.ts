@@ -156,7 +156,7 @@ describe.each([
 it('names what there is instead of an unknown name', async () => {
   const { ours } = await twoProcesses();
   expect((await errorOf(new ModelVersions({ storage: ours, account }).get('support@staging'))).message).toBe(
-    'no version "support@staging": there are support@production',
+    'no version "support@staging": the account has support@production',
   );
 });
 

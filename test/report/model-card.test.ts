@@ -47,8 +47,8 @@ describe('the model card', () => {
   });
 
   it.each([
-    ['int8', 'It answers with 8-bit weights (`onnx/model_quantized.onnx`): the main figure is 89.8 %'],
-    ['float32', 'It answers with float32 weights: the main figure is 90.0 %'],
+    ['int8', 'Orchard answers with 8-bit weights (`onnx/model_quantized.onnx`): the main figure is 89.8 %'],
+    ['float32', 'Orchard answers with float32 weights: the main figure is 90.0 %'],
   ] as const)('says that it answers in %s, and what either reaches', (answers, sentence) => {
     const precision = { float32: 0.9, int8: 0.898, answers };
     expect(modelCard(aReport({ training: { precision } }))).toContain(sentence);

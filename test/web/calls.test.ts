@@ -276,7 +276,7 @@ describe('an encoder of sentence-transformers', () => {
     expect(await errorOf(web.search(texts))).toMatchObject({
       ...{ code: 'model_folder', message: expect.stringContaining('manhattan') },
     });
-    expect((await errorOf(model.embed(texts, { prompt: 'topic' }))).message).toContain('no prompts');
+    expect((await errorOf(model.embed(texts, { prompt: 'topic' }))).message).toContain('it has none');
   });
 });
 

@@ -12,7 +12,7 @@ addEventListener('activate', (event) => {
 });
 
 addEventListener('fetch', (event) => {
-  // Some servers vary by the header Origin, which requests of scripts have and those of `addAll` lack.
+  // Some servers answer with `Vary: Origin`. Requests for scripts have the header Origin, but those of `addAll` don't.
   const kept = caches.match(event.request, { ignoreVary: true });
   event.respondWith(kept.then((response) => response ?? fetch(event.request)));
 });

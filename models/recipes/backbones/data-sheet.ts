@@ -94,7 +94,7 @@ const caution = ({ caution }: SheetWords): string =>
 function schooling({ encoder, state, grownFrom, probes }: DataSheetFacts): string {
   const { tokens, seconds, steps } = state;
   const read = `It read ${million(tokens)} million tokens (repeated passages count each time) in ${whole(steps)} steps and ${(seconds / 3600).toFixed(1)} hours${grownFrom === undefined ? '' : `, beyond what orchard-${grownFrom} had read, which it grew from`}.`;
-  const shape = `${encoder.layers} layers of ${encoder.width}, ${whole(encoder.vocabularySize)} pieces.`;
+  const shape = `The encoder has ${encoder.layers} layers of width ${encoder.width}, and a vocabulary of ${whole(encoder.vocabularySize)} pieces.`;
   if (probes === undefined) return ['## Its training', shape, read].join('\n\n');
   return ['## Its training', shape, read, probeTable(probes)].join('\n\n');
 }
@@ -114,7 +114,7 @@ function probeTable(csv: string): string {
       (100 * Number(dev)).toFixed(1),
     ]);
   return [
-    'A logistic regression on its frozen states, on dev (accuracy of labels, F1 of entities):',
-    markdownTable(['of', 'hours', 'million tokens', 'task', 'figure'], rows),
+    'Figures on dev of a logistic regression on its frozen states, in % (accuracy for labels, F1 for entities):',
+    markdownTable(['weights', 'hours', 'million tokens', 'task', 'figure'], rows),
   ].join('\n\n');
 }

@@ -112,7 +112,7 @@ const MARKED =
   'it sees capitals only if `token_type_ids` are 1 for the pieces that have them, as in models of entities';
 
 /** The language's card.md with its {{placeholders}} filled in. */
-function card({ language, teachers, cased, capitalsShown, options }: Recipe, facts: CardFacts): string {
+function card({ language, teachers, cased, capitalsShown, options, sheet }: Recipe, facts: CardFacts): string {
   const { name, size, encoder, state, tensors, grownFrom } = facts;
   const numbers = [...tensors.values()].reduce((sum, { values }) => sum + values.length, 0);
   const words: Readonly<Record<string, string>> = {
@@ -131,7 +131,11 @@ function card({ language, teachers, cased, capitalsShown, options }: Recipe, fac
     weights: `${(numbers / 1e6).toFixed(1)} million`,
     tokens: `${Math.round(state.tokens / 1e6)} million`,
     teachers: teachers.map(teacherLink).join(', '),
-    start: grownFrom === undefined ? 'random weights' : `the weights of orchard-${basename(grownFrom)}`,
+    start:
+      grownFrom === undefined
+        ? 'random weights, with word embeddings made from the co-occurrences of tokens in its corpus'
+        : `the weights of orchard-${basename(grownFrom)}`,
+    tellingSentence: sheet.tellingSentence,
   };
   const template = readFileSync(new URL(`${language}/card.md`, import.meta.url), 'utf8');
   return template.replaceAll(/\{\{(\w+)\}\}/gu, (_, placeholder: string) => {

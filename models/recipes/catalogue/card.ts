@@ -142,15 +142,15 @@ function trainedOn(recipe: Recipe, { sources, train, dev, duplicates, hasMixedLa
     whole(source.leaks),
   ]);
   const others = sources.reduce((sum, source) => sum + source.train + source.dev, -train - dev - duplicates);
-  const aside =
-    others > 0 ? `The other ${whole(others)} were set aside to compare it with its teacher, or repeated others. ` : '';
+  const remaining = `The remaining ${whole(others)} rows were set aside to compare the model with its teacher, or left out because they repeat other rows. `;
+  const aside = others > 0 ? remaining : '';
   const ofPassages =
     recipe.family === 'Dragonfruit'
       ? 'Some of these abstracts are among its passages, too.'
       : "The model's folder contains none of these rows.";
   const searched =
     recipe.family === 'Dragonfruit'
-      ? `It searches ${escapeMarkdown(recipe.passages.title)} (${recipe.passages.licence}); the file NOTICE says where to find their authors.`
+      ? `The passages that it searches: ${escapeMarkdown(recipe.passages.title)} (${recipe.passages.licence}). The file NOTICE says where to find the authors of each.`
       : '';
   return section(
     'What it was trained on',
@@ -177,7 +177,7 @@ function howItWasMade(recipe: Recipe, { training, config, data }: CardFacts): st
   const settings = Object.entries({ ...hyperparameters, seed }).map(([name, value]) => `${asWords(name)} ${value}`);
   return section(
     'How it was made',
-    `Made in Orchard's repository with ${commands(recipe, data)}, ${start}: a ${architecture} encoder with ${layers} layers of width ${width}, and a lexical expert.`,
+    `Made in Orchard's repository with ${commands(recipe, data)}. The model consists of a ${architecture} encoder with ${layers} layers of width ${width}, trained ${start}, and a lexical expert.`,
     `Settings: ${escapeMarkdown(settings.join(', '))}.`,
     devFigures(training),
     precision === undefined

@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Device, fileStorage, folderModels, type ModelType, Trainer, type TrainingStats } from '../../../src/index.js';
+import {
+  type Device,
+  fileStorage,
+  folderModels,
+  type ModelType,
+  Trainer,
+  type TrainingStats,
+} from '../../../src/index.js';
 import { writeArchive } from './archives.js';
 import { DATA_FILE, factsFile } from './model-facts.js';
 import type { Recipe } from './recipe.js';

@@ -393,13 +393,10 @@ function labelsIn(taught: readonly TaughtText[], rows: readonly TrainingRow[]): 
 function requireSome(rows: readonly TrainingRow[], { answered: { unusable }, taught, given, areRows }: Gathered): void {
   if (rows.length >= 2) return;
   const [first] = unusable;
+  const example = first && `the one for ${quoted(first.text.slice(0, 60))}: ${first.problem}`;
   const why = [
     ...(areRows > 0 ? [`${counted(areRows, 'text')} also in \`rows\`, \`dev\` or \`test\``] : []),
-    ...(first
-      ? [
-          `${counted(unusable.length, 'unusable answer')}, such as to ${quoted(first.text.slice(0, 60))}: ${first.problem}`,
-        ]
-      : []),
+    ...(example === undefined ? [] : [`${counted(unusable.length, 'unusable answer')}, such as ${example}`]),
   ];
   const msg = `${taught.length} of ${counted(given, 'text')} can be used for training`;
   throw invalid(
@@ -412,10 +409,11 @@ const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
 /** For the model card, in Markdown. */
 function cardSection({ teacher, learned, agreement, accuracy, unusable }: DistillationSummary): string {
+  const alsoRows = learned.rows > 0 ? `, and from ${counted(learned.rows, 'labelled row')}` : '';
   const lines = [
     '## Teacher',
     '',
-    `It learned from the answers of ${teacher} to ${counted(learned.texts, 'text')}${learned.rows > 0 ? `, and from ${counted(learned.rows, 'labelled row')}` : ''}.`,
+    `The model learned from the answers of ${teacher} to ${counted(learned.texts, 'text')}${alsoRows}.`,
   ];
   if (unusable.count > 0)
     lines.push(`${counted(unusable.count, 'answer')} ${unusable.count === 1 ? 'was' : 'were'} unusable and left out.`);

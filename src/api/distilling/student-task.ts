@@ -85,7 +85,8 @@ export function taskOf(
   const stranger = kind === 'labels' ? ofTeacher?.find((label) => labels?.includes(label) === false) : undefined;
   if (stranger !== undefined) {
     const those = someOf((labels ?? []).map(quoted));
-    throw invalid(['labels'], `${teacher.name} has the label ${quoted(stranger)}; the labels are ${those}`);
+    const msg = `the teacher ${teacher.name} also has the label ${quoted(stranger)}; add it to the labels ${those}`;
+    throw invalid(['labels'], msg);
   }
   const known = kind === 'labels' ? labels : kind === 'entities' ? ofTeacher : undefined;
   return {

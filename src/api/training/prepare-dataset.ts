@@ -128,9 +128,9 @@ function typeOfLabels(labels: readonly string[], origin: string): FoundType {
       `${rowsOf(origin)} have the label ${quoted(joined)}, which may be one label or several; pass \`type: 'multilabel-text-classification'\` if a comma separates labels, else \`type: 'multiclass-text-classification'\``,
     );
   }
-  const different = `${counted(distinct.size, 'different label')}, one for each row`;
-  if (distinct.size > 2) return found('multiclass-text-classification', 'inferred', different);
-  if (distinct.size === 2) return found('binary-text-classification', 'inferred', different);
+  const reason = `each row has one of ${counted(distinct.size, 'label')}`;
+  if (distinct.size > 2) return found('multiclass-text-classification', 'inferred', reason);
+  if (distinct.size === 2) return found('binary-text-classification', 'inferred', reason);
   const only = quoted([...distinct][0] ?? '');
   throw invalid(['rows'], `all ${rowsOf(origin)} have the label ${only}; a classifier needs at least two labels`);
 }
@@ -193,7 +193,8 @@ async function typeOfTable(archive: ArchiveFolder, config: Config, problems: Pro
   if (config.NUM_CLASS_LABELS === 1) {
     const labels = await labelCount(archive, problems);
     if (labels === 2) return found('binary-text-classification', 'inferred', 'NUM_CLASS_LABELS is 1');
-    return found('multilabel-text-classification', 'inferred', 'NUM_CLASS_LABELS and the number of labels are 1');
+    const reason = `NUM_CLASS_LABELS is 1, and the archive has ${counted(labels, 'label')}`;
+    return found('multilabel-text-classification', 'inferred', reason);
   }
   const cells = await labelCells(archive, config, problems);
   const isMany = cells.some((cell) => cell.trim() === '' || cell.includes(','));
@@ -227,7 +228,7 @@ export function requirePositive(positive: string | undefined, type: ModelType, l
   const chooses = type === 'binary-text-classification' || type === 'multiclass-text-classification';
   if (!chooses || labels.length !== 2) {
     const many = chooses ? ` with ${counted(labels.length, 'label')}` : '';
-    const instead = familyNameOf[type] === 'Dragonfruit' ? '' : '; classes has the F1 of each label';
+    const instead = familyNameOf[type] === 'Dragonfruit' ? '' : '; for the F1 of each label, see classes in the result';
     const msg = `applies only to classifiers with exactly two labels, not to ${type}${many}`;
     throw invalid(['positive'], `${msg}; leave \`positive\` out${instead}`);
   }

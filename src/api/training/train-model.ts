@@ -166,7 +166,7 @@ function classSummary(evaluation: ModelEvaluation): Pick<TrainingSummary, 'macro
 function notFound(classes: readonly ClassFigures[]): readonly DatasetWarning[] {
   const missed = classes.filter(({ recall, support }) => recall === 0 && support > 0);
   if (missed.length === 0) return [];
-  const listed = someOf(missed.map(({ label, support }) => `${quoted(label)} (${counted(support, 'time')})`));
+  const listed = someOf(missed.map(({ label, support }) => `${quoted(label)} (${counted(support, 'occurrence')})`));
   const message = `the model never predicts ${listed} correctly in the rows that it was evaluated on; add rows with ${missed.length === 1 ? 'this label' : 'these labels'}`;
   return [{ kind: 'label_not_found', count: missed.length, message, examples: [] }];
 }

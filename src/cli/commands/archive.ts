@@ -19,9 +19,9 @@ const parameters = {
 export const archiveCommand = command({
   name: 'archive',
   summary: 'create a dataset archive from a file, with the same checks as training',
-  details: `The input is UTF-8. For classification and question answering: CSV, TSV or JSON Lines, by the file extension. For sequence
-labelling: CoNLL columns, with one word per line, its BIO tag in the last column, and a blank line after each sentence. Several
-labels of a row are separated by commas.`,
+  details: `The input is UTF-8. For classification and question answering: CSV, TSV, JSON or JSON Lines, as detected from the
+content. For sequence labelling: CoNLL columns, with one word per line, its BIO tag in the last column, and a blank line
+after each sentence. Several labels of a row are separated by commas.`,
   parameters,
   async run({ settings, output }) {
     const { contents, respaced, ...summary } = await write(settings);

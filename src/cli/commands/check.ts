@@ -1,17 +1,17 @@
 import type { DataCheck, DoubtfulRow, RowPlace } from '../../api/index.js';
 import { modelTypes, orThrow } from '../../contract/index.js';
-import { grouped } from '../../datasets/index.js';
+import { counted, grouped } from '../../datasets/index.js';
 import { command } from '../command.js';
 import { alignedLines, shownTexts, warningLine } from '../format.js';
 import {
   argument,
   choice,
   integer,
-  modelParameters,
   option,
   readingOf,
   readingOptions,
   seedOption,
+  trainingThreadsOption,
 } from '../parameters.js';
 import { interruptible } from '../terminal.js';
 
@@ -42,7 +42,7 @@ export const checkCommand = command({
     ),
     show: option('--show <number>', 'maximum number of lines to print of each kind (default: 10)', integer(0)),
     seed: seedOption,
-    threads: modelParameters.threads,
+    threads: trainingThreadsOption,
   },
   async run({ settings, output }) {
     const { checkData } = await import('../../api/index.js');
@@ -76,7 +76,7 @@ function linesOf(check: DataCheck, most: number): readonly string[] {
   const repeated = duplicates.reduce((sum, each) => sum + each.rows.length - 1, 0);
   return [
     ...(readAs === undefined ? [] : [`read as ${readAs}`]),
-    `${grouped(rows)} rows, ${type} (${reason}); checked in ${seconds.toFixed(1)} s`,
+    `${counted(rows, 'row')}, ${type} (${reason}); checked in ${seconds.toFixed(1)} s`,
     ...warnings.map(warningLine),
     ...doubtfulLines(check, section),
     ...section(
@@ -141,5 +141,5 @@ const MOST_PLACES = 6;
 
 function placesOf(rows: readonly RowPlace[]): string {
   const numbers = rows.slice(0, MOST_PLACES).map(({ row, line = row + 1 }) => line);
-  return `line ${numbers.join(', ')}${rows.length > MOST_PLACES ? ', …' : ''}`;
+  return `${rows.length === 1 ? 'line' : 'lines'} ${numbers.join(', ')}${rows.length > MOST_PLACES ? ', …' : ''}`;
 }

@@ -57,8 +57,16 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
     ]),
     temperature: option('--temperature <number>', 'temperature that softens the probabilities (default: 1)', decimal),
     answers: option('--answers <file>', 'file to keep the answers in (default: <output>.answers.jsonl)'),
-    concurrency: option('--concurrency <number>', 'maximum number of calls to the teacher at a time', integer(1)),
-    textsPerCall: option('--texts-per-call <number>', 'texts per call to the teacher', integer(1)),
+    concurrency: option(
+      '--concurrency <number>',
+      'maximum number of calls to the teacher at a time (default: 4 for a program, 1 for a model)',
+      integer(1),
+    ),
+    textsPerCall: option(
+      '--texts-per-call <number>',
+      'texts per call to the teacher (default: 8 for a program, 64 for a model)',
+      integer(1),
+    ),
     attempts: option('--attempts <number>', 'attempts per call to a program (default: 6)', integer(1, 100)),
     curve: flag('--curve', 'also train on fewer texts, to see whether more texts would help'),
     ...parameters,
@@ -73,7 +81,7 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
     const { texts, teacher, teacherCommand, teacherName, rows, labels, passages, ...training } = settings;
     const { maxTexts, choose, temperature, answers, concurrency, textsPerCall, attempts, curve, ...rest } = training;
     if ((teacher === undefined) === (teacherCommand === undefined)) {
-      throw new UsageError('give --teacher or --teacher-command');
+      throw new UsageError('give either --teacher or --teacher-command, not both');
     }
     const program = teacherCommand === undefined ? undefined : new TeacherCommand(teacherCommand);
     const models = teacher?.split(',').map((name) => name.trim()) ?? [];
@@ -142,9 +150,9 @@ function distillationLines({
   answers,
   differences,
 }: DistillationSummary): readonly string[] {
-  const lines = [
-    `taught by ${teacher}: ${grouped(answered)} answers${kept > 0 ? `, ${grouped(kept)} of them from an earlier run` : ''}${answers === undefined ? '' : `, in ${answers}`}`,
-  ];
+  const earlier = kept > 0 ? `, ${grouped(kept)} of them from an earlier run` : '';
+  const place = answers === undefined ? '' : `, in ${answers}`;
+  const lines = [`taught by ${teacher}: ${counted(answered, 'answer')}${earlier}${place}`];
   if (unusable.count > 0) {
     const [first] = unusable.examples;
     lines.push(

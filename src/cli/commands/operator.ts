@@ -48,9 +48,10 @@ export const copyCommand = command({
     const { copyToDatabase } = await import('../../http/index.js');
     const copied = await copyToDatabase({ data, database, schema });
     const { sha256, accounts, records, jobs, folders, files, bytes, unfinished, local_datasets } = copied;
+    const hashes = `SHA-256 of the records: ${sha256.records}, of the files: ${sha256.files}`;
     const lines = [
       `copied ${data} to the schema ${schema}: ${counted(accounts, 'account')}, ${jobsWithModels(jobs)}, ${counted(records, 'record')}, ${counted(folders, 'folder')} with ${counted(files, 'file')} of ${grouped(bytes)} bytes`,
-      `both sides were read again and are identical: records ${sha256.records}, files ${sha256.files}`,
+      `both sides were read again and are identical; ${hashes}`,
     ];
     if (unfinished > 0)
       lines.push(`${counted(unfinished, 'unfinished job')} will continue with the next trainer of the database`);
@@ -95,7 +96,11 @@ export const unusedCommand = command({
   details:
     'Models that a name needs are left out: the one it points to, the one that a rollback restores, and its shadow.',
   parameters: {
-    days: option('--days <number>', 'minimum number of days without use (default: 30)', integer(1, 36_500)),
+    days: option(
+      '--days <number>',
+      'only models that have not been used for more than this many days (default: 30)',
+      integer(1, 36_500),
+    ),
     remove: flag('--remove', 'remove the models, after confirmation'),
     ...serviceDataOptions,
     yes: yesOption,

@@ -38,10 +38,14 @@ A model of pairs reads two texts per answer: from two columns or, without a tabl
     ),
     format: choice(
       '-f, --format <format>',
-      'output format: label, score and text separated by tabs (text), JSON Lines (jsonl), or CSV (csv)',
+      'output format: text (label, score, text, separated by tabs), jsonl or csv (default: text, or jsonl with --json)',
       answerFormats,
     ),
-    top: option('-k, --top <number>', 'number of labels or passages to print per text', integer(1)),
+    top: option(
+      '-k, --top <number>',
+      'number of labels or passages to print per text (default: the labels that apply, or 3 passages; all with jsonl)',
+      integer(1),
+    ),
     noneOfThese: flag('--none-of-these', 'classification: print - if no label reaches the threshold found in training'),
     ...checkpointOptions,
     rules: rulesOption,

@@ -30,7 +30,7 @@ text that can't be read or answered is reported with its line number and left ou
     replacement: option('--replacement <text>', 'replacement of each entity (default: its type in brackets)'),
     format: choice(
       '-f, --format <format>',
-      'output format: the text only (text), or JSON Lines with what was replaced',
+      'output format: text, or jsonl with what was replaced (default: text, or jsonl with --json)',
       ['text', 'jsonl'],
     ),
     rules: rulesOption,

@@ -5,7 +5,7 @@ import { counted } from '../../datasets/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, UsageError } from '../command.js';
 import { alignedLines } from '../format.js';
-import { decimal, integer, option, showTraining } from '../parameters.js';
+import { decimal, devFractionOption, integer, option, showTraining } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 import { linesOf, outputOptions, summaryOf, trainParameters } from './train.js';
 
@@ -21,9 +21,14 @@ continues (successive halving). All trials are compared on the same rows, which 
   space.json: {"learningRate": {"min": 1e-4, "max": 1e-3, "scale": "log"}}`,
   parameters: {
     minutes: option('--minutes <number>', 'time limit, such as 10 or 0.5 (default: none)', decimal),
-    trials: option('--trials <number>', 'maximum number of trials (default: 20; with --minutes, no limit)', integer(1)),
+    trials: option(
+      '--trials <number>',
+      'maximum number of trials, up to 1000 (default: 20, or 1000 with --minutes)',
+      integer(1),
+    ),
     space: option('--space <file>', 'JSON file with the settings to try (default: values around the default settings)'),
     ...trainParameters,
+    devFraction: devFractionOption,
   },
   async run({ settings: { minutes, trials, space, ...training }, terminal, output }) {
     const { tune } = await import('../../api/index.js');

@@ -260,7 +260,7 @@ const comparison: RowComparison<LocatedRow> = {
   textOf: foldedText,
   answerOf: ({ labelIds }) => labelIds.join(),
   aside: ' (ignoring case and spacing)',
-  conflict: 'with the text of an earlier row but different labels',
+  conflict: 'the text of an earlier row but different labels',
 };
 
 /** Of both texts, if there are two. */
@@ -302,7 +302,7 @@ function classWarnings(
   const used = usedLabels(split);
   const missing = labels.filter((_, id) => !used.has(id));
   if (missing.length === 0) return [];
-  const message = `no row of ${name} has ${missing.length === 1 ? 'the label' : 'the labels'} ${quotedLabels(missing)}`;
+  const message = `no row of ${name} has ${missing.length === 1 ? 'the label' : 'any of the labels'} ${quotedLabels(missing)}`;
   return [{ kind: 'class_without_examples', count: missing.length, message, examples: [] }];
 }
 

@@ -145,7 +145,7 @@ const comparison: RowComparison<LocatedSentence> = {
   dev: DEV_FOLDER,
   textOf: (sentence) => textOf(sentence),
   answerOf: ({ tags }) => tags.join(),
-  conflict: 'with the words of an earlier one but different tags',
+  conflict: 'the words of an earlier one but different tags',
 };
 
 async function datasetOf(
@@ -155,14 +155,16 @@ async function datasetOf(
 ): Promise<SequenceDataset> {
   const repaired = [...train, ...dev].filter(({ isRepaired }) => isRepaired);
   const count = (list: readonly unknown[]) => counted(list.length, 'sentence');
-  const asBegin = 'with an I- tag that continues no entity; the tag is read as B-, as in conlleval';
+  const has = repaired.length === 1 ? 'has' : 'have';
+  const asBegin = `${has} an I- tag that continues no entity; such a tag is read as B-, as in conlleval`;
+  const were = emptyLines.length === 1 ? 'was' : 'were';
   return {
     tags,
     train: await mapWithPauses(train, withoutLocation, signal),
     dev: await mapWithPauses(dev, withoutLocation, signal),
     warnings: [
       ...warnAbout('inside_without_begin', repaired, `${count(repaired)} ${asBegin}`),
-      ...warnAbout('empty_sentence', emptyLines, `${count(emptyLines)} without words left out`),
+      ...warnAbout('empty_sentence', emptyLines, `${count(emptyLines)} without words ${were} left out`),
       ...(await comparisonWarnings({ train, dev }, comparison, signal)),
       ...typeWarnings(tags, train, TRAIN_FOLDER),
       ...typeWarnings(tags, dev, DEV_FOLDER),
@@ -183,7 +185,8 @@ function typeWarnings(
   const missing = entityTypes(tags).filter((type) => !used.has(type));
   if (missing.length === 0) return [];
   const listed = someOf(missing.map((type) => quoted(type)));
-  const message = `no sentence of ${name} has an entity of ${missing.length === 1 ? 'type' : 'the types'} ${listed}`;
+  const types = missing.length === 1 ? 'the type' : 'any of the types';
+  const message = `no sentence of ${name} has an entity of ${types} ${listed}`;
   return [{ kind: 'class_without_examples', count: missing.length, message, examples: [] }];
 }
 
@@ -214,7 +217,8 @@ export const sequenceRows: FamilyRows<SequenceDataset> = {
     const tags = tagsOf(
       sets.classes ?? typesOf([sets.train, ...(sets.dev ? [sets.dev] : [])].flatMap(writtenSentences)),
     );
-    const ofTypes = sets.classes ? ` with one of the types ${someOf(sets.classes.map((type) => quoted(type)))}` : '';
+    const type = sets.classes?.length === 1 ? 'the type' : 'one of the types';
+    const ofTypes = sets.classes ? ` with ${type} ${someOf(sets.classes.map((each) => quoted(each)))}` : '';
     const check: SentenceCheck = {
       ids: new Map(tags.map((tag, id) => [tag, id])),
       expected: `a BIO tag: O, B-… or I-…${ofTypes}`,

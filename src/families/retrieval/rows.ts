@@ -118,7 +118,8 @@ function unaskedWarnings(
 ): readonly DatasetWarning[] {
   const count = passages.length - new Set(questions.map(({ passage }) => passage)).size;
   if (count === 0) return [];
-  const message = `${counted(count, 'passage')} of ${LABEL_FILE} without a question, searched like the others`;
+  const unasked = count === 1 ? 'has no question and is' : 'have no question and are';
+  const message = `${counted(count, 'passage')} of ${LABEL_FILE} ${unasked} searched like the others`;
   return [{ kind: 'passage_without_question', count, message, examples: [] }];
 }
 
@@ -273,7 +274,8 @@ class UnknownFields {
 
   warnings(): readonly DatasetWarning[] {
     const names = someOf(Array.from(this.#names, (name) => quoted(name)));
-    const message = `${counted(this.#places.length, 'question')} with fields that are not read: ${names}`;
+    const has = this.#places.length === 1 ? 'has' : 'have';
+    const message = `${counted(this.#places.length, 'question')} ${has} fields that are not read: ${names}`;
     return warnAbout('unknown_field', this.#places, message);
   }
 }

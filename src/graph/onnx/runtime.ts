@@ -239,7 +239,10 @@ export function runtimeFailure(thrown: unknown, machine: Machine = process): Ins
 
 function adviceFor(message: string, machine: Machine): string {
   if (/Cannot find (?:module|package) ['"]onnxruntime-node['"]/.test(message)) {
-    return `the package is not installed where this application looks for it; npm install --ignore-scripts ${RUNTIME}. It can't be put into a bundle: leave it out (external), and ship node_modules/${RUNTIME} and node_modules/onnxruntime-common with the bundle (docs/bundlers.md in the repository)`;
+    return [
+      `the package is not installed where this application looks for it; to install it, run npm install --ignore-scripts ${RUNTIME} in the application's folder.`,
+      `The package can't be put into a bundle: leave it out (external), and ship node_modules/${RUNTIME} and node_modules/onnxruntime-common with the bundle (docs/bundlers.md in the repository)`,
+    ].join(' ');
   }
   if (/Cannot find module .*onnxruntime_binding\.node/.test(message)) {
     return `onnxruntime has no binary for this platform (${nameOf(machine)}), or its folder node_modules/${RUNTIME}/bin was left out; there are binaries for Linux and Windows on x64 and arm64, and for macOS on arm64`;

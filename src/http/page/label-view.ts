@@ -217,12 +217,12 @@ export class LabelView {
     const { model, training, agreement, counts } = this.#set;
     const { asked, agreed } = agreement;
     const share = asked === 0 ? '' : ` (${Math.round((100 * agreed) / asked)} %)`;
+    const yours = `your ${asked} ${asked === 1 ? 'label' : 'labels'}`;
     const state = byId('model-state', HTMLElement);
     if (model === null) state.textContent = 'There is no model yet.';
     else if (asked === 0)
       state.textContent = 'The model is trained. Keep labelling, and see whether it agrees with you.';
-    else
-      state.textContent = `Labels that you chose since it was trained: it agrees with ${agreed} of ${asked}${share}.`;
+    else state.textContent = `Since its training, the model has agreed with ${agreed} of ${yours}${share}.`;
     const button = byId('train-set', HTMLButtonElement);
     const enough = counts.filter((count) => count >= LEAST_TEXTS).length >= 2;
     const isBusy = training !== null;

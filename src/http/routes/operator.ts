@@ -9,7 +9,7 @@ const unusedInput = z.object({
   query: z.strictObject({
     days: z
       .string()
-      .regex(/^\d{1,5}$/, 'give whole days, 1 to 36500')
+      .regex(/^\d{1,5}$/, 'give a whole number of days from 1 to 36500')
       .transform(Number)
       .optional(),
   }),

@@ -102,7 +102,9 @@ describe("a catalogue model's card", () => {
   it('tells labels, limits, start, settings and precision', () => {
     expect(card).toContain('joy, grief.');
     for (const weakness of emotionDetection.weaknesses) expect(card).toContain(weakness);
-    expect(card).toContain('from the backbone english-mini: a BERT encoder with 4 layers of width 256');
+    expect(card).toContain(
+      'a BERT encoder with 4 layers of width 256, trained from the backbone english-mini, and a lexical expert',
+    );
     expect(card).toContain('batch size 32, learning rate 0.0003, seed 7');
     expect(card).toContain('| Blend of both | 60.0 % | 50.0 % |');
     expect(card).toContain('0.512 in float32 and 0.510 with 8-bit weights');

@@ -73,7 +73,16 @@ beforeAll(async () => {
   const teacher = join(root, 'some-teacher');
   writeTeacher(teacher);
   const work = join(root, 'work');
-  options = { datasets: root, work, threads: 1, device: 'cpu', seed: 1, teacher, backbone: teacher, log: () => undefined };
+  options = {
+    datasets: root,
+    work,
+    threads: 1,
+    device: 'cpu',
+    seed: 1,
+    teacher,
+    backbone: teacher,
+    log: () => undefined,
+  };
   await teach(recipe, options);
 });
 afterAll(() => rmSync(root, { recursive: true }));

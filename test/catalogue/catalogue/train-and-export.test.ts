@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exportModel } from '../../../models/recipes/catalogue/export-model.js';
 import { readFacts, trainingDataSchema } from '../../../models/recipes/catalogue/model-facts.js';
 import type { ClassifierRecipe, Recipe, SearchRecipe } from '../../../models/recipes/catalogue/recipe.js';
-import { modelStorage, trainModel } from '../../../models/recipes/catalogue/train.js';
+import { modelStorage, type TrainOptions, trainModel } from '../../../models/recipes/catalogue/train.js';
 import { folderModels, memoryStorage, Predictor, Trainer } from '../../../src/index.js';
 
 /** From rows to a folder that answers, by the commands' own functions, on a handful of rows. */

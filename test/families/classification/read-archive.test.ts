@@ -284,7 +284,7 @@ describe('warnings', () => {
       {
         kind: 'duplicate_row',
         count: 2,
-        message: '2 rows of train repeated (ignoring case and spacing)',
+        message: '2 rows of train repeat earlier ones (ignoring case and spacing)',
         examples: [
           { file: 'train.tsv', line: 4 },
           { file: 'train.tsv', line: 5 },
@@ -325,7 +325,7 @@ describe('warnings', () => {
       .withDevRows([['three', 2]]);
     expect((await warningsOf(archive, MULTICLASS)).map(({ kind, count, message }) => [kind, count, message])).toEqual([
       ['class_without_examples', 1, 'no row of train has the label "c"'],
-      ['class_without_examples', 2, 'no row of dev has the labels "a", "b"'],
+      ['class_without_examples', 2, 'no row of dev has any of the labels "a", "b"'],
     ]);
   });
 });

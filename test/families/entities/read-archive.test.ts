@@ -109,7 +109,7 @@ it('needs config.json or label_id.json, once', async () => {
     return problems.map(describeDatasetProblem);
   };
   const expected = 'expected one folder with a config.json or label_id.json';
-  expect(await found()).toEqual([`the archive: found no config.json or label_id.json among nothing; ${expected}`]);
+  expect(await found()).toEqual([`the archive: found no files; ${expected}`]);
   expect(await found('a', 'b')).toEqual([`the archive: found a/label_id.json, b/label_id.json; ${expected}`]);
 });
 
@@ -231,7 +231,7 @@ describe('warnings', () => {
       {
         kind: 'inside_without_begin',
         count: 2,
-        message: '2 sentences with an I- tag that continues no entity; the tag is read as B-, as in conlleval',
+        message: '2 sentences have an I- tag that continues no entity; such a tag is read as B-, as in conlleval',
         examples: [
           { file: 'train/sentences.txt', line: 1 },
           { file: 'train/sentences.txt', line: 2 },
@@ -269,8 +269,8 @@ describe('warnings', () => {
   it('name types without an entity in a split', async () => {
     const archive = withTrain('Ada\n', 'B-PER\n').withFile('val/tags.txt', 'O O O\n');
     expect((await warningsOf(archive)).map(({ kind, count, message }) => [kind, count, message])).toEqual([
-      ['class_without_examples', 1, 'no sentence of train has an entity of type "LOC"'],
-      ['class_without_examples', 2, 'no sentence of val has an entity of the types "PER", "LOC"'],
+      ['class_without_examples', 1, 'no sentence of train has an entity of the type "LOC"'],
+      ['class_without_examples', 2, 'no sentence of val has an entity of any of the types "PER", "LOC"'],
     ]);
   });
 });

@@ -231,7 +231,7 @@ describe('what can not become an archive', () => {
     [
       'a type that is not among those given',
       { entityTypes: ['PER'] },
-      'rows line 2, column tags[1]: found the tag "B-LOC"; expected a BIO tag: O, B-… or I-… with one of the types "PER"',
+      'rows line 2, column tags[1]: found the tag "B-LOC"; expected a BIO tag: O, B-… or I-… with the type "PER"',
     ],
     [
       'half a surrogate pair',

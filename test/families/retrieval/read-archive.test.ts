@@ -174,7 +174,7 @@ describe('a warning', () => {
       {
         kind: 'duplicate_row',
         count: 1,
-        message: '1 question of train repeated (ignoring case and spacing)',
+        message: '1 question of train repeats an earlier one (ignoring case and spacing)',
         examples: [{ file: 'train.json', line: 4 }],
       },
     ]);
@@ -190,7 +190,7 @@ describe('a warning', () => {
       {
         kind: 'train_row_in_dev',
         count: 1,
-        message: '1 question of train also in dev, so the metrics on dev are too high',
+        message: '1 question of train is also in dev, so the metrics on dev are too high',
         examples: [{ file: 'train.json', line: 3 }],
       },
     ]);
@@ -203,7 +203,7 @@ describe('a warning', () => {
     expect(await warningsOf(archive)).toContainEqual({
       kind: 'unknown_field',
       count: 2,
-      message: '2 questions with fields that are not read: "answer", "id"',
+      message: '2 questions have fields that are not read: "answer", "id"',
       examples: [
         { file: 'train.json', line: 2 },
         { file: 'dev.json', line: 2 },
@@ -215,7 +215,7 @@ describe('a warning', () => {
     const rows = Array.from({ length: 9 }, (_, at) => ({ ...QUESTION, question: `${at}?`, [`x${at}`]: 1 }));
     const [warning] = (await warningsOf(withTrain(entries(...rows)))).filter(({ kind }) => kind === 'unknown_field');
     expect(warning?.message).toBe(
-      '9 questions with fields that are not read: "x0", "x1", "x2", "x3", "x4", "x5" and 3 more',
+      '9 questions have fields that are not read: "x0", "x1", "x2", "x3", "x4", "x5" and 3 more',
     );
   });
 

@@ -48,7 +48,7 @@ describeWithPostgres('orchard erase and orchard unused on a database', (server) 
     const environment = { ORCHARD_DATABASE: server.connectionString };
     const folder = temporaryDirectory();
     const named = await run(['erase', 'acme', '--yes', '--data', folder], environment);
-    expect(named.stderr).toContain(`${folder} has no jobs and models`);
+    expect(named.stderr).toContain(`${folder} contains no jobs or models`);
     const { stdout } = await run(['erase', 'acme', '--yes', '--schema', schema], environment);
     expect(stdout).toMatch(/^acme: erased 1 job /);
   });

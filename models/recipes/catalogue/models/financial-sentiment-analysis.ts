@@ -70,7 +70,7 @@ export const financialSentimentAnalysis: ClassifierRecipe = {
   ],
   training: { data_augmentation: true },
   alternative:
-    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train financial-sentiment-analysis --free --untaught --datasets <folder> --work <folder>` makes it without the tweets and articles, from MIT headlines alone.',
+    'In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train financial-sentiment-analysis --free --untaught --datasets <folder> --work <folder>` makes it without the tweets and articles, from headlines under the MIT licence alone.',
   weaknesses: [
     'It judges a headline as a whole. Good news for one company that is bad for another gets one label.',
     'It cannot calculate: the text must say in words whether a number is higher than expected.',

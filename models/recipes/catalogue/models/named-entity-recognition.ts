@@ -36,7 +36,7 @@ export const namedEntityRecognition: TaggerRecipe = {
   example: 'Ada Lovelace met Charles Babbage in London.',
   notes: [
     "Each of the three corpora has its own types. WNUT17's corporations and groups are ORG here. Its products and creative works are left out: the other corpora don't tag such words, and a model that sees them tagged in some sentences and untagged in others learns neither.",
-    'All three tests are counted with these types, so the figure on WNUT17 is not directly comparable with those of the shared task, which had six types.',
+    'All three tests are scored with these types, so the figure on WNUT17 is not directly comparable with those of the shared task, which had six types.',
     'Every fourth training sentence was also read in lower case, and every eighth in capitals.',
     'In the tests, an entity counts as right if its type, beginning and end are right. The texts are given as words with spaces between them.',
   ],

@@ -12,7 +12,7 @@ export const newsClassification: ClassifierRecipe = {
   example: 'The central bank raised its key rate for the third time this year.',
   notes: [
     'AG News was published for research and other **non-commercial** use. Whether this also binds a model trained on it is for you to judge; if it matters to you, train your own.',
-    'Of the 120,000 training articles, 47,674 were available. The published figures are those of models that were trained on all of them.',
+    'Of the 120,000 training articles, 47,674 were available. The published figures are those of models that were trained on all 120,000.',
   ],
   sources: [
     {
