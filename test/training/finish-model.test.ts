@@ -68,7 +68,7 @@ describe('a finished model', () => {
     expect(model.precision).toEqual({ float32: 0.9, int8: 0.894, answers: 'float32' });
     expect(model.blend.blend.weights.encoder).toBe(0.9);
     expect(model.refusal).toMatchObject({ kind: 'float32_kept', count: 1 });
-    expect(model.refusal?.message).toContain('0.6 points');
+    expect(model.refusal?.message).toContain('0.6 percentage points');
   });
 
   it.each([0.8951, 0.9, 0.95])('answers with integer weights if dev reaches %d of 0.9', async (int8) => {
