@@ -104,6 +104,8 @@ export interface ClassifierRecipe extends CommonRecipe {
   readonly tests: readonly TestSet<readonly LabelledText[]>[];
   /** Rows of another domain than those above, with labels of this model: is it still as sure as it is right? */
   readonly elsewhere?: readonly TestSet<readonly LabelledText[]>[];
+  /** Whether rows with a recorded answer are learned with the mean of label and answer. Default: with their label. */
+  readonly mixesLabels?: boolean;
   /** What such models are known to get wrong. */
   readonly kinds?: readonly Kind[];
 }

@@ -72,8 +72,9 @@ interface RecordedTeacher {
   /** Different for different answers. */
   readonly name: string;
   readonly ask: (texts: readonly string[]) => (Shares | null)[];
-  /** Training rows with the mean of their label and their answer (Hinton et al. 2015), and dev rows as they were. */
+  /** Training rows as the recipe wants them, and dev rows as they were. */
   readonly rows: TrainingRows<TrainingRow>;
+  readonly hasMixedLabels: boolean;
   /** Without parts of dev rows. */
   readonly texts: ReadonlySet<string>;
 }
@@ -102,13 +103,16 @@ export async function recordedTeacher(
   for (const [at, row] of rows.train.entries()) if ('text' in row) answerTo.set(row.text, sharesOf(answers.rows[at]));
   const { train, dev = devRowsOf(train, seed) } = rows;
   const aside = new Set(dev);
-  const learned = train.flatMap((row, at) => (aside.has(row) ? [] : [mixed(row, sharesOf(answers.rows[at]))]));
+  const { mixesLabels = false } = recipe;
+  const asLearned = (row: TrainingRow, at: number) => (mixesLabels ? mixed(row, sharesOf(answers.rows[at])) : row);
+  const learned = train.flatMap((row, at) => (aside.has(row) ? [] : [asLearned(row, at)]));
   const isPart = partsOf(dev.flatMap((row) => ('text' in row ? [row.text] : [])));
   return {
     title,
     name: `${title} ${createHash('sha256').update(content).digest('hex').slice(0, 12)}`,
     ask: (some) => some.map((text) => answerTo.get(text) ?? null),
     rows: { ...rows, train: learned, dev },
+    hasMixedLabels: mixesLabels,
     texts: new Set(texts.filter((text) => !isPart(text))),
   };
 }
@@ -140,6 +144,7 @@ function partsOf(wholes: readonly string[]): (text: string) => boolean {
     [...(beginnings.get(beginning(text)) ?? [])].some((whole) => whole.includes(text));
 }
 
+/** With the mean of label and answer (Hinton et al. 2015). */
 function mixed(row: TrainingRow, answer: Shares): SoftLabelRow {
   const given = 'label' in row ? [row.label] : 'labels' in row && Array.isArray(row.labels) ? row.labels : undefined;
   if (!('text' in row) || given === undefined) throw new Error('only rows with a text and its labels can be shared');

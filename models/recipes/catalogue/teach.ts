@@ -37,6 +37,7 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
       output: taughtFolder(work, recipe),
       name: recipe.job,
       type: modelType(recipe),
+      ...(recipe.family === 'Papaya' && { labels: recipe.labels }),
       ...(backbone === undefined ? { pretrained: false } : { base: resolve(backbone) }),
       lowercase: recipe.training?.preprocessing?.lowercase,
       ...{ language: recipe.language, epochs, augment, seed, threads, device },
@@ -83,14 +84,14 @@ async function teacherFor(recipe: Recipe, { teacher, ...options }: TeachOptions)
     const learned = sources.map((each) => ({ ...each, texts: each.texts.filter((text) => recorded.texts.has(text)) }));
     return {
       ...{ teacher: recorded.ask, teacherName: recorded.name, title: recorded.title },
-      ...{ rows: recorded.rows, sources: learned, hasMixedLabels: true as const },
+      ...{ rows: recorded.rows, sources: learned, hasMixedLabels: recorded.hasMixedLabels },
     };
   }
   const work = join(modelWork(options.work, recipe), 'teacher');
   const training = { ...recipe.training, ...recipe.teacherTraining };
   await trainModel({ ...withoutTeacher(recipe), training }, { ...options, work, backbone: teacher });
   const folder = await trainedFolder(withoutTeacher(recipe), work);
-  return { teacher: folder, title: basename(resolve(teacher)), rows, sources, hasMixedLabels: false as const };
+  return { teacher: folder, title: basename(resolve(teacher)), rows, sources, hasMixedLabels: false };
 }
 
 const NO_ROWS = { train: 0, dev: 0, leaks: 0 };

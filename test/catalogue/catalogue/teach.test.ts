@@ -32,7 +32,7 @@ const recipe: ClassifierRecipe = {
   job: 'small-classifier',
   family: 'Papaya',
   type: 'binary-text-classification',
-  labels: ['negative', 'positive'],
+  labels: ['positive', 'negative'],
   language: 'english',
   does: 'It is small.',
   example: 'the lamp is good',
@@ -116,7 +116,9 @@ describe('a recipe with texts that a teacher answers', () => {
     const card = await readFile(join(folder, 'README.md'), 'utf8');
     expect(card).toContain('Talk; without labels; some-teacher, fine-tuned on the rows above, labelled them');
     expect(card).toContain('teach customer-review --datasets <folder> --work <folder>`, taught by some-teacher');
-    expect(card).toContain('The other 2 were set aside to compare it with its teacher, or repeated others.');
+    expect(card).toContain(
+      'The remaining 2 rows were set aside to compare the model with its teacher, or left out because they repeat other rows.',
+    );
     expect(card).toContain('Gossip: no licence is stated where it was found');
   });
 
@@ -162,11 +164,18 @@ describe('a teacher on another machine', () => {
     expect(lines(folder, 'test.jsonl')).toEqual([{ text: measured, labels: ['negative'] }]);
   });
 
-  it('changes the label of each row by half, and its answers are learned', async () => {
+  it('changes the label of each row by half where the recipe says so', async () => {
     const given = await givenTo(recipe, options);
-    const found = await recordedTeacher(recipe, await answersTo(given), { ...given, seed: 1 });
+    const answers = await answersTo(given);
+    const found = await recordedTeacher({ ...recipe, mixesLabels: true }, answers, { ...given, seed: 1 });
     expect(found.rows.train[0]).toEqual({ text: 'the lamp is good', labels: { positive: 0.875, negative: 0.125 } });
     expect(found.rows.dev).toBe(given.rows.dev);
+  });
+
+  it('answers texts, and rows that are set aside', async () => {
+    const given = await givenTo(recipe, options);
+    const found = await recordedTeacher(recipe, await answersTo(given), { ...given, seed: 1 });
+    expect(found.rows.train).toEqual(given.rows.train);
     expect([...found.texts]).toEqual(given.texts);
     expect(found.ask([given.texts[0] ?? '', 'the lamp is good', 'another'])).toEqual([
       { negative: 0.25, positive: 0.75 },
@@ -208,11 +217,14 @@ describe('a teacher on another machine', () => {
   it('teaches without being trained here', async () => {
     const work = join(root, 'taught-elsewhere');
     const answers = await answersTo(await givenTo(recipe, options));
-    await teach(recipe, { ...options, work, teacher: { answers } });
-    await exportModel(recipe, { ...options, work, catalogue: join(root, 'catalogue-2') });
+    const mixing = { ...recipe, mixesLabels: true };
+    await teach(mixing, { ...options, work, teacher: { answers } });
+    await exportModel(mixing, { ...options, work, catalogue: join(root, 'catalogue-2') });
     const folder = join(root, 'catalogue-2', recipe.name);
     const facts = await readFacts(folder, 'data.json', trainingDataSchema);
     expect(facts).toMatchObject({ train: 18 + 13, hasMixedLabels: true });
+    const { orchard } = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
+    expect(orchard.labels).toEqual(recipe.labels);
     const card = await readFile(join(folder, 'README.md'), 'utf8');
     expect(card).toContain('the mean of the label and the answer of a teacher that had not seen this row');
   });

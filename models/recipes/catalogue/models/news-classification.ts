@@ -1,4 +1,7 @@
-import { publishedTest, publishedTraining } from '../datasets/published.js';
+import { readHeadlines } from '../datasets/headlines.js';
+import { newsParagraphs } from '../datasets/news-paragraphs.js';
+import { labelled, publishedTest, publishedTraining } from '../datasets/published.js';
+import { reviewSentences } from '../datasets/sentences.js';
 import type { ClassifierRecipe } from '../recipe.js';
 
 export const newsClassification: ClassifierRecipe = {
@@ -6,7 +9,7 @@ export const newsClassification: ClassifierRecipe = {
   job: 'news-classification',
   family: 'Papaya',
   type: 'multiclass-text-classification',
-  labels: ['World', 'Sports', 'Business', 'Sci/Tech'],
+  labels: ['Business', 'Sci/Tech', 'Sports', 'World'],
   language: 'english',
   does: 'Tells which of four sections a news report belongs to: World, Sports, Business or Sci/Tech.',
   example: 'The central bank raised its key rate for the third time this year.',
@@ -22,6 +25,23 @@ export const newsClassification: ClassifierRecipe = {
       read: publishedTraining('ag_news'),
     },
   ],
+  unlabelled: [
+    {
+      title: 'AG News, a part of train (Gulli; Zhang, Zhao & LeCun 2015), sentences',
+      licence: 'non-commercial',
+      restricted: 'given for non-commercial use',
+      most: 40_000,
+      read: (datasets) => reviewSentences(labelled('ag_news', datasets).train),
+    },
+    { title: 'English Wikinews', licence: 'CC BY 2.5', remark: 'paragraphs', most: 5_000, read: newsParagraphs },
+    {
+      title: 'SEntFiN 1.0 (Sinha et al. 2022)',
+      licence: 'MIT',
+      remark: 'headlines',
+      most: 5_000,
+      read: (datasets) => readHeadlines(datasets).map(({ text }) => text),
+    },
+  ],
   tests: [
     {
       title: 'AG News, test',
@@ -34,7 +54,7 @@ export const newsClassification: ClassifierRecipe = {
   ],
   alternative: 'The catalogue has no free model of news: train one on articles of your own.',
   weaknesses: [
-    'The articles are from about 2004. The model has never read about smartphones, social networks or anything since, and takes some names of that time as signs of a topic.',
+    'Its labelled articles are from about 2004, and it takes some names of that time as signs of a topic. It knows later news only from paragraphs of Wikinews and headlines about companies.',
     'Business and Sci/Tech overlap: news about a technology company may get either label.',
     'It has only these four sections, so news about health, culture or weather is put into one of them.',
     'It learned from titles with one or two sentences. The encoder reads only the beginning of a long article.',

@@ -58,6 +58,7 @@ export const sentimentClassification: ClassifierRecipe = {
   training: { data_augmentation: true },
   teacherTraining: { num_epochs: 3 },
   taughtTraining: { num_epochs: 2 },
+  mixesLabels: true,
   tests: [
     {
       title: 'SST-2, the 1,821 test sentences',
