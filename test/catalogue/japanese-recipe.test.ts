@@ -226,7 +226,7 @@ describe('the steps of the Japanese recipe', () => {
     expect([...tensors.keys()].filter((name) => !/^(embeddings|encoder)\./u.test(name))).toEqual([]);
     const numbers = [...tensors.values()].reduce((sum, { values }) => sum + values.length, 0);
     expect(weights.length).toBeLessThan(1.05 * numbers);
-    expect(read('README.md').toString()).toContain('4 layers × 256');
+    expect(read('README.md').toString()).toContain('4 layers of width 256');
     expect(read('curve.csv').toString().split('\n')[0]).toBe(
       'step,seconds,tokens,training_loss,validation_use-multilingual-v3.last.4_passages',
     );
@@ -239,7 +239,7 @@ describe('the steps of the Japanese recipe', () => {
       grownFrom: 'there/japanese-nano',
     });
     const read = (file: string) => readFileSync(new URL(`japanese-mini/${file}`, target), 'utf8');
-    expect(read('README.md')).toContain('the weights of orchard-japanese-nano, and word embeddings');
+    expect(read('README.md')).toContain('the weights of orchard-japanese-nano. With');
     expect(read('DATA.md')).toContain('hours, beyond what orchard-japanese-nano had read, which it grew from.');
   });
 
