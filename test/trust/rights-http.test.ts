@@ -166,7 +166,7 @@ describe('orchard erase', () => {
   });
 
   it('refuses a folder that holds no service, and a missing account', async () => {
-    const stderr = expect.stringContaining('has no jobs');
+    const stderr = expect.stringContaining('contains no jobs or models');
     expect(await run(['erase', 'acme', '--data', temporaryDirectory(), '--yes'])).toMatchObject({
       exitCode: 1,
       stderr,

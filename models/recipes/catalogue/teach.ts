@@ -122,7 +122,7 @@ function learnedBy(
 
 /** The recipe with only the texts that this model learned from: it may have been taught less, or not at all. */
 export function asTrained(recipe: Recipe, { sources }: TrainingData): Recipe {
-  const titles = new Set(sources.map(({ title }) => title));
+  const titles = new Set(sources.flatMap(({ title, teacher }) => (teacher === undefined ? [] : [title])));
   const learned = recipe.unlabelled?.filter(({ title }) => titles.has(title)) ?? [];
   return { ...recipe, unlabelled: learned.length > 0 ? learned : undefined };
 }

@@ -9,11 +9,11 @@ import type { Recipe, Source } from './recipe.js';
  */
 export function usageTerms(recipe: Recipe): UsageTerms | undefined {
   const { alternative } = recipe;
-  const reasons = textsOf(recipe).flatMap(({ title, restricted }) =>
-    restricted === undefined ? [] : [`${title}: ${restricted}`],
+  const reasons = new Set(
+    textsOf(recipe).flatMap(({ title, restricted }) => (restricted === undefined ? [] : [`${title}: ${restricted}`])),
   );
-  if (reasons.length === 0) return undefined;
-  return { commercial_use: false, reasons, ...(alternative !== undefined && { alternative }) };
+  if (reasons.size === 0) return undefined;
+  return { commercial_use: false, reasons: [...reasons], ...(alternative !== undefined && { alternative }) };
 }
 
 /** The same model from data that anybody may use. @throws Error if none of its data are such. */

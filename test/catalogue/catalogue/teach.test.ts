@@ -234,8 +234,10 @@ describe('a recipe with more texts than a model learned', () => {
   it('is that of the texts that it learned', () => {
     const [, gossip] = recipe.unlabelled ?? [];
     const data = { sources: [], train: 1, dev: 0, duplicates: 0 };
-    const source = (title = '') => ({ title, licence: 'CC0', train: 1, dev: 0, leaks: 0 });
+    const source = (title = '') => ({ title, licence: 'CC0', teacher: 'large', train: 1, dev: 0, leaks: 0 });
     expect(asTrained(recipe, { ...data, sources: [source(gossip?.title)] }).unlabelled).toEqual([gossip]);
     expect(asTrained(recipe, { ...data, sources: [source('Verdicts')] }).unlabelled).toBeUndefined();
+    const { teacher: _, ...labelled } = source(gossip?.title);
+    expect(asTrained(recipe, { ...data, sources: [labelled] }).unlabelled).toBeUndefined();
   });
 });

@@ -27,9 +27,10 @@ export const newsClassification: ClassifierRecipe = {
   ],
   unlabelled: [
     {
-      title: 'AG News, a part of train (Gulli; Zhang, Zhao & LeCun 2015), sentences',
+      title: 'AG News, a part of train (Gulli; Zhang, Zhao & LeCun 2015)',
       licence: 'non-commercial',
       restricted: 'given for non-commercial use',
+      remark: 'sentences',
       most: 40_000,
       read: (datasets) => reviewSentences(labelled('ag_news', datasets).train),
     },
