@@ -147,8 +147,8 @@ export async function splitRowSets<Row extends DatasetLocation>(
     problems.add({ file: sets.train.origin, found, expected: needed });
   }
   if (problems.total > 0) throw problems.toError();
-  const were = repeated.length === 1 ? 'was' : 'were';
-  const message = `${counted(repeated.length, 'repeated row')} ${were} left out; each distinct row is used once`;
+  const rows = counted(repeated.length, 'repeated row was', 'repeated rows were');
+  const message = `${rows} left out; each distinct row is used once`;
   const isDevDrawn = given === undefined && sets.devFraction === undefined;
   const skippedWarning = skipped && {
     kind: 'invalid_row' as const,

@@ -169,7 +169,7 @@ export function hasAnswers(thrown: unknown): boolean {
   return isOrchardError(thrown) && thrown.code === 'medley' && Object.keys(thrown.answers).length > 0;
 }
 
-const TRY_AGAIN = 'try again after the number of seconds in the header retry-after';
+export const TRY_AGAIN = 'try again after the number of seconds in the header retry-after';
 
 function tooManyWaiting(waiting: number, seconds: number): Refusal {
   const queries = counted(waiting, 'query of this account is', 'queries of this account are');

@@ -6,6 +6,7 @@ import { clearTimeout, setTimeout } from 'node:timers';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { forwardedAddress } from './admission.js';
 import type { Handler } from './create-handler.js';
+import { TRY_AGAIN } from './refusal.js';
 
 type ConnectionLimits = Required<Pick<ServeOptions, 'maxConnections' | 'stallTimeoutMs' | 'maxUntakenBytes'>>;
 
@@ -187,7 +188,7 @@ function answerBrokenRequest(
 }
 
 function refuseConnection(socket: Duplex): void {
-  const msg = 'too many connections are open; try again after the number of seconds in the header retry-after';
+  const msg = `too many connections are open; ${TRY_AGAIN}`;
   hangUp(socket, '503 Service Unavailable', msg, 'overloaded', 'retry-after: 1\r\n');
   socket.once('finish', () => socket.destroy());
 }

@@ -154,17 +154,16 @@ async function datasetOf(
   { emptyLines, signal }: SentenceCheck,
 ): Promise<SequenceDataset> {
   const repaired = [...train, ...dev].filter(({ isRepaired }) => isRepaired);
-  const count = (list: readonly unknown[]) => counted(list.length, 'sentence');
-  const has = repaired.length === 1 ? 'has' : 'have';
-  const asBegin = `${has} an I- tag that continues no entity; such a tag is read as B-, as in conlleval`;
-  const were = emptyLines.length === 1 ? 'was' : 'were';
+  const inside = counted(repaired.length, 'sentence has', 'sentences have');
+  const asBegin = `${inside} an I- tag that continues no entity; such a tag is read as B-, as in conlleval`;
+  const empty = counted(emptyLines.length, 'sentence without words was', 'sentences without words were');
   return {
     tags,
     train: await mapWithPauses(train, withoutLocation, signal),
     dev: await mapWithPauses(dev, withoutLocation, signal),
     warnings: [
-      ...warnAbout('inside_without_begin', repaired, `${count(repaired)} ${asBegin}`),
-      ...warnAbout('empty_sentence', emptyLines, `${count(emptyLines)} without words ${were} left out`),
+      ...warnAbout('inside_without_begin', repaired, asBegin),
+      ...warnAbout('empty_sentence', emptyLines, `${empty} left out`),
       ...(await comparisonWarnings({ train, dev }, comparison, signal)),
       ...typeWarnings(tags, train, TRAIN_FOLDER),
       ...typeWarnings(tags, dev, DEV_FOLDER),

@@ -274,8 +274,8 @@ class UnknownFields {
 
   warnings(): readonly DatasetWarning[] {
     const names = someOf(Array.from(this.#names, (name) => quoted(name)));
-    const has = this.#places.length === 1 ? 'has' : 'have';
-    const message = `${counted(this.#places.length, 'question')} ${has} fields that are not read: ${names}`;
+    const questions = counted(this.#places.length, 'question has', 'questions have');
+    const message = `${questions} fields that are not read: ${names}`;
     return warnAbout('unknown_field', this.#places, message);
   }
 }
