@@ -16,7 +16,11 @@ interface BlendTask extends BlendRows {
   readonly score: (logits: Float32Array) => Steps<Scores>;
 }
 
-/** Calibrates each expert alone and both together. A multilabel label's best threshold becomes a score of 0.5. */
+/**
+ * Calibrates each expert alone and both together. A multilabel label's best threshold becomes a score of 0.5. The likeliest
+ * mixture of a multilabel model doesn't always have the best F1, so another one is taken if it is better by more than a
+ * standard error of the dev rows.
+ */
 export function* fitBlend(task: BlendTask): Steps<Blend> {
   const encoder = yield* fitPart(task, ['encoder', 'bias'], task.prior);
   // Even an expert that counts for nothing in the blend is shown as good as it is.
@@ -27,11 +31,13 @@ export function* fitBlend(task: BlendTask): Steps<Blend> {
   for (const lean of LEANINGS) {
     leaning.push(yield* withDecisions(task, leanedWeights(blend.weights, lean), blend));
   }
-  const [best = blend] = [blend, expert, ...leaning, encoder].sort((a, b) => b.value - a.value);
-  return { encoder, expert, blend: best };
+  const [best = blend] = [expert, ...leaning, encoder].sort((a, b) => b.value - a.value);
+  // Of a mean of numbers from 0 to 1, this is the largest standard error.
+  const margin = Math.sqrt((blend.value * (1 - blend.value) * task.outputs) / task.targets.length);
+  return { encoder, expert, blend: best.value > blend.value + margin ? best : blend };
 }
 
-/** One expert counts less in these: the likeliest mixture of a multilabel model doesn't always have the best F1. */
+/** In these, one expert counts less. */
 const LEANINGS = [
   { encoder: 0.5, expert: 1 },
   { encoder: 0.25, expert: 1 },
