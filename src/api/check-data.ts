@@ -108,7 +108,7 @@ export interface DataCheck {
   /** What a file was read as, in words: `CSV: 240 texts, 3 labels`. Absent for rows in memory. */
   readonly readAs?: string;
   /**
-   * Warnings about the file: columns that are not used, rows that were left out, entity offsets that don't fit the
+   * Warnings about the reading: columns that are not used, rows that were left out, entity offsets that don't fit the
    * words.
    */
   readonly warnings: readonly DatasetWarning[];
@@ -116,7 +116,10 @@ export interface DataCheck {
   readonly labels: readonly LabelCount[];
   /** Labels with fewer than five rows, too few to learn from. */
   readonly rareLabels: readonly LabelCount[];
-  /** Groups of labels that differ only in case, spacing, punctuation or, where one is rare, in one letter. */
+  /**
+   * Groups of labels that differ only in case, accents, spacing or punctuation or, where one has at most a fifth of the
+   * other's rows, in one letter.
+   */
   readonly similarLabels: readonly (readonly LabelCount[])[];
   readonly duplicates: readonly DuplicateRows[];
   readonly conflicts: readonly ConflictingRows[];

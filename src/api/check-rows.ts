@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { AbortedError, orThrow, validate } from '../contract/index.js';
 import {
   arePairs,
+  type DatasetWarning,
   invalid,
   placeOfRow,
   type RowsOrPath,
@@ -13,9 +14,10 @@ import {
 } from '../datasets/index.js';
 import { type DoubtfulLabels, families, foldText } from '../families/index.js';
 import { cpuExecutor } from '../graph/index.js';
-import { embed } from '../search/index.js';
+import { DEFAULT_ENCODER, embed, findEncoder } from '../search/index.js';
 import { isPauseDue, mapWithPauses, pause, Random, type Steps, withPauses } from '../system/index.js';
 import { singleTexts } from '../text/index.js';
+import { readTokenizer, unfamiliarTexts } from '../training/index.js';
 import type {
   CheckDataOptions,
   ConflictingRows,
@@ -72,12 +74,12 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
   const isRetrieval = families[found.family].answerView === 'passages';
   const texts = await sameTexts(table, examples, signal);
   const labels = await withPauses(labelCounts(examples), signal);
-  const judged = await judgeLabels(table, examples, found, settings);
+  const { warnings, ...judged } = await judgeLabels(table, examples, found, settings);
   const { type, typeIs, reason } = found;
   return {
     ...{ type, typeIs, reason, rows: examples.length, labels },
     ...(table.readAs && { readAs: table.readAs }),
-    warnings: [...(table.warnings ?? []), ...leftOut.filter(({ kind }) => kind === 'invalid_row')],
+    warnings: [...(table.warnings ?? []), ...leftOut.filter(({ kind }) => kind === 'invalid_row'), ...warnings],
     rareLabels: labels.filter((each) => each.rows < RARE),
     similarLabels: await withPauses(similarLabels(labels), signal),
     duplicates: await withPauses(duplicatesIn(texts), signal),
@@ -255,13 +257,25 @@ function isMisspelling(one: string, other: string): boolean {
   return isLong && digits(one) === digits(other) && leven(one, other) === 1;
 }
 
-type JudgedLabels = Pick<DataCheck, 'labelErrors' | 'doubtful' | 'confusions'>;
+type JudgedLabels = Pick<DataCheck, 'labelErrors' | 'doubtful' | 'confusions' | 'warnings'>;
 
 /** Rows beyond which the folds are not drawn several times. */
 const REPEATED_ROWS = 6000;
 const MOST_REPEATS = 3;
 /** UTF-16 code units: far more than the encoder reads. */
 const MOST_READ = 10_000;
+
+/** Warns if the encoder that judged the labels hardly knows the language of the texts. */
+async function unfamiliarTo(
+  { model = DEFAULT_ENCODER, modelLoader, signal }: CheckSettings,
+  texts: readonly string[],
+): Promise<readonly DatasetWarning[]> {
+  const { tokenizer } = await readTokenizer(await findEncoder(model, { modelLoader, signal }));
+  const encoder = `the encoder ${model}, which judged the labels,`;
+  const advice = 'name one that knows the language with `model`';
+  const warning = await withPauses(unfamiliarTexts(texts, { encoder, tokenizer, advice }), signal);
+  return warning ? [warning] : [];
+}
 
 async function judgeLabels(
   table: RowTable,
@@ -276,7 +290,7 @@ async function judgeLabels(
   const checked = rowsAt(table.checked, new Set(sample));
   const { dataset } = await checkedRows({ train: { checked, origin: table.origin, places } }, found, signal);
   const { fewRows } = (await families[found.family].training()).task(dataset);
-  if (fewRows?.checkLabels === undefined) return { doubtful: [], confusions: [] };
+  if (fewRows?.checkLabels === undefined) return { doubtful: [], confusions: [], warnings: [] };
   const isPair = arePairs(checked);
   const texts = singleTexts(fewRows.texts, isPair ? 'pair' : undefined).map((text) => text.slice(0, MOST_READ));
   const vectors = await orThrow(embed(texts, { model, modelLoader, signal }));
@@ -296,6 +310,7 @@ async function judgeLabels(
     labelErrors: { judged: noise.judged, expected: Math.round(noise.wrong), isEvident: noise.isEvident },
     doubtful,
     confusions: confusionsIn(noise.doubtful),
+    warnings: await unfamiliarTo(settings, texts),
   };
 }
 

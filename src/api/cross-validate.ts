@@ -14,6 +14,8 @@ type TrainingOptions<Row extends TrainingRow> = Omit<TrainOptions<Row>, 'url' | 
  * the share `devFraction` chooses the best epoch.
  */
 export interface CrossValidateOptions<Row extends TrainingRow = TrainingRow> extends TrainingOptions<Row> {
+  /** The path of a file of rows (docs/files.md). A dataset archive is not accepted. */
+  readonly path?: string | undefined;
   /** Number of folds, 2 to 100. Each fold is held out once. Default 5. */
   readonly folds?: number | undefined;
   /** Number of repeats, each with different folds, 1 to 20. Default 1. */

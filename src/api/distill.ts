@@ -50,7 +50,7 @@ export type TeacherAnswer =
 
 /** What a teacher function gets in addition to the texts. */
 export interface TeacherCall {
-  /** Fires when `distill` is aborted, or the call takes longer than `callTimeoutMs`. */
+  /** Fires when `distill` is aborted or fails, or when the call takes longer than `callTimeoutMs`. */
   readonly signal: AbortSignal;
   /** Retrieval: for each text, which is a question, the passages to score. Empty for other models. */
   readonly candidates: readonly (readonly string[])[];
@@ -65,7 +65,10 @@ export type TeacherFunction = (
   call: TeacherCall,
 ) => readonly TeacherAnswer[] | PromiseLike<readonly TeacherAnswer[]>;
 
-/** An open model, or what `loadModel` takes: a folder, a name, or `owner/name`. */
+/**
+ * An open model, or what `loadModel` takes: a folder, a name, or `owner/name`. For retrieval, also an encoder that
+ * `embed` takes or a cross-encoder that `scorePairs` takes.
+ */
 export type ModelTeacher = Model | string;
 
 /** What answers the texts: a model, several models whose answers are averaged, or a function. */
@@ -78,7 +81,7 @@ export interface TeachingProgress {
   readonly answered: number;
   /** Total number of texts to answer. */
   readonly texts: number;
-  /** Number of answers that can't be used. */
+  /** Number of answers of this call to `distill` that can't be used. */
   readonly unusable: number;
   /** Number of calls that failed and were repeated. */
   readonly retries: number;
@@ -98,7 +101,10 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
       TrainOptions<Row>,
       keyof ReadingOptions | 'rows' | 'path' | 'url' | 'dev' | 'devFraction' | 'labels' | 'onProgress'
     > {
-  /** What answers the texts. A model given by its name or folder runs on `device`, an open one where it was opened. */
+  /**
+   * What answers the texts. A model given by its name or folder runs on `device`, an open one where it was opened. For
+   * retrieval, an open one also runs on `device`.
+   */
   readonly teacher: Teacher;
   /**
    * The texts to learn from; for retrieval, the questions. An iterable, or the path of a file with one text per line or
@@ -115,7 +121,8 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
   /**
    * Labelled rows for choosing the best epoch, the thresholds and the blend, or the path of their file. The teacher is
    * not asked about their texts. Default: a tenth of the answers and a tenth of the `rows` to learn from, at most 1,000
-   * of each, if at least 1,000 texts have an answer or `temperature` is not 1.
+   * of each, if at least 1,000 texts have an answer, or at least 20 and `temperature` is not 1; otherwise as in
+   * {@link TrainOptions}.
    */
   readonly dev?: RowsOrPath<Row> | undefined;
   /**
@@ -209,9 +216,12 @@ export interface UnusableAnswer {
 
 /** The size and speed of a teacher or student. */
 export interface ModelCost {
-  /** Size of the files that are needed to answer, in bytes. Absent for a function. */
+  /** Size of the files that are needed to answer, in bytes. Absent for a function, and for a teacher of retrieval. */
   readonly bytes?: number;
-  /** For a model, the median over texts that are asked one at a time; for a function, the mean over all calls. */
+  /**
+   * For a model, the median over texts that are asked one at a time; for a function or a teacher of retrieval, the mean
+   * over all calls.
+   */
   readonly millisecondsPerText?: number;
 }
 
@@ -234,7 +244,10 @@ export interface DistillationSummary {
   readonly unusable: { readonly count: number; readonly examples: readonly UnusableAnswer[] };
   /** The path of the file of answers. Absent if they are not kept. */
   readonly answers?: string;
-  /** Numbers of texts and rows that the student learned from, including those that chose its best epoch. */
+  /**
+   * Numbers of texts and rows that the student learned from, including those set aside to choose its best epoch, but not
+   * the rows of the option `dev`.
+   */
   readonly learned: { readonly texts: number; readonly rows: number };
   /** The agreement on texts that the student did not learn from. Absent if too few of them have an answer. */
   readonly agreement?: MeasuredShare & { readonly labels: readonly LabelAgreement[] };

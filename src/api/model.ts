@@ -35,16 +35,17 @@ export interface TrainingSummary {
    */
   readonly dev: number;
   /**
-   * `frozen-encoder`: a linear layer and the lexical expert were trained on few rows; the encoder was not.
-   * `fine-tuning`: the encoder was trained, too. `label-names`: there were no rows, only the names of the labels or
-   * what they mean.
+   * `frozen-encoder`: a linear layer and the lexical expert were trained on few rows; the encoder was not. For few
+   * questions, only the weights of vectors and BM25 were fitted. `fine-tuning`: the encoder was trained, too.
+   * `label-names`: there were no rows, only the names of the labels or what they mean.
    */
   readonly method: 'label-names' | 'frozen-encoder' | 'fine-tuning';
   /** Number of rows that the figures below are measured on: dev rows or, if there are `folds`, training rows. */
   readonly judgedRows: number;
   /**
    * Number of folds of the training rows, each answered by a model that was trained on the others; 1 if only one fold
-   * was answered. Absent if the figures are measured on dev rows.
+   * was answered. For fewer than 200 questions, on which no vectors were trained, their number. Absent if the figures
+   * are measured on dev rows.
    */
   readonly folds?: number;
   /** Classification: the share of the judged rows that are answered correctly, 0 to 1. */
@@ -65,7 +66,7 @@ export interface TrainingSummary {
   readonly macroF1?: number;
   /** Classification and entities: the figures of each label, or entity type, on the judged rows. */
   readonly classes?: readonly ClassFigures[];
-  /** Questions: the share of dev questions whose passage is among the first 1, 3, 5, 10, 20 and 100. */
+  /** Questions: the share of the judged questions whose passage is among the first 1, 3, 5, 10, 20 and 100. */
   readonly topk?: Topk;
   /** The figures of the encoder and the lexical expert, each alone and both together. */
   readonly parts?: SummaryParts;
@@ -113,8 +114,8 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
   /** Its folder. If the model was trained without `output`, `close` removes the folder. */
   readonly directory: string;
   /**
-   * Answers one text, or one pair, each text of at most 100,000 UTF-16 code units. Fails with a ValidationError for a single
-   * text if the model reads pairs, and for a pair if it doesn't.
+   * Answers one text, or one pair, each text of at most 100,000 UTF-16 code units. Fails with a ValidationError for a
+   * blank text, for a single text if the model reads pairs, and for a pair if it doesn't.
    */
   predict(text: ModelText, options?: CallOptions): ResultAsync<Given, OrchardError>;
   /** Answers any number of texts, in their order. Fails if one of them fails. */
@@ -163,9 +164,9 @@ export interface Model<Given extends Answer = Answer> extends AsyncDisposable {
   baseline(options?: BaselineOptions): ResultAsync<Baseline, OrchardError>;
   /**
    * Tests whether texts are like those of the baseline: by the share of known n-grams, text length, the shares of
-   * answers and the vectors of the texts. Compares at most 5,000 texts, drawn at random if there are more. Fails with a
-   * ValidationError for a blank text or a baseline of another model, and a ModelFolderError if the folder has no
-   * baseline and none is given.
+   * answers and the vectors of the texts. Compares at most 5,000 texts, drawn at random if there are more; with fewer
+   * than 20, nothing is tested. Fails with a ValidationError for a blank text or a baseline of another model, and a
+   * ModelFolderError if the folder has no baseline and none is given.
    * @param texts at most 100,000 UTF-16 code units each
    */
   drift(texts: readonly string[], options?: DriftOptions): ResultAsync<Drift, OrchardError>;

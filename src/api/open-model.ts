@@ -446,9 +446,9 @@ const loaderSchema = implementation<ModelLoader>(['load'], 'pass a model loader,
 /**
  * Opens a model: a folder that `train`, `save` or the Trainer wrote, a pretrained model by its name, or a fine-tuned
  * checkpoint of transformers (`…ForSequenceClassification`, `…ForTokenClassification`), which is converted on first
- * use. A folder that this process has already loaded is not loaded again if it has not changed: both models share the
- * memory. Fails with a ValidationError, a NotFoundError that lists what exists, a ModelFolderError, a
- * ModelDownloadError, a MemoryLimitError or an AbortedError.
+ * use. A folder that this process has already loaded with the same {@link ServiceOptions} is not loaded again if it has
+ * not changed: both models share the memory. Fails with a ValidationError, a NotFoundError that lists what exists, a
+ * ModelFolderError, a ModelDownloadError, a MemoryLimitError or an AbortedError.
  * @param model the path of a folder, or a name.
  */
 export function loadModel<const Name extends PretrainedModelName | (string & {})>(
@@ -518,7 +518,8 @@ const exportSchema = z.lazy(() =>
 /**
  * Copies a model folder for use elsewhere, or writes it as one file for use outside Node.js.
  * @param folder the folder of a model that this library trained, of a model of the catalogue, or of a checkpoint of
- *   transformers, which becomes a model folder of the same class.
+ *   transformers, which becomes a model folder of the same class; for the web, also that of an encoder of
+ *   sentence-transformers.
  * @param output a folder that is missing or empty, or holds a model, which is replaced; for the web, a new file or an
  *   earlier file of this kind.
  * @returns the path of the copy. Fails with a ValidationError if `output` holds other files, a ModelFolderError if

@@ -56,8 +56,10 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
   readonly output?: string | undefined;
   /**
    * Rows for choosing the best epoch, or the path of their file. An archive has its own. Default: the share
-   * `devFraction` of the rows. Without `devFraction`, a classifier or entity model with up to 1,000 rows (up to 20,000
-   * with the effort `quick`) learns from all of them and is judged in folds.
+   * `devFraction` of the rows. Without `devFraction` and options for training in epochs, such as `epochs`, few rows are
+   * not divided (docs/few-rows.md): a classifier or entity model that starts from a backbone on the CPU learns from all
+   * of up to 1,000 single texts (up to 20,000 with the effort `quick`) and is judged in folds; fewer than 200 questions
+   * all judge the model, whose vectors are not trained.
    */
   readonly dev?: RowsOrPath<Row> | undefined;
   /** Share of the rows to set aside for dev, above 0 and below 1. Default 0.1, except for few rows (see `dev`). */
@@ -83,7 +85,8 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
   /**
    * Classifiers and entity models: how much time to spend on a better model (docs/few-rows.md). With up to 20,000 rows,
    * `quick` leaves the encoder as it is. `balanced` trains it if there are at least 40 rows; `thorough`, if there are
-   * at least 16, and for longer if there are more than 300. Default `balanced`.
+   * at least 16, and for longer if there are more than 300. Without effect if an option for training in epochs, such as
+   * `epochs`, is set; a ValidationError for pairs of texts. Default `balanced`.
    */
   readonly effort?: Effort | undefined;
   /**

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { AbortedError, isOrchardError, TrainingError, validate } from '../contract/index.js';
 import { counted, invalid } from '../datasets/index.js';
 import { typeFacts } from '../families/index.js';
-import type { TrainingEvent } from '../jobs/index.js';
+import { type TrainingEvent, tuningSchema } from '../jobs/index.js';
 import { claimFolder, type FoundModel, findModel, readModelReport } from '../models/index.js';
 import { Random, TemporaryDirectory } from '../system/index.js';
 import type { TunedModel } from './model.js';
@@ -29,6 +29,7 @@ const DEFAULT_TRIALS = 20;
 const { effort, ...trainingShape } = trainSchema.shape;
 const tuneSchema = z.strictObject({
   ...trainingShape,
+  tuning: tuningSchema.omit({ effort: true }).optional(),
   budgetSeconds: z.number().positive().max(2_000_000).optional(),
   trials: z.int().min(1).max(MOST_TRIALS).optional(),
   space: spaceSchema.optional(),

@@ -1,6 +1,7 @@
 import type { ResultAsync } from 'neverthrow';
 import { callResult, type OrchardError } from '../contract/index.js';
 import type { TrainingRow } from '../datasets/index.js';
+import type { Tuning } from '../training/index.js';
 import type { AnswerTo } from './answers.js';
 import type { TunedModel } from './model.js';
 import { withAbsolutePaths } from './paths.js';
@@ -11,7 +12,10 @@ import type { TrainOptions } from './train.js';
  * Options of {@link tune}. The training options apply to every trial; `onProgress` is called for each of them, and
  * `seed` also decides which settings are tried.
  */
-export interface TuneOptions<Row extends TrainingRow = TrainingRow> extends Omit<TrainOptions<Row>, 'effort'> {
+export interface TuneOptions<Row extends TrainingRow = TrainingRow>
+  extends Omit<TrainOptions<Row>, 'effort' | 'tuning'> {
+  /** Further settings of all trials (docs/training.md). */
+  readonly tuning?: Omit<Tuning, 'effort'> | undefined;
   /**
    * Time limit for reading the data and searching, in seconds. A trial that is expected to take longer is not started;
    * a trial that does take longer is stopped. Opening the best model and evaluating it on `test` take extra time.
@@ -46,7 +50,7 @@ export type TrialStatus = 'running' | 'waiting' | 'finished' | 'weak' | 'time' |
 export interface Trial {
   /** From 0, the trial with the defaults. */
   readonly number: number;
-  /** The settings that differ from the defaults and options. */
+  /** The settings that it tries in place of the defaults; none for the first trial. */
   readonly settings: TrialSettings;
   readonly status: TrialStatus;
   /** Its runs, each longer than the one before. */
@@ -78,8 +82,9 @@ export interface TuningSummary {
 
 /**
  * Searches for settings that train a better model than the defaults, by successive halving (Li et al. 2020) on one
- * split of the rows. A full run with the defaults comes first, so on dev the resulting model is never worse than
- * one with the defaults. The model's `tuning` describes every trial.
+ * split of the rows. All trials train the encoder in epochs, even with few rows. A full run with the defaults comes first,
+ * so on dev the resulting model is never worse than one trained in epochs with the defaults. The model's `tuning`
+ * describes every trial.
  *
  * Fails as `train` does, and with a TrainingError if `budgetSeconds` is too short for the defaults alone. If another
  * trial fails, its record has the reason and the search continues.

@@ -95,7 +95,12 @@ export function isOption({ usage }: Parameter): boolean {
 }
 
 /** Options of the library that a command has under another name. */
-const OTHER_NAMES: ReadonlyMap<string, string> = new Map([['baseline', 'usual']]);
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['baseline', 'usual'],
+  ['folder', 'save'],
+  ['k', 'top'],
+  ['replacements', 'types'],
+]);
 
 /**
  * A command's flags for options in messages: `--max-texts` for `maxTexts`, `--seed 7` for `seed: 7`, `--text-column 'a'`

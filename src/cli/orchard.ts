@@ -39,22 +39,22 @@ export async function orchard(args: readonly string[], terminal: Terminal = proc
 async function run({ command, path, given }: Call, terminal: Terminal, output: Output): Promise<number> {
   const flags = flagsOf(command, given);
   output.inFlags = (message) => inMessage(message, flags);
+  output.messageOf = (error) => output.inFlags(withFlags(error, flags).message);
   try {
     await command.run?.({ given, terminal, output });
     await output.end();
     return output.hasFailed ? FAILED : 0;
   } catch (thrown) {
     if (output.closed.aborted) return output.hasFailed ? FAILED : 0; // that the reader of the results has gone is none
-    return reportFailure(withFlags(thrown, flags), path, output);
+    return reportFailure(isOrchardError(thrown) ? withFlags(thrown, flags) : thrown, path, output);
   }
 }
 
 /** The same error, with flags in place of options. */
-function withFlags(thrown: unknown, flags: OptionNames): unknown {
-  if (!isOrchardError(thrown)) return thrown;
-  if (thrown.code === 'validation') {
+function withFlags(error: OrchardError, flags: OptionNames): OrchardError {
+  if (error.code === 'validation') {
     return new ValidationError(
-      thrown.problems.map(({ loc, msg, type }) => {
+      error.problems.map(({ loc, msg, type }) => {
         const [first, second] = loc.map(String);
         const flag = first === 'columns' ? flags(`${first}.${second}`, undefined) : undefined;
         const own = first === undefined ? [] : [flags(first, undefined) ?? first, ...loc.slice(1)];
@@ -62,9 +62,9 @@ function withFlags(thrown: unknown, flags: OptionNames): unknown {
       }),
     );
   }
-  if (thrown.code !== 'dataset') return thrown;
-  const problems = thrown.problems.map((each) => ({ ...each, expected: inMessage(each.expected, flags) }));
-  return new DatasetError(problems, thrown.total);
+  if (error.code !== 'dataset') return error;
+  const problems = error.problems.map((each) => ({ ...each, expected: inMessage(each.expected, flags) }));
+  return new DatasetError(problems, error.total);
 }
 
 /** Also for a command line that can't be parsed. What follows `--` is not an option. */
@@ -116,8 +116,8 @@ const fileProblems: Readonly<Record<string, string>> = {
 function messageOf({ message, cause }: OrchardError): string {
   if (!isError(cause) || !('code' in cause)) return message;
   const words = fileProblems[String(cause.code)];
-  if (words === undefined) return message;
-  const [start, end = ''] = message.replace(`Error: ${cause.message}`, cause.message).split(cause.message);
+  const [start, end] = message.replace(`Error: ${cause.message}`, cause.message).split(cause.message);
+  if (words === undefined || end === undefined) return message;
   const path = 'path' in cause && !start?.includes(String(cause.path)) ? `${cause.path}: ` : '';
   return `${start}${path}${words}${end}`;
 }
@@ -162,6 +162,7 @@ export function programOf(
       getOutHelpWidth: () => stdout.columns ?? HELP_WIDTH,
       getErrHelpWidth: () => stderr.columns ?? HELP_WIDTH,
     })
+    .showHelpAfterError('(see orchard --help)')
     .exitOverride();
   for (const command of commands) add(program, command, called);
   return program;

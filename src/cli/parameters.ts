@@ -231,7 +231,11 @@ export const readingOptions = {
     '--weight-column <name>',
     'column with the weight of each row: classification (default: weight)',
   ),
-  format: choice('--format <format>', 'format of the rows (default: detected from the content)', ROW_FORMATS),
+  format: choice(
+    '--format <format>',
+    'format of the rows (default: detected from the content and the file extension)',
+    ROW_FORMATS,
+  ),
   encoding: choice('--encoding <encoding>', 'encoding of the rows (default: utf-8; utf-16 is detected)', ENCODINGS),
   delimiter: option(
     '--delimiter <character>',

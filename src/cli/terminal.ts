@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { ValidationError } from '../contract/index.js';
+import { type OrchardError, ValidationError } from '../contract/index.js';
 import { type DatasetWarning, grouped } from '../datasets/index.js';
 import { STOP_SIGNALS } from '../system/index.js';
 import { warningLine } from './format.js';
@@ -27,6 +27,8 @@ export class Output {
   #hasFailed = false;
   /** Puts the flags of the command in place of the options that a message names. */
   inFlags: (message: string) => string = (message) => message;
+  /** The same for the message of an error. */
+  messageOf: (error: OrchardError) => string = ({ message }) => message;
 
   constructor(terminal: Terminal, isJson: boolean) {
     this.#terminal = terminal;

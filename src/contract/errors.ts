@@ -333,14 +333,14 @@ export interface TeacherErrorOptions extends ErrorOptions {
   readonly answers: string | undefined;
 }
 
-/** The teacher of `distill` failed in every attempt of a call. Its earlier answers are kept. */
+/** The teacher function of `distill` failed in every attempt of a call. Its earlier answers are kept. */
 export class TeacherError extends OrchardErrorBase {
   readonly code = 'teacher';
   /** Number of texts that have an answer. */
   readonly answered: number;
   /** Number of texts that have no answer yet. */
   readonly left: number;
-  /** The path of the file of answers. Undefined if they are not kept, as for a model without `output` and `answers`. */
+  /** The path of the file of answers. Undefined if they are not kept; `distill` always keeps those of a function. */
   readonly answers: string | undefined;
 
   constructor(reason: string, { answered, left, answers, ...options }: TeacherErrorOptions) {

@@ -252,8 +252,8 @@ export interface ValidationMetrics {
   /** Classification: the share of correct rows, 0 to 1. A multilabel row is correct if all its labels are. */
   readonly accuracy?: readonly number[] | undefined;
   /**
-   * F1, 0 to 1. Binary classification: of the second label. Other classification: the mean over the labels. Entities: of
-   * whole entities.
+   * F1, 0 to 1. Binary classification: of the second label or, in `train`, of the label `positive`. Other
+   * classification: the mean over the labels. Entities: of whole entities.
    */
   readonly f1?: readonly number[] | undefined;
   /** Questions: the share whose passage is among the first 1, 3, 5, 10, 20 and 100. */
@@ -279,7 +279,7 @@ export interface TrainingStats {
   readonly batch_size: number;
   /** The metric that decides which epoch is kept. Absent before the first epoch has ended, and for question answering. */
   readonly main_eval_metric?: 'accuracy' | 'f1' | undefined;
-  /** Its value in the best epoch, 0 to 1. For a READY model: of encoder and lexical expert together. */
+  /** Its highest value so far in `metrics.validation`, 0 to 1. */
   readonly best_eval_metric_value?: number | undefined;
   /** Epochs completed. */
   readonly epoch: number;

@@ -136,7 +136,7 @@ const reasons: ReadonlyMap<string, string> = new Map([
   ['ENAMETOOLONG', 'its name is too long'],
   ['EINVAL', 'its name is not allowed for a file'],
   ['EACCES', 'reading is not permitted'],
-  ['ENOENT', 'it no longer exists'],
+  ['ENOENT', 'there is no such file'],
 ]);
 
 /** Why the file system refused a file. Never its own message, which has the path on this machine. */

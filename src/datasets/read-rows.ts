@@ -76,7 +76,7 @@ export const columnsSchema: z.ZodType<Columns> = z.strictObject({
  */
 export interface ReadingOptions {
   readonly columns?: Columns | undefined;
-  /** The format of the file. Default: detected from the content. */
+  /** The format of the file. Default: detected from the content and the ending of the file's name, such as `.md`. */
   readonly format?: 'csv' | 'tsv' | 'json' | 'jsonl' | 'conll' | 'fasttext' | 'markdown' | undefined;
   /** The encoding of the file. Default: UTF-8; UTF-16 is detected. */
   readonly encoding?: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252' | undefined;
@@ -287,7 +287,8 @@ function issueOf(
 
 /** The warning about rows that `skipInvalid` leaves out. */
 export function leftOut(error: DatasetError | ValidationError, count: number): DatasetWarning {
-  const message = `left out ${counted(count, 'row')} with a problem, such as: ${error.message}`;
+  const rows = counted(count, 'row with a problem was', 'rows with a problem were');
+  const message = `${rows} left out, such as: ${error.message}`;
   return { kind: 'invalid_row', count, message, examples: [] };
 }
 
@@ -395,7 +396,10 @@ export async function readRows(
   return readRowsInMemory(source, option, { ...reading, refusesBlank }, signal);
 }
 
-/** Labels may be numbers, and entities as other tools write them. @throws ValidationError, AbortedError; what the iterator throws */
+/**
+ * Labels may be numbers, and so may tags that `tagNames` names. Entities may be written as other tools write them.
+ * @throws ValidationError, AbortedError; what the iterator throws
+ */
 async function readRowsInMemory(
   source: Rows,
   option: string,
@@ -412,12 +416,17 @@ async function readRowsInMemory(
     if (isPauseDue()) await pause(signal);
   }
   const shape = shapeOfFirst(rows[0], option);
-  const { table, warnings } = settledRows({ shape, rows: rows.map(spelledOut), origin: option }, reading);
+  const spelled = rows.map((row) => spelledOut(row, reading.tagNames));
+  const { table, warnings } = settledRows({ shape, rows: spelled, origin: option }, reading);
   return { ...table, ...(warnings.length > 0 && { warnings }) };
 }
 
-function spelledOut(row: unknown): unknown {
+function spelledOut(row: unknown, tagNames: readonly string[] | undefined): unknown {
   if (!isObject(row)) return row;
+  if (tagNames && 'tokens' in row && Array.isArray(row.tags)) {
+    const named = (tag: unknown) => (typeof tag === 'number' ? (tagNames[tag] ?? tag) : tag);
+    return { ...row, tags: row.tags.map(named) };
+  }
   if ('entities' in row && 'text' in row) return { ...row, entities: spansIn(row.entities) };
   if (typeof row.label === 'number' || typeof row.label === 'boolean') return { ...row, label: String(row.label) };
   if (!Array.isArray(row.labels)) return row;

@@ -90,7 +90,7 @@ export interface Drift {
    * 5 % of the comparisons.
    */
   readonly alarm: boolean;
-  /** Why there is an alarm, or why nothing was tested, in words. Empty if there is no alarm. */
+  /** Why there is an alarm, or why nothing was tested, in words. Otherwise empty. */
   readonly reasons: readonly string[];
   readonly tests: readonly DriftTest[];
   /** Share of a text's n-grams that occur in the baseline's texts, 0 to 1. */
@@ -99,7 +99,7 @@ export interface Drift {
   readonly length: ComparedMean;
   /** The label with the largest shift first. Absent for models that rank passages. */
   readonly labels?: readonly LabelShift[];
-  /** Absent without vectors. */
+  /** Absent without vectors, or if they were not tested. */
   readonly vectors?: {
     /** The unbiased estimate of the squared maximum mean discrepancy (Gretton et al. 2012); about 0 without a drift. */
     readonly mmd: number;

@@ -154,7 +154,7 @@ export function differenceInterval(a: Count, b: Count, z: number): Bounds {
   ];
 }
 
-/** Adjusted p-values: those below a level are rejected, and all of them are right with that probability (Holm 1979). */
+/** Adjusted p-values (Holm 1979): rejecting those up to a level gives a false rejection with at most that probability. */
 export function holm(pValues: readonly number[]): number[] {
   const order = [...pValues.keys()].sort((a, b) => (pValues[a] ?? 0) - (pValues[b] ?? 0));
   const adjusted = [...pValues];

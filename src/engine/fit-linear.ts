@@ -112,7 +112,7 @@ export async function statesOf(
   windows: readonly TextWindow[],
   { executor, head, encoder, fixed, parameters = {}, signal }: StatesInput,
 ): Promise<readonly TextOutputs[]> {
-  // Adapters change nothing yet, so that the states are those of the encoder alone.
+  // Adapters change nothing yet, so the states are those of the encoder alone.
   const own = new Set(encoder.parameters(encoder.prefix).map(({ name }) => name));
   const below = Object.fromEntries(Object.entries(parameters).filter(([name]) => own.has(name)));
   const evaluator = await Evaluator.create(executor, head, encoder, fixed);

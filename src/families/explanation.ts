@@ -67,7 +67,7 @@ export interface JudgedResult extends InferenceResult {
    * For a multilabel model: true if no label's score says yes. Present only if it was asked for.
    */
   readonly none_of_these?: boolean | undefined;
-  /** The rule behind each label or entity; null for those that the model gave. Absent if no rule matches the text. */
+  /** The rule behind each label or entity; null for those that the model gave. Absent if no rule decided one. */
   readonly rules?: readonly (RuleName | null)[] | undefined;
 }
 
@@ -217,7 +217,8 @@ export class ExplainedText {
 
   constructor(explainer: Explainer | undefined, text: string) {
     if (explainer === undefined) {
-      const msg = "the model reads pairs of texts, and answers to pairs can't be explained";
+      const msg =
+        "the model's answers can't be explained: it reads pairs of texts, or is a checkpoint of transformers that labels tokens";
       throw new ValidationError([{ loc: ['model'], msg, type: 'unsupported' }]);
     }
     if (text.length > MAX_EXPLAINED_CHARACTERS) {

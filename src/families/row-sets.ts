@@ -5,6 +5,7 @@ import {
   counted,
   type DatasetLocation,
   type DatasetWarning,
+  leftOut,
   ProblemList,
   type RowTable,
   warnAbout,
@@ -136,9 +137,16 @@ export async function splitRowSets<Row extends DatasetLocation>(
       return isNew;
     });
   };
-  const all = distinct(await check(sets.train));
-  const given = sets.dev && distinct(await check(sets.dev));
-  const skipped = problems.total > 0 && sets.skipInvalid === true ? problems.taken() : undefined;
+  let invalid = 0;
+  const checked = async (table: RowTable) => {
+    const rows = await check(table);
+    invalid += table.checked.rows.length - rows.length;
+    return distinct(rows);
+  };
+  const all = await checked(sets.train);
+  const given = sets.dev && (await checked(sets.dev));
+  const isSkipping = problems.total > 0 && sets.skipInvalid === true;
+  const skipped = isSkipping ? [leftOut(problems.taken(), invalid)] : [];
   if (problems.total > 0) throw problems.toError();
   const { train, dev } = given ? { train: all, dev: given } : splitDev(all, splitKeysOf, sets);
   checkTrainable(train);
@@ -150,14 +158,8 @@ export async function splitRowSets<Row extends DatasetLocation>(
   const rows = counted(repeated.length, 'repeated row was', 'repeated rows were');
   const message = `${rows} left out; each distinct row is used once`;
   const isDevDrawn = given === undefined && sets.devFraction === undefined;
-  const skippedWarning = skipped && {
-    kind: 'invalid_row' as const,
-    count: skipped.total,
-    message: `rows with ${counted(skipped.total, 'problem')} were left out: ${skipped.message}`,
-    examples: [],
-  };
-  const leftOut = [...(skippedWarning ? [skippedWarning] : []), ...warnAbout('duplicate_row', repeated, message)];
-  return { train, dev, isDevDrawn, leftOut };
+  const warnings = [...skipped, ...warnAbout('duplicate_row', repeated, message)];
+  return { train, dev, isDevDrawn, leftOut: warnings };
 }
 
 /** What reading an archive gives. @throws DatasetError with every problem */

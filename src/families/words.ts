@@ -88,7 +88,7 @@ function matches(text: string, pattern: RegExp, offset: number): Word[] {
 /** Made on first use, which takes milliseconds. ICU chooses dictionaries by script, so any language will do. */
 let segmenter: Intl.Segmenter | undefined;
 
-/** ICU's time for a run grows with the square of its length, so that longer runs are segmented in pieces. */
+/** ICU's time for a run grows with the square of its length, so longer runs are segmented in pieces. */
 const MAX_SEGMENTED = 1000;
 /** Words that begin so near the end of a piece may be other ones when it goes on. */
 const UNCERTAIN = 50;

@@ -138,7 +138,10 @@ export class Graph {
     return this.#apply('equal', [a, b], {});
   }
 
-  /** α·op(a)·op(b) + β·c; defaults: nothing transposed, α = β = 1. */
+  /**
+   * α·op(a)·op(b) + β·c; defaults: nothing transposed, α = β = 1.
+   * Shapes: op(a) [m, k], op(b) [k, n], c [n] or [m, n] → [m, n].
+   */
   gemm(a: Tensor, b: Tensor, attributes: Partial<GemmAttributes> = {}, c?: Tensor): Tensor {
     const complete = { transposeA: false, transposeB: false, alpha: 1, beta: 1, ...attributes };
     return this.#apply('gemm', c === undefined ? [a, b] : [a, b, c], complete);

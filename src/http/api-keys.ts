@@ -100,7 +100,7 @@ export async function readKeyFile(path: string): Promise<StoredKey[]> {
 }
 
 /**
- * Adds a key to a file, or creates it; only its owner can read it.
+ * Adds a key to a file, which is created if it is missing; only its owner can read the file.
  * @throws StorageError, ValidationError; the file is then unchanged
  */
 export async function addToKeyFile(path: string, key: StoredKey): Promise<void> {

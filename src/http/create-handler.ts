@@ -436,9 +436,10 @@ export function failuresOf(
   add(422, 'The request is not valid');
   for (const failure of failures) add(statuses[failure], reasons[failure]);
   add(429, 'The account has too many requests open at a time');
+  if (runsModels) add(429, 'Too many queries of the account are waiting');
   if (rateLimiter !== undefined) add(429, 'Too many requests');
   if (wrongKeyLimiter !== undefined) add(429, 'Too many wrong API keys');
-  if (quota !== undefined && runsModels) add(429, 'The inference calls of the account are used up');
+  if (quota !== undefined && runsModels) add(429, 'The request takes more inference calls than the quota has left');
   add(500, 'Internal error');
   if (runsModels) add(503, 'Too many queries are waiting; see retry-after');
   add(503, 'The service is shutting down, or its data is unavailable');

@@ -126,7 +126,7 @@ interface Noted {
 }
 
 class Watched {
-  /** /metrics needs no key, so that ids are not shown: the first twelve hex digits of the id's SHA-256. */
+  /** /metrics needs no key, so ids are not shown: the first twelve hex digits of the id's SHA-256. */
   readonly model: string;
   readonly #noted: Noted[] = [];
   #next = 0;

@@ -240,7 +240,7 @@ export class LabellingSets {
 
   /**
    * What the model predicts for a text whose label was chosen. It is stored with the choice. Undefined without a model,
-   * for a skipped text, and for one that the model was trained on.
+   * for a skipped text, and for one that was labelled before the model was READY or that it was trained on.
    */
   async opinion(account: Account, id: string, text: number, signal: AbortSignal): Promise<Opinion | undefined> {
     const { found, log } = await this.#change(account, id, async (found, log) => ({ found, log }));

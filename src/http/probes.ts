@@ -105,7 +105,9 @@ export function observe(
   });
   const inferenceCalls = new Counter({
     name: 'orchard_inference_calls_total',
-    help: 'Inference calls answered: one per query, and one more for each further 5,000 characters or part of them',
+    help:
+      'Inference calls answered: one per query, and one more for each further 5,000 characters or part of them; an ' +
+      'explanation on the page counts ten times',
     labelNames: ['app_id'],
     registers,
   });

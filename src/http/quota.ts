@@ -1,6 +1,7 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import * as z from 'zod';
 import { type Account, StorageError } from '../contract/index.js';
+import { counted } from '../datasets/index.js';
 import { QUOTA } from '../jobs/index.js';
 import { isVersionConflict, type JsonValue, memoryStorage, type Storage } from '../storage/index.js';
 import { type RateLimiter, tooMany, waitAfter } from './admission.js';
@@ -166,7 +167,7 @@ export function periodOf(ms: number, per: 'day' | 'month'): { readonly name: str
     : { name: now.toISOString().slice(0, 10), endsAt: Date.UTC(year, month, day + 1) };
 }
 
-/** Counts the calls and answers; unanswered calls are given back. @throws Refusal 429 if the quota is used up */
+/** Counts the calls and answers; unanswered calls are given back. @throws Refusal 429 beyond the quota */
 export async function withinQuota<Answer>(
   quota: Quota | undefined,
   { app_id }: Account,
@@ -177,7 +178,8 @@ export async function withinQuota<Answer>(
   const wait = await waitAfter(quota.consume(app_id, calls));
   try {
     if (wait === undefined) return await answer();
-    throw tooMany('the inference calls of this account are used up', 'quota', wait);
+    const needed = counted(calls, 'inference call');
+    throw tooMany(`this request takes ${needed}, more than the quota of this account has left`, 'quota', wait);
   } catch (thrown) {
     // Limiters count refused calls too.
     if (!hasAnswers(thrown)) await quota.reward(app_id, calls);

@@ -24,17 +24,17 @@ export interface InferenceStats {
   readonly stages: StageTimes;
   /** Memory of models and texts, and the limit. */
   readonly memory: MemoryStats;
-  /** The loaded models. */
+  /** The models that were asked for or loaded, including those that were unloaded since. */
   readonly models: readonly ModelStats[];
   /** The worker threads, then the calling thread if it also answers. */
   readonly workers: readonly WorkerStats[];
 }
 
-/** A loaded model. */
+/** A model, loaded or not. */
 export interface ModelStats {
   /** Its folder. */
   readonly directory: string;
-  /** Number of threads that have loaded it. */
+  /** Number of threads that have loaded it; 0 if it isn't loaded. */
   readonly workers: number;
   /** Its waiting texts. */
   readonly waitingTexts: number;

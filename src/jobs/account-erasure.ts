@@ -27,7 +27,7 @@ export interface ErasedAccount {
   readonly folders: number;
   /** Size of those files. */
   readonly bytes: number;
-  /** Number of removed records: jobs, leases, lists, uses, quotas. */
+  /** Number of removed records, such as jobs, leases, lists, uses, quotas, versions and sets of labelled texts. */
   readonly records: number;
   /** Number of removed datasets that the account had uploaded to a service and that the storage kept for their jobs. */
   readonly uploads: number;

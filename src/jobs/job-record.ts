@@ -80,7 +80,7 @@ const adaptersSchema = z.lazy(() =>
     dropout: share.exactOptional(),
   }),
 );
-const FREEZE_MESSAGE = "'embeddings', or the number of lowest layers to freeze (at least 1)";
+const FREEZE_MESSAGE = "give 'embeddings', or the number of lowest layers to freeze (at least 1)";
 /** Choices beyond training_config; training/ says what each does. */
 export const tuningSchema = z.strictObject({
   effort: z.enum(EFFORTS).exactOptional(),
@@ -256,7 +256,7 @@ export interface JobInformation extends TrainingJobInformation {
   readonly validation_rows?: number;
   /** The label that every F1 of the job is of. Absent if it is the mean over all labels, or of entities. */
   readonly positive_label?: string;
-  /** The dev figures of its encoder and its lexical expert together; present once the training has ended. */
+  /** The dev figures of the model's encoder and lexical expert together; present once the training has ended. */
   readonly blend?: BlendFigures;
   /** Warnings about the dataset or the training, which don't prevent it. */
   readonly warnings: readonly DatasetWarning[];

@@ -97,8 +97,8 @@ export class ModelVersions {
   /**
    * Points a name to a READY model and creates the name if it is new. Does nothing if the name already points to the
    * model. A shadow stays, with new counts, unless it is this model. Fails with a NotFoundError or ModelNotReadyError
-   * for a model that can't answer, and with a ValidationError for one of another family, or if the account has 100
-   * names.
+   * for a model that can't answer, and with a ValidationError for one of another family, or for a new name if the
+   * account has 100 names.
    */
   promote(name: string, model_id: string): ResultAsync<ModelVersion, OrchardError> {
     return this.#call('promoting', name, () =>
@@ -133,7 +133,7 @@ export class ModelVersions {
           throw new RollbackError(name, `it points to ${current?.id}, not to ${from}`);
         }
         if (current === undefined || previous === undefined) {
-          throw new RollbackError(name, 'it never pointed to another model; promote one');
+          throw new RollbackError(name, 'it has no earlier model to return to; promote one');
         }
         const job = await this.#jobs.find(previous.id);
         if (job?.status !== 'READY' || record.deleting.includes(previous.id)) {

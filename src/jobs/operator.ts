@@ -69,7 +69,7 @@ export function eraseAccount(options: EraseAccountOptions): ResultAsync<ErasedAc
 
 /**
  * Copies everything of a storage into an empty one, such as a directory of `fileStorage` into the database of
- * `postgresStorage`, and compares both by hash afterwards. Stop the processes that use it first.
+ * `postgresStorage`, and compares both by hash afterwards. First stop the processes that use it.
  * Fails with a StorageError; then empty the copy.
  */
 export function copyStorage(options: CopyStorageOptions): ResultAsync<CopiedStorage, OrchardError> {

@@ -5,8 +5,8 @@ import { type JobRecord, moved } from './job-record.js';
 
 /*
  * Retries: a run repeats a call while the storage can't be reached ({@link withRetry}). A job whose process died is run
- * again: at most {@link MAX_DEATHS} times if the process that started it lived on, and {@link MAX_HOST_DEATHS} times if it
- * died too, because then something else may have ended both. Progress resets the counts.
+ * again, at most {@link MAX_DEATHS} times in all if the process that started it lived on, and {@link MAX_HOST_DEATHS}
+ * times in all if it died too, because then something else may have ended both. Progress resets the counts.
  */
 
 const MAX_DEATHS = 3;

@@ -355,7 +355,7 @@ interface Postings {
   readonly frequencies: Int8Array;
 }
 
-/** Higher counts change a BM25 score by less than a hundredth. */
+/** Higher counts hardly change a BM25 score. */
 const MAX_FREQUENCY = 127;
 
 class PostingsBuilder {

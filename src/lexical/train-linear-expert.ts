@@ -83,7 +83,7 @@ async function pacedPass(
   return violation;
 }
 
-/** At most four of characters, and up to three of words. */
+/** At most four of characters and two of words, or three of words alone. */
 const NGRAMS_A_CHARACTER = 6;
 /** Counts, weights, and twice the bytes of the expert. */
 const BYTES_A_WEIGHT = 4 + 4 + 2;

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { isOrchardError, NotFoundError, type UsageTerms, ValidationError } from '../contract/index.js';
+import { NotFoundError, type UsageTerms, ValidationError } from '../contract/index.js';
 import {
   absolutePath,
   beginsAtHome,
@@ -36,7 +36,7 @@ const VARIABLE = 'ORCHARD_MODELS_DIRECTORY';
  * Orchard's repository, and models from `pullModel`. Downloads nothing.
  */
 export function catalogueModels(): ModelLoader {
-  return catalogueIn(() => placesOf('catalogue').map(({ directory }) => directory));
+  return catalogueIn(() => directoriesOf('catalogue'));
 }
 
 /**
@@ -44,8 +44,10 @@ export function catalogueModels(): ModelLoader {
  * models of {@link catalogueModels}.
  */
 export function catalogueBackbones(): ModelLoader {
-  return catalogueIn(() => placesOf('backbones').map(({ directory }) => directory), 'backbone');
+  return catalogueIn(() => directoriesOf('backbones'), 'backbone');
 }
+
+const directoriesOf = (folder: CatalogueFolder) => placesOf(folder).map(({ directory }) => directory);
 
 /** The first directory with a model counts. @param places called for each load, since models can be pulled. */
 export function catalogueIn(places: () => readonly string[], kind: CatalogueKind = 'pretrained model'): ModelLoader {
@@ -58,7 +60,7 @@ export function catalogueIn(places: () => readonly string[], kind: CatalogueKind
         const loaded = await folderModels(directory).load(name, options).catch(ifNotFound);
         if (loaded !== undefined) return loaded;
       }
-      throw new NotFoundError(kind, name, await adviceFor(name, kind, directories));
+      throw new NotFoundError(kind, name, await adviceFor(name, [kind], directories));
     },
   };
 }
@@ -69,11 +71,11 @@ function ifNotFound(thrown: unknown): undefined {
 }
 
 /** How to get it, or which ones exist. */
-async function adviceFor(name: string, kind: CatalogueKind, places: readonly string[]): Promise<string> {
+async function adviceFor(name: string, kinds: readonly CatalogueKind[], places: readonly string[]): Promise<string> {
   const published = (await publishedModels()).find((model) => model.name === name);
-  if (published?.kind === kind) {
+  if (published && kinds.includes(published.kind)) {
     const megabytes = (published.bytes / 1e6).toFixed(1);
-    return `it is not installed; npx orchard models pull ${name} downloads it (${megabytes} MB), and npm install ${CATALOGUE_PACKAGE} installs all models`;
+    return `it is not installed; npm install ${CATALOGUE_PACKAGE} installs all models, and npx orchard models pull ${name} --from <folder or URL> gets it alone (${megabytes} MB) from a copy of that package`;
   }
   const found = await Promise.all(
     places.map(async (directory) => {
@@ -241,25 +243,19 @@ export async function findModel(model: string, options: PlaceOptions = {}): Prom
     const load = loading.files === undefined ? neededFromHub : hubModels().load;
     return { name: model, ...(await load(model, loading)) };
   }
-  const found = catalogueModels().load(model, loading);
   const { directory: catalogued } = await (backbones
-    ? found.catch((thrown: unknown) => backboneOr(model, thrown, loading))
-    : found);
+    ? modelOrBackbone(model, loading)
+    : catalogueModels().load(model, loading));
   return { name: model, directory: catalogued };
 }
 
-/** @throws the catalogue's error if there is none */
-async function backboneOr(name: string, thrown: unknown, loading: LoadOptions) {
-  if (!isNotFound(thrown)) throw thrown;
-  return catalogueBackbones()
-    .load(name, loading)
-    .catch((second: unknown) => {
-      throw isNotFound(second) ? thrown : second;
-    });
-}
-
-function isNotFound(thrown: unknown): boolean {
-  return isOrchardError(thrown) && thrown.code === 'not_found';
+async function modelOrBackbone(name: string, loading: LoadOptions) {
+  for (const loader of [catalogueModels(), catalogueBackbones()]) {
+    const loaded = await loader.load(name, loading).catch(ifNotFound);
+    if (loaded !== undefined) return loaded;
+  }
+  const places = [...directoriesOf('catalogue'), ...directoriesOf('backbones')];
+  throw new NotFoundError('pretrained model', name, await adviceFor(name, ['pretrained model', 'backbone'], places));
 }
 
 /** A model as of the call: an absolute path if there is such a folder now, else the name. */

@@ -302,7 +302,7 @@ let held = 0;
 
 /**
  * The files of a model's folder as they are now, kept open: they can be read after another model has replaced the folder.
- * Windows would refuse to replace a folder whose files are open, so that nothing is kept there.
+ * Windows would refuse to replace a folder whose files are open, so nothing is kept there.
  */
 export class FolderSnapshot {
   readonly #files: { readonly name: string; readonly file: number; readonly mark: string }[] = [];

@@ -36,7 +36,7 @@ export interface PulledPlace {
   /**
    * The folder for pulled models, which has a subfolder for each version of their package. Default:
    * ORCHARD_MODELS_DIRECTORY, otherwise `orchard-nlp/models` in XDG_CACHE_HOME or ~/.cache; `catalogueModels` and
-   * `catalogueBackbones` look only there.
+   * `catalogueBackbones` find pulled models only in this default.
    */
   readonly directory?: string;
 }
@@ -116,7 +116,7 @@ export function listModels(options: PulledPlace = {}): ResultAsync<readonly List
 /**
  * Downloads a model or backbone to this machine. Each file is checked against the size and SHA-256 that this library
  * knows, so any copy of the published package can be the source. Intact files that are already on this machine are
- * kept. Afterwards, `catalogueModels` and `catalogueBackbones` find the model.
+ * kept. Afterwards, `catalogueModels` and `catalogueBackbones` find the model, unless `directory` is given.
  *
  * Fails with a NotFoundError for a name that is not published, a ModelDownloadError for a file that can't be fetched or
  * differs, or a ValidationError if there is no source.
@@ -145,7 +145,11 @@ export function verifyModel(name: string, options: PulledPlace = {}): ResultAsyn
     const model = await publishedModel(name);
     const { directory } = await placeOf(model, place);
     if (directory === undefined)
-      throw new NotFoundError(model.kind, name, `it is not on this machine; run npx orchard models pull ${name}`);
+      throw new NotFoundError(
+        model.kind,
+        name,
+        `it is not on this machine; run npx orchard models pull ${name} --from <folder or URL>`,
+      );
     return { ...described(model), directory, problems: await problemsOf(model, directory) };
   });
 }

@@ -85,12 +85,15 @@ function frontMatter(report: ReportInput): string {
   ].join('\n');
 }
 
+/** Whether the model was made from its labels alone. */
+const hasNoRows = ({ dataset }: TrainingRecord): boolean => dataset?.train_rows === 0;
+
 function introduction(report: ReportInput): string {
   const { config, training } = report;
   const { family, size, type } = training.model_config;
   const { hyperparameters, dataset, backbone } = training;
   const start = backbone === undefined ? '' : ` from the backbone ${escapeMarkdown(backbone.name)}`;
-  const isFromNames = dataset?.train_rows === 0;
+  const isFromNames = hasNoRows(training);
   const made = isFromNames ? 'made' : 'trained';
   const trainedOn = dataset === undefined ? '' : ` on ${counted(dataset.train_rows, 'row')}`;
   const rows = isFromNames ? ', from the names or meanings of its labels' : trainedOn;
@@ -165,7 +168,7 @@ function rulesSection({
 
 const RULES_HEADING = '## Rules';
 
-/** Brings the card of a model up to date that got other rules than it was trained with. @throws ModelFolderError */
+/** Updates the card of a model whose rules are no longer those of its training. @throws ModelFolderError */
 export async function cardWithRules(directory: string): Promise<void> {
   const file = join(directory, CARD_FILE);
   const card = await readFile(file, 'utf8').catch(() => undefined);
@@ -188,14 +191,16 @@ function hyperparameters({ training }: ReportInput): string {
 }
 
 function usage(report: ReportInput): string {
-  const { config, id } = report;
+  const { config } = report;
+  const text = config.orchard.parts === 'pair' ? "{ text: 'A text.', text2: 'Another.' }" : "'A text.'";
   const blocks = [
     '## How to use it',
-    `With Orchard, from the storage of its trainer:\n\n${code(
-      "import { fileStorage, Predictor } from 'orchard-nlp';",
+    `With Orchard:\n\n${code(
+      "import { loadModel, orThrow } from 'orchard-nlp';",
       '',
-      "const predictor = new Predictor({ storage: fileStorage('./models') });",
-      `const answer = await predictor.predictCustom('${id ?? '<id of the model>'}', 'A text.');`,
+      "const model = await orThrow(loadModel('<this folder>'));",
+      `console.log(await orThrow(model.predict(${text})));`,
+      'await model.close();',
     )}`,
     factsOf(report).usage,
     'With any ONNX runtime: `onnx/model.onnx`, tokenized by `tokenizer.json`.',
@@ -210,19 +215,25 @@ function usage(report: ReportInput): string {
 
 const code = (...lines: readonly string[]): string => ['```js', ...lines, '```'].join('\n');
 
-function limits({ config, evaluation }: ReportInput): string {
+function limits({ config, training, evaluation }: ReportInput): string {
+  const [origin, learned] = hasNoRows(training)
+    ? ['It has seen no examples, only the names or meanings of its labels. Check its answers to texts of your own.', '']
+    : [
+        'It was trained on one dataset. Expect lower figures on texts of another kind, time or language.',
+        'It learned what its dataset says, including mistakes and prejudices. ',
+      ];
   const unseen = evaluation?.classes?.filter(({ support }) => support === 0).length ?? 0;
   const { max_tokens } = config.orchard;
   return [
     '## Limits',
     [
-      `- It was trained on one dataset. Expect lower figures on texts of another kind, time or language.`,
+      `- ${origin}`,
       `- It reads ${whole(max_tokens)} tokens at once.`,
-      '- It learned what its dataset says, including mistakes and prejudices. It has not been checked for fairness.',
+      `- ${learned}It has not been checked for fairness.`,
       ...(unseen === 0
         ? []
         : [
-            `- ${counted(unseen, classNames(config).noun)} ${unseen === 1 ? 'has' : 'have'} no dev row, so it is unknown how well such texts are recognized.`,
+            `- ${counted(unseen, classNames(config).noun)} ${unseen === 1 ? 'has' : 'have'} no ${judgedRows({ training }).name} row, so it is unknown how well such texts are recognized.`,
           ]),
     ].join('\n'),
   ].join('\n\n');

@@ -55,8 +55,10 @@ export interface EmbedOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export const DEFAULT_ENCODER = 'english-mini';
+
 export const embedSchema = z.strictObject({
-  model: z.string().min(1, 'the name is empty').default('english-mini'),
+  model: z.string().min(1, 'the name is empty').default(DEFAULT_ENCODER),
   modelLoader: implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()').optional(),
   device: z.enum(DEVICES).default('cpu'),
   runtime: z.enum(RUNTIMES).default('auto'),

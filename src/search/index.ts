@@ -1,4 +1,4 @@
-export { type EmbedOptions, embed, findEncoder, SentenceEncoder } from './embed.js';
+export { DEFAULT_ENCODER, type EmbedOptions, embed, findEncoder, SentenceEncoder } from './embed.js';
 export { isWanted, numbered, PassageCollection, type Similarity, similarityOf } from './passage-collection.js';
 export {
   contentWords,

@@ -4,11 +4,13 @@ import {
   callResult,
   DEVICES,
   type Device,
+  NotFoundError,
   type OrchardError,
   querySchema,
   RUNTIMES,
   type Runtime,
   signalSchema,
+  ValidationError,
   validate,
 } from '../contract/index.js';
 import { modelAsOfNow } from '../models/index.js';
@@ -61,8 +63,12 @@ export interface IndexProgress {
 
 /** A passage with an id, and with data of the application. */
 export interface Passage<Data> {
-  /** Must differ from the ids of all other passages. Default: the number of passages that were added before it. */
+  /**
+   * 1 to 512 UTF-16 code units. Must differ from the ids of all other passages. Default: the number of passages that
+   * were added before it.
+   */
   readonly id?: string | undefined;
+  /** Not empty; at most 100,000 UTF-16 code units. */
   readonly text: string;
   /** Returned with the passage, and saved as JSON. */
   readonly data?: Data | undefined;
@@ -218,7 +224,11 @@ export function search<Data = unknown>(
     const opening = { service: { device, runtime }, signal };
     const { createIndex, passagesOf } = await indexing();
     const given = await passagesOf(passages);
-    const [placed, reranking] = [await find(name), rerankName && (await find(rerankName))];
+    const placed = await find(name).catch((thrown: unknown) => {
+      const isChosenByLanguage = model === undefined && language !== undefined;
+      throw isChosenByLanguage && thrown instanceof NotFoundError ? noEncoderOf(languageName) : thrown;
+    });
+    const reranking = rerankName && (await find(rerankName));
     const encoder = await SentenceEncoder.ofModel(placed, opening);
     let reranker: CrossEncoder | undefined;
     try {
@@ -231,6 +241,11 @@ export function search<Data = unknown>(
     }
   };
   return callResult(work(), 'indexing passages');
+}
+
+function noEncoderOf(language: string): ValidationError {
+  const msg = `no encoder for ${language} is installed; name one that knows the language with \`model\``;
+  return new ValidationError([{ loc: ['language'], msg, type: 'missing_encoder' }]);
 }
 
 /**

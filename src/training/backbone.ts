@@ -257,7 +257,8 @@ function given(values: Float32Array): () => Float32Array {
   return () => values;
 }
 
-async function readTokenizer(source: BackboneSource): Promise<LoadedTokenizer> {
+/** @throws ModelFolderError */
+export async function readTokenizer(source: BackboneSource): Promise<LoadedTokenizer> {
   const { directory } = source;
   const [stored, settings, pieces] = await Promise.all([
     readJson(directory, TOKENIZER_FILE),

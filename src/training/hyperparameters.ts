@@ -146,8 +146,9 @@ export interface Tuning {
   /** `balanced` gives rare labels the same weight in total as frequent ones. Default `none`. */
   readonly classWeights?: 'none' | 'balanced';
   /**
-   * Whether the model may answer with 8-bit weights. It does if they cost at most half a point on dev; its
-   * folder then holds both graphs. Default true. If the executor does not support them, the model answers in float32.
+   * Whether the model may answer with 8-bit weights. It does if they cost at most half a point on dev, and always if it
+   * is a classifier or entity model trained on few rows; its folder then holds both graphs. Default true. If the executor
+   * does not support them, the model answers in float32.
    */
   readonly quantize?: boolean;
   /**

@@ -1,4 +1,4 @@
-export { type Backbone, readBackbone } from './backbone.js';
+export { type Backbone, readBackbone, readTokenizer } from './backbone.js';
 export {
   type BackboneSource,
   backboneLoader,
@@ -23,6 +23,7 @@ export {
   type Tuning,
   trainingLanguage,
 } from './hyperparameters.js';
+export { unfamiliarTexts } from './known-texts.js';
 export { createTrainingHost, RunnerDeathError, type TrainingIsolation } from './training-host.js';
 export {
   type BackboneDownload,

@@ -2,9 +2,9 @@ import type { DatasetWarning } from '../datasets/index.js';
 import type { Steps } from '../system/index.js';
 import type { Tokenizer } from '../text/index.js';
 
-/** How well a backbone's tokenizer knows the texts to train on. */
+/** How well an encoder's tokenizer knows the texts of a dataset. */
 
-export interface KnownTexts {
+interface KnownTexts {
   /** Share of the tokens that are not in the vocabulary, 0 to 1. */
   readonly unknown: number;
   /** Tokens for each word of a script that is written with spaces; undefined if there are too few such words. */
@@ -17,7 +17,7 @@ const FEWEST_WORDS = 20;
 const SPACED =
   /(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])[\p{L}\p{M}])+/gu;
 
-export function* knownTexts(texts: readonly string[], tokenizer: Tokenizer): Steps<KnownTexts> {
+function* knownTexts(texts: readonly string[], tokenizer: Tokenizer): Steps<KnownTexts> {
   const unknownId = tokenizer.specialTokens.unknown;
   let tokens = 0;
   let unknown = 0;
@@ -46,16 +46,25 @@ const MOST_UNKNOWN = 0.2;
  */
 const MOST_TOKENS_PER_WORD = 1.75;
 
-/** @param backbone its name @returns undefined if the backbone knows the texts */
-export function unfamiliarTexts(
-  { unknown, tokensPerWord = 1 }: KnownTexts,
-  backbone: string,
-): DatasetWarning | undefined {
+interface ReadingEncoder {
+  /** What it is called: `the backbone english-mini`. */
+  readonly encoder: string;
+  readonly tokenizer: Tokenizer;
+  /** What to do if it doesn't know the texts. */
+  readonly advice: string;
+}
+
+/** @returns undefined if the encoder knows the texts */
+export function* unfamiliarTexts(
+  texts: readonly string[],
+  { encoder, tokenizer, advice }: ReadingEncoder,
+): Steps<DatasetWarning | undefined> {
+  const { unknown, tokensPerWord = 1 } = yield* knownTexts(texts, tokenizer);
   if (unknown <= MOST_UNKNOWN && tokensPerWord <= MOST_TOKENS_PER_WORD) return undefined;
   const found =
     unknown > MOST_UNKNOWN
-      ? `${Math.round(100 * unknown)} % of the tokens of the training texts are not in its vocabulary`
-      : `it splits words of the training texts into ${tokensPerWord.toFixed(1)} tokens on average, compared with 1.0 to 1.5 for its own language`;
-  const message = `the backbone ${backbone} does not know the language or script of the texts well: ${found}; set \`language\` to the language of the texts, or start from a multilingual backbone with \`base: 'intfloat/multilingual-e5-small'\` (to compare with random weights, set \`pretrained: false\`)`;
+      ? `${Math.round(100 * unknown)} % of the tokens of the texts are not in its vocabulary`
+      : `it splits words of the texts into ${tokensPerWord.toFixed(1)} tokens on average, compared with 1.0 to 1.5 for its own language`;
+  const message = `${encoder} does not know the language or script of the texts well: ${found}; ${advice}`;
   return { kind: 'unfamiliar_text', count: 1, message, examples: [] };
 }

@@ -75,7 +75,7 @@ import {
   resolveHyperparameters,
   type Tuning,
 } from './hyperparameters.js';
-import { knownTexts, unfamiliarTexts } from './known-texts.js';
+import { unfamiliarTexts } from './known-texts.js';
 import { estimateMemory, requireMemory } from './memory-estimate.js';
 import { ProgressReporter } from './progress-reporter.js';
 import { trainingBaseline } from './training-baseline.js';
@@ -141,8 +141,16 @@ export async function runTraining(
   const task = hyperparameters.augment ? { ...plain.augmented({ seed: spec.seed, lowercase }), continuesHead } : plain;
   const rows = await tokenize(task, family, hyperparameters, backbone, signal);
   const singles = singleTexts(task.train, rows.reading.parts);
-  const known = backbone && (await withPauses(knownTexts(singles, backbone.tokenizer.tokenizer), signal));
-  const unfamiliar = known && unfamiliarTexts(known, backbone.source.name);
+  const unfamiliar =
+    backbone &&
+    (await withPauses(
+      unfamiliarTexts(singles, {
+        encoder: `the backbone ${backbone.source.name}`,
+        tokenizer: backbone.tokenizer.tokenizer,
+        advice: FAMILIAR_BACKBONE,
+      }),
+      signal,
+    ));
   const warnings = [
     ...task.warnings,
     ...runWarnings(spec, rows, hyperparameters, backbone),
@@ -254,6 +262,9 @@ async function readRows(
   return read(folder, model_config.type, signal);
 }
 
+const FAMILIAR_BACKBONE =
+  "set `language` to the language of the texts, or start from a multilingual backbone with `base: 'intfloat/multilingual-e5-small'` (to compare with random weights, set `pretrained: false`)";
+
 /** What the user should know of a run, besides the warnings about its dataset. */
 function runWarnings(
   { model_config, training_config }: TrainingSpec,
@@ -267,14 +278,14 @@ function runWarnings(
   const truncated = train.filter(({ encoding }) => encoding.truncated > 0).length;
   if (truncated > 0) {
     const texts = counted(truncated, 'training text is', 'training texts are');
-    const rest = `the rest of ${truncated === 1 ? 'it' : 'each'} was ignored`;
+    const rest = `the encoder ignored the rest of ${truncated === 1 ? 'it' : 'each'}`;
     warn('truncated_text', truncated, `${texts} longer than ${maxTokens} tokens; ${rest}`);
   }
   if (pretrained && backbone === undefined) {
     const { size } = model_config;
     const lacking = `there is no backbone for ${language} in size ${size}, so training started from random weights`;
     const advice =
-      'install orchard-nlp-models, which has english-mini, or name a backbone with `base` (to start from random weights without this warning, set `pretrained: false`)';
+      'the package orchard-nlp-models has backbones for English (mini and base) and Japanese (mini); for others, name one with `base` (to start from random weights without this warning, set `pretrained: false`)';
     warn('no_backbone', 1, `${lacking}; ${advice}`);
   }
   const asked = askedLowercase(model_config, training_config);
@@ -448,7 +459,7 @@ async function writeModel(spec: TrainingSpec, model: FinishedModel): Promise<voi
   const config = configForOthers(configOf(spec, model), familyTraining);
   const training = recordOf(spec, model);
   const { reportFiles } = await import('../report/index.js'); // the first step needn't wait for it
-  const report = reportFiles({ id: spec.id, config, training, ...(evaluation && { evaluation }) });
+  const report = reportFiles({ config, training, ...(evaluation && { evaluation }) });
   const { companions, companionTensors } = familyTraining;
   // One after the other, as both may be large.
   const graph = (asked?: Quantization) =>

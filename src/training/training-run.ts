@@ -5,7 +5,7 @@ import type { ModelProgress, Rule } from '../models/index.js';
 import type { BackboneSource } from './backbone-files.js';
 import type { Tuning } from './hyperparameters.js';
 
-/** What a running job is doing, in this order. */
+/** What a running job is doing. The phases begin in this order; `train` and `evaluate` then alternate, epoch by epoch. */
 export type TrainingPhase = 'download' | 'read' | 'prepare' | 'train' | 'evaluate' | 'export';
 export const PHASES = [
   'download',
@@ -25,11 +25,11 @@ export interface TrainingProgress {
   readonly fraction: number;
   /** Epochs completed. */
   readonly epoch: number;
-  /** Epochs asked for. */
+  /** Maximum number of epochs; 0 until it is known. */
   readonly epochs: number;
   /** Optimizer steps taken. */
   readonly step: number;
-  /** Optimizer steps planned. */
+  /** Optimizer steps planned; 0 until they are known. */
   readonly steps: number;
   /** Mean training loss since the epoch began; absent before the first step. */
   readonly loss?: number;

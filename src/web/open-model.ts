@@ -82,8 +82,8 @@ export interface WebModel<Given extends Answer = Answer> {
    */
   readonly rules: readonly Rule[];
   /**
-   * Answers one text, or one pair, each text of at most 100,000 UTF-16 code units. Fails with a ValidationError for a single
-   * text if the model reads pairs, and for a pair if it doesn't.
+   * Answers one text, or one pair, each text of at most 100,000 UTF-16 code units. Fails with a ValidationError for a
+   * blank text, for a single text if the model reads pairs, and for a pair if it doesn't.
    */
   predict(text: ModelText, options?: WebPredictOptions): ResultAsync<Given, OrchardError>;
   /** Answers texts, in their order. Fails if one of them fails. */
@@ -134,9 +134,10 @@ export interface OpenWebModelOptions {
 
 /**
  * Opens a model in a browser, an edge runtime, Node.js, Bun or Deno, without native code. It opens models that Orchard
- * trained and those of the catalogue, with an encoder and a tokenizer of BERT's kind. For others, it fails with an
- * error that names what is not supported. Fails with a ValidationError, a ModelFolderError, a ModelDownloadError, a
- * StorageError, an InstallationError if WebAssembly can't be compiled, or an AbortedError.
+ * trained, those of the catalogue and files that `exportModel` wrote for the web, with an encoder and a tokenizer of
+ * BERT's kind. For others, it fails with an error that names what is not supported. Fails with a ValidationError, a
+ * ModelFolderError, a ModelDownloadError, a StorageError, an InstallationError if WebAssembly can't be compiled, or an
+ * AbortedError.
  */
 export function openModel(source: ModelSource, options: OpenWebModelOptions = {}): ResultAsync<WebModel, OrchardError> {
   const doing = 'loading a model';

@@ -88,6 +88,12 @@ describe('a converted checkpoint', () => {
   });
 });
 
+it('a checkpoint that labels tokens says that its answers have no explanations', async () => {
+  await using model = await resultOf(loadModel(join(recorded, 'bert-tokens'), { isolation: 'inline' }));
+  const { code, message } = await errorOf(model.explain('in London'));
+  expect([code, message]).toEqual(['validation', expect.stringContaining('a checkpoint of transformers that labels')]);
+});
+
 const POINTER = 'version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 17692\n';
 
 /** Changes or, by null, deletes a file. */

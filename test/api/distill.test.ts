@@ -229,6 +229,14 @@ describe('a student', () => {
     expect(kept.answer.positive).toBeCloseTo(((first ?? 0) + (second ?? 0)) / 2, 4);
   });
 
+  it('has the time of the calls, and no size, of several teachers that score passages', async () => {
+    const encoder = fileURLToPath(new URL('recorded-sentences/distilbert-norm', import.meta.url));
+    const options = { modelLoader: undefined, device: undefined, teacherName: undefined, signal: undefined };
+    const teacher = await openTeacher([encoder, encoder], { ...options, passages: ['on the shelf', 'in the box'] });
+    expect(await teacher.cost?.(['where is it?'])).toEqual({});
+    await teacher.close();
+  });
+
   it('finds entities', async () => {
     const names = ['Ada', 'Bob', 'Cleo', 'Dora', 'Eli', 'Finn'];
     const sentences = names.flatMap((one) =>

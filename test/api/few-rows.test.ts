@@ -150,6 +150,14 @@ describe('learn', () => {
     expect(Buffer.compare(await weightsOf(all), await weightsOf(learned.value))).toBe(0);
     await Promise.all([part.value.close(), learned.value.close()]);
   });
+
+  it('takes rows with a label that is new to a model of two', async () => {
+    const two = (await train({ rows, seed: 4, threads: 1 }))._unsafeUnwrap();
+    const three = (await two.learn(['a', 'b', 'c', 'd'].map((text) => ({ text, label: 'unknown' }))))._unsafeUnwrap();
+    expect(three.training.type).toBe('multiclass-text-classification');
+    expect(three.labels).toHaveLength(3);
+    await Promise.all([two.close(), three.close()]);
+  });
 });
 
 describe('retrieval from few questions', () => {

@@ -577,6 +577,14 @@ describe('rows in memory', () => {
     expect((await inMemory([{ text, entities }])).checked.rows).toEqual(expected.slice(0, 1));
   });
 
+  it('may have numbers as tags if their names are given', async () => {
+    const rows = [{ tokens: ['Ada', 'Noor', 'left'], tags: [1, 2, 0] }];
+    const tagNames = ['O', 'B-PER', 'I-PER'];
+    const { checked } = await inMemory(rows, { tagNames });
+    expect(checked.rows).toEqual([{ tokens: ['Ada', 'Noor', 'left'], tags: ['B-PER', 'I-PER', 'O'] }]);
+    await expect(inMemory(rows, { tagNames: ['O', 'B-PER'] })).rejects.toThrow(/^rows\.0\.tags\.1: give a string$/);
+  });
+
   it('are left out with a problem if that is asked for', async () => {
     const table = await inMemory([...pairs, { text: 1, label: 'a' }], { skipInvalid: true });
     expect(table.checked.rows).toHaveLength(6);

@@ -98,6 +98,8 @@ describe('search over bare passages', () => {
     expect((await index.search('a?', { k: 0 })).isErr()).toBe(true);
     const none = await search(['a', '']);
     expect(none.isErr() && none.error.message).toMatch(/passages\.1\.text: the passage is empty/);
+    const unknown = await search(['Guten Tag'], { language: 'german' });
+    expect(unknown.isErr() && unknown.error.message).toMatch(/^language: no encoder for german .*`model`$/);
     await writeFile(join(folder, 'search.json'), '{}');
     const opened = await openSearch(folder);
     expect(opened.isErr() && opened.error.code).toBe('model_folder');
@@ -268,6 +270,8 @@ describe('vectors of texts', () => {
   it('need a model that there is', async () => {
     const vectors = await embed(['a'], { model: 'klingon-mini' });
     expect(vectors.isErr() && vectors.error.code).toBe('not_found');
+    const mistyped = await embed(['a'], { model: 'english-mine' });
+    expect(mistyped.isErr() && mistyped.error.message).toContain('did you mean "english-mini"? ');
   });
 });
 

@@ -97,6 +97,8 @@ describe('a search', () => {
     expect((await failure({ rows, space: { learningRate: { min: 0.1, max: 0.01 } } })).message).toMatch(/min is above/);
     const wrong: object = { rows, space: { leraningRate: [1] } };
     expect((await failure(wrong)).message).toMatch(/leraningRate/);
+    const effortless: object = { rows, tuning: { effort: 'quick' } };
+    expect((await failure(effortless)).message).toMatch(/tuning.*effort/);
     const asked = ['one', 'two', 'six', 'ten'].map((each) => ({
       question: `${each}?`,
       passage: `is ${each}`,

@@ -29,3 +29,9 @@ it('orchard train trains on an archive that orchard archive made', async () => {
   const validated = await run(['cross-validate', zip]);
   expect(validated.stderr).toMatch(/rows\.zip: found a zip archive; .*unzip it and give the file of rows in it/);
 });
+
+it('orchard archive refuses the name of a column that the rows of the type do not have', async () => {
+  const { exitCode, stderr } = await run(['archive', 'x.conll', '--type', 'sequence-labeling', '--text-column', 'a']);
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/^orchard archive: --text-column: does not apply to sequence-labeling; leave it out\n/);
+});

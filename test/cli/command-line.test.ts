@@ -68,7 +68,7 @@ function staticallyLoaded(file: string, found = new Set<string>()): Set<string> 
 describe('a usage error', () => {
   it.each([
     [[], /^Usage: orchard/],
-    [['trian', 'x.csv'], /unknown command 'trian'\n\(Did you mean train\?\)/],
+    [['trian', 'x.csv'], /unknown command 'trian'\n\(Did you mean train\?\)\n\(see orchard --help\)\n$/],
     [['train'], /nothing to train on; give .* or --labels\n\(see orchard train --help\)/],
     [['train', 'a', 'b'], /too many arguments/],
     [['train', 'a.csv', '--epoch', '3'], /unknown option '--epoch'\n\(Did you mean --epochs\?\)/],
@@ -77,6 +77,8 @@ describe('a usage error', () => {
     [['train', 'a.csv', '--dev-fraction', '1'], /--dev-fraction: give a number above 0 and below 1/],
     [['train', 'a.csv', '--name', 'My Model'], /--name: give 1 to 24 characters of a–z, 0–9 and -/],
     [['train', 'a.csv', '--epochs', '0', '--seed', 'x'], /--epochs: .*; --seed: give a whole number\n/],
+    [['tune', 'a.csv', '--minutes', '0'], /^orchard tune: --minutes: give a number above 0, and at most 33333\n/],
+    [['search', '.', 'a question', '--input-format', 'csv'], /--input-format: can't be changed for a saved index/],
     [['erase', 'é', '--yes'], /app_id: give 1 to 50 printable ASCII characters/],
     [['train', 'a.csv', '--type', 'poem'], /Allowed choices are binary-text-classification/],
     [['predict'], /missing required argument 'model'/],
@@ -115,6 +117,7 @@ describe('a command that fails', () => {
 
   it.each([
     [['search', '/no/such/file', 'a question'], /\/no\/such\/file: no such file or folder\n/],
+    [['search', '.', 'a question'], /search\.json: it can't be read; give the folder of a saved index\n/],
     [['tune', 'a.csv', '--space', '/no/such/file'], /\/no\/such\/file: no such file or folder\n/],
     [['serve', '--keys', '/no/such/file'], /\/no\/such\/file: no such file or folder\n/],
   ])('%j says in plain words that a file is missing', async (args, message) => {

@@ -34,6 +34,12 @@ describe('a message on the command line', () => {
     expect(asShownBy('train', 'leave `columns` out', typed)).toBe('leave --text-column and --label-column out');
   });
 
+  it('names the flags of options that the library calls something else', () => {
+    const search = commands.find(({ name }) => name === 'search');
+    const flags = search && flagsOf(search, {});
+    expect([flags?.('k', undefined), flags?.('folder', undefined)]).toEqual(['--top', '--save']);
+  });
+
   it.each([
     [
       'predict',

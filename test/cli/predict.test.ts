@@ -76,7 +76,12 @@ describe('rules and redaction', () => {
       },
       { line: 2, text: 'Nobody did.', entities: [] },
     ]);
-    expect((await run(['redact', entityModel, '--types', 'PERSON', 'Ada'])).stderr).toMatch(/no entity type "PERSON"/);
+    expect((await run(['redact', entityModel, '--types', 'PERSON', 'Ada'])).stderr).toMatch(
+      /^text 1: --types\.PERSON: .* no entity type "PERSON"/,
+    );
+    expect((await run(['predict', entityModel, '--none-of-these', 'Ada'])).stderr).toMatch(
+      /^text 1: --none-of-these: the model has no threshold for --none-of-these: only classifiers/,
+    );
   });
 });
 
@@ -236,6 +241,17 @@ describe('orchard predict', () => {
   });
 });
 
+describe('orchard search', () => {
+  it('reports a passage that it cannot read, searches the others, and fails', async () => {
+    const bad = Buffer.from([0x62, 0xff, 0x0a]);
+    const passages = file('passages.txt', Buffer.concat([Buffer.from('The library closes at nine.\n'), bad]));
+    const { exitCode, stdout, stderr } = await run(['search', passages, 'When does the library close?']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/passages\.txt line 2: found the byte 0xFF/);
+    expect(stdout).toMatch(/^0\.\d{4}\tThe library closes at nine\.\n$/);
+  });
+});
+
 describe('orchard explain', () => {
   const text = 'Slow delivery, but it works perfectly.';
 
@@ -256,7 +272,13 @@ describe('orchard explain', () => {
   it('says which labels there are, for one that is not', async () => {
     const { exitCode, stderr } = await run(['explain', model, text, '--label', 'great']);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^text 1: label: .*great/);
+    expect(stderr).toMatch(/^text 1: --label: .*great/);
+  });
+
+  it('refuses a label for a model that gives none', async () => {
+    const { exitCode, stderr } = await run(['explain', 'named-entity-recognition', text, '--label', 'PER']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/^orchard explain: named-entity-recognition is not a classifier; leave --label out\n/);
   });
 });
 

@@ -99,5 +99,5 @@ it('orchard train --skip-invalid counts the rows that it leaves out, and learns 
   const trained = await run(['train', data, ...options, '--skip-invalid']);
   expect(trained.exitCode).toBe(0);
   expect(trained.stdout).toMatch(/binary-text-classification/);
-  expect(trained.stderr).toMatch(/left out 2 rows with a problem, such as: rows\.csv line 26, column text/);
+  expect(trained.stderr).toMatch(/2 rows with a problem were left out, such as: rows\.csv line 26, column text/);
 });

@@ -35,6 +35,19 @@ describe('rows in memory', () => {
     ]);
   });
 
+  it('with a problem are left out if that is asked for, and counted once each, whatever number of problems they have', async () => {
+    const good = Array.from({ length: 8 }, (_, at) => ({ text: `a ${at}`, text2: 'b', label: at < 4 ? 'yes' : 'no' }));
+    const wrong = [
+      { text: ' ', text2: '', label: 'yes' },
+      { text: 'a', text2: '', label: 'no' },
+    ];
+    const rows = await familyOfType('binary-text-classification').rows();
+    const train = await readRows([...good, ...wrong], { option: 'rows' });
+    const { leftOut } = await rows.check({ train, skipInvalid: true }, 'binary-text-classification');
+    const message = expect.stringMatching(/^2 rows with a problem were left out, such as: .*\(and 2 more\)$/);
+    expect(leftOut).toMatchObject([{ kind: 'invalid_row', count: 2, message }]);
+  });
+
   it('of questions and of sentences are counted in the same way', async () => {
     const questions = ['a', 'b', 'c', 'c'].map((each) => ({ question: `${each}?`, passage: each }));
     expect((await checked('question-answering', questions)).leftOut[0]?.count).toBe(1);
@@ -43,6 +56,38 @@ describe('rows in memory', () => {
       entities: [{ start: 0, end: 3, type: 'PER' }],
     }));
     expect((await checked('named-entity-recognition', sentences)).leftOut[0]?.count).toBe(1);
+  });
+});
+
+describe('warnings about rows in memory', () => {
+  it('call the dev rows of entities dev, as the option does', async () => {
+    const sung = (name: string, type: string) => ({
+      text: `${name} sang`,
+      entities: [{ start: 0, end: name.length, type }],
+    });
+    const rows = [sung('Ada', 'PER'), sung('Abba', 'ORG')];
+    const [train, dev] = [
+      await readRows(rows, { option: 'rows' }),
+      await readRows(rows.slice(0, 1), { option: 'dev' }),
+    ];
+    const family = await familyOfType('named-entity-recognition').rows();
+    const { dataset } = await family.check({ train, dev }, 'named-entity-recognition');
+    expect(dataset.warnings.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/in dev/),
+      'no sentence of dev has an entity of the type "ORG"',
+    ]);
+  });
+
+  it('name no file of an archive for passages without a question', async () => {
+    const [train, dev] = [
+      await readRows([{ question: 'a?', passage: 'a' }], { option: 'rows' }),
+      await readRows([{ question: 'b?', passage: 'b' }], { option: 'dev' }),
+    ];
+    const family = await familyOfType('question-answering').rows();
+    const { dataset } = await family.check({ train, dev, passages: ['c'] }, 'question-answering');
+    expect(dataset.warnings.map(({ message }) => message)).toEqual([
+      '1 passage has no question and is searched like the others',
+    ]);
   });
 });
 

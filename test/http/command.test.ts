@@ -97,6 +97,25 @@ describe('orchard serve', () => {
     });
   });
 
+  it.skipIf(process.platform === 'win32').each([
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGTERM', 'SIGINT'],
+  ] as const)('after a %s, ends at once at a %s, even if a request is still arriving', async (first, second) => {
+    const { apiKey, stored } = newApiKey({ app_id: 'acme', tier: 'pro' });
+    const environment = { ORCHARD_KEYS: JSON.stringify([stored]) };
+    const { child, url } = await started(['--data', temporaryDirectory()], environment);
+    const connection = await rawConnection(url);
+    const headers = `host: test\r\nx-api-key: ${apiKey}\r\ncontent-type: application/json\r\ncontent-length: 9`;
+    connection.write(`POST /medley/language HTTP/1.1\r\n${headers}\r\n\r\n{`);
+    const listens = () => fetch(`${url}/health`).then(Boolean, () => false);
+    expect(await listens()).toBe(true);
+    const exited = once(child, 'exit');
+    child.kill(first);
+    while (await listens());
+    child.kill(second);
+    expect(await exited).toEqual([null, second]);
+  });
+
   it('outlives a connection that asks for 3,000 files and reads none, and answers others', async () => {
     const { child, url } = await started(['--data', temporaryDirectory()]);
     const greedy = await Promise.all(Array.from({ length: 60 }, () => rawConnection(url)));

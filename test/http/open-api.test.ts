@@ -137,7 +137,7 @@ describe('the OpenAPI document', () => {
     expect((await limited({ rateLimiter: limiter }, 'Too many requests')).sort()).toEqual(all);
     expect((await limited({ wrongKeyLimiter: limiter }, 'wrong API keys')).sort()).toEqual(all);
     const asking = all.filter((id) => /predict|medley/i.test(id));
-    expect((await limited({ quota: limiter }, 'are used up')).sort()).toEqual(asking);
+    expect((await limited({ quota: limiter }, 'than the quota has left')).sort()).toEqual(asking);
     expect(await limited({}, 'jobs of the account are waiting')).toEqual(['createTrainingJob']);
   });
 

@@ -72,7 +72,7 @@ export function versionCases(open: () => Promise<() => Storage>): void {
       expect(await resultOf(versions.rollBack(NAME))).toMatchObject({ model_id: A, previous_model_id: null });
       expect(await errorOf(versions.rollBack(NAME))).toMatchObject({
         code: 'rollback',
-        message: `${NAME} can't be rolled back: it never pointed to another model; promote one`,
+        message: `${NAME} can't be rolled back: it has no earlier model to return to; promote one`,
       });
       expect((await resultOf(versions.get(NAME))).history.map(({ action }) => action)).toEqual([
         'rollback',

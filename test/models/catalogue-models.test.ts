@@ -93,7 +93,9 @@ describe('a model that the catalogue does not have', () => {
     const place = aCatalogue({ 'news-classification': file });
     const { message } = Object(await notFound([place], 'emotion-detection'));
     expect(message).toContain('npm install orchard-nlp-models');
-    expect(message).toMatch(/npx orchard models pull emotion-detection downloads it \(\d+\.\d MB\)/);
+    expect(message).toMatch(
+      /npx orchard models pull emotion-detection --from <folder or URL> gets it alone \(\d+\.\d MB\)/,
+    );
     // a model is no backbone
     const asBackbone = catalogueIn(() => [place], 'backbone').load('emotion-detection');
     await expect(asBackbone).rejects.toMatchObject({ message: expect.not.stringContaining('pull') });

@@ -95,9 +95,29 @@ describe('the model card', () => {
     expect(modelCard(aReport({ model: { type, family } }))).toContain(call);
   });
 
+  it('loads the folder with Orchard, and gives a model of pairs a pair', () => {
+    const report = aReport();
+    expect(modelCard(report)).toContain(
+      "loadModel('<this folder>'));\nconsole.log(await orThrow(model.predict('A text.')));",
+    );
+    const orchard = { ...report.config.orchard, parts: 'pair' } as const;
+    const ofPairs = modelCard({ ...report, config: { ...report.config, orchard } });
+    expect(ofPairs).toContain("model.predict({ text: 'A text.', text2: 'Another.' })");
+  });
+
+  it('says of a model without rows that it has seen no examples', () => {
+    const dataset = { train_rows: 0, dev_rows: 0 };
+    const card = modelCard(aReport({ training: { dataset } }));
+    expect(card).toContain('- It has seen no examples');
+    expect(card).not.toMatch(/was trained on|what its dataset says/);
+    expect(modelCard(aReport())).toContain('- It learned what its dataset says');
+  });
+
   it('warns about labels that no dev row has', () => {
     const classes = [{ label: 'rare', precision: 0, recall: 0, f1: 0, support: 0 }];
     expect(modelCard(aReport({ evaluation: { classes } }))).toContain('1 label has no dev row');
+    const training = { dataset: { train_rows: 9, dev_rows: 0, folds: 8, judged_rows: 8 } };
+    expect(modelCard(aReport({ evaluation: { classes }, training }))).toContain('1 label has no cross-validated row');
     expect(modelCard(aReport())).not.toContain('no dev row');
   });
 });

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { embed, train } from 'orchard-nlp';
+import { checkData, embed, train } from 'orchard-nlp';
 import { describe, expect, it } from 'vitest';
 import { loadTokenizer } from '../../src/text/index.js';
-import { knownTexts, unfamiliarTexts } from '../../src/training/known-texts.js';
+import { unfamiliarTexts } from '../../src/training/known-texts.js';
 import { atOnce } from '../support/at-once.js';
 
-const known = atOnce(knownTexts);
+const warningOf = atOnce(unfamiliarTexts);
 const tokenizerOf = (name: string) =>
   loadTokenizer(JSON.parse(readFileSync(`models/backbones/${name}/tokenizer.json`, 'utf8')));
 const english = tokenizerOf('english-mini');
 const warningFor = (texts: readonly string[], tokenizer = english) =>
-  unfamiliarTexts(known(texts, tokenizer), 'english-mini')?.message;
+  warningOf(texts, { encoder: 'the backbone', tokenizer, advice: 'take another' })?.message;
 
 /** Two sentences of each, which many languages' owners could write about an order. */
 const foreign = {
@@ -39,7 +39,7 @@ const familiar = {
 describe('texts that a backbone hardly knows', () => {
   it.each(Object.entries(foreign))('%s: are warned about, with what to do', (_, text) => {
     expect(warningFor([text])).toMatch(/% of the tokens|into \d\.\d tokens/);
-    expect(warningFor([text])).toContain('multilingual');
+    expect(warningFor([text])).toMatch(/; take another$/);
   });
 
   it.each(Object.entries(familiar))('%s: are not', (_, text) => {
@@ -60,9 +60,24 @@ describe('texts that a backbone hardly knows', () => {
     for (const options of [{}, { epochs: 1 }]) {
       const trained = await train({ rows, threads: 1, ...options });
       if (trained.isErr()) throw trained.error;
-      expect(trained.value.training.warnings.map(({ kind }) => kind)).toContain('unfamiliar_text');
+      const { warnings } = trained.value.training;
+      const message = expect.stringContaining('multilingual');
+      expect(warnings).toContainEqual(expect.objectContaining({ kind: 'unfamiliar_text', message }));
       await trained.value.close();
     }
+  });
+
+  it('are told of by `checkData`, whose encoder judges their labels', async () => {
+    const words = foreign.Georgian.split(' ');
+    const rows = Array.from({ length: 24 }, (_, row) => ({
+      text: `${words[row % words.length]} ${row}`,
+      label: row % 2 === 0 ? 'a' : 'b',
+    }));
+    const kinds = async (given: typeof rows) =>
+      (await checkData({ rows: given }))._unsafeUnwrap().warnings.map(({ kind, message }) => [kind, message]);
+    const advice = expect.stringMatching(/^the encoder english-mini, which judged the labels, .* with `model`$/);
+    expect(await kinds(rows)).toContainEqual(['unfamiliar_text', advice]);
+    expect(await kinds(rows.map((row, at) => ({ ...row, text: `a plain text of ${at}` })))).toEqual([]);
   });
 
   it('have no vectors: those of different texts would all be the same', async () => {

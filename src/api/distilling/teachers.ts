@@ -26,7 +26,7 @@ export interface OpenTeacher {
   /** Whether a call may fail for a passing reason. */
   readonly mayFail: boolean;
   ask(texts: readonly string[], call: TeacherCall): PromiseLike<readonly unknown[]> | readonly unknown[];
-  /** @param texts to measure the time with. Undefined for a function. */
+  /** @param texts to measure the time with. Undefined for a function, and for a model that scores passages. */
   cost?(texts: readonly string[]): Promise<ModelCost>;
   close(): Promise<void>;
 }
@@ -260,11 +260,16 @@ function averaged(first: OpenTeacher, others: readonly OpenTeacher[]): OpenTeach
     },
     async cost(texts) {
       const costs = await Promise.all(all.map(async (each): Promise<ModelCost> => (await each.cost?.(texts)) ?? {}));
-      const sum = (part: keyof ModelCost) => costs.reduce((total, cost) => total + (cost[part] ?? 0), 0);
-      return { bytes: sum('bytes'), millisecondsPerText: sum('millisecondsPerText') };
+      return { ...sumOf('bytes', costs), ...sumOf('millisecondsPerText', costs) };
     },
     close: () => closeAll(all),
   };
+}
+
+/** Nothing if one of the costs lacks the part. */
+function sumOf(part: keyof ModelCost, costs: readonly ModelCost[]): ModelCost {
+  const values = costs.flatMap((cost) => cost[part] ?? []);
+  return values.length < costs.length ? {} : { [part]: values.reduce((sum, value) => sum + value, 0) };
 }
 
 function isSameSet(a: readonly string[], b: readonly string[]): boolean {

@@ -87,7 +87,7 @@ export async function trainAndOpen(
       throw thrown;
     });
     const opened = await openTrained(trained, { ...type, readAs }, (performance.now() - startedAt) / 1000, settings);
-    return Object.assign(opened, { learn: learning(options, type, rows) });
+    return Object.assign(opened, { learn: learning(options, rows) });
   } finally {
     await host.close();
     await work.remove();
@@ -95,7 +95,7 @@ export async function trainAndOpen(
 }
 
 /** Trains on the rows of an earlier run and further ones. @param rows undefined of an archive. */
-function learning(options: TrainOptions, { type }: FoundType, rows: Iterable<TrainingRow> | undefined) {
+function learning(options: TrainOptions, rows: Iterable<TrainingRow> | undefined) {
   const learn = async (more: Rows, changes: LearnOptions = {}): Promise<TrainedModel> => {
     if (rows === undefined) {
       throw invalid(['rows'], 'the model was trained on an archive; add the rows to the archive and train again');
@@ -107,7 +107,7 @@ function learning(options: TrainOptions, { type }: FoundType, rows: Iterable<Tra
     const { path, url, columns, format, encoding, delimiter, offsets, output, onProgress, signal, ...kept } = options;
     const hasFile = typeof kept.dev === 'string' || typeof kept.test === 'string';
     const ofFiles = hasFile ? { columns, format, encoding, delimiter } : {};
-    return trainModel({ ...kept, ...ofFiles, type, ...withAbsolutePaths(changes), rows: all() });
+    return trainModel({ ...kept, ...ofFiles, ...withAbsolutePaths(changes), rows: all() });
   };
   return (more: Rows, changes?: LearnOptions) => callResult(learn(more, changes), 'training a model');
 }

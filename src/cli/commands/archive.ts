@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path';
 import { modelTypes, orThrow } from '../../contract/index.js';
 import { counted, grouped } from '../../datasets/index.js';
-import { command, type Settings } from '../command.js';
+import { command, nameOf, type Settings, UsageError } from '../command.js';
 import { argument, choice, columnOptions, devFractionOption, option, required, seedOption } from '../parameters.js';
 
 const parameters = {
@@ -37,6 +37,19 @@ after each sentence. Several labels of a row are separated by commas.`,
   },
 });
 
+/** @throws UsageError for the name of a column that rows of the type do not have */
+function requireColumns(
+  settings: Settings<typeof parameters>,
+  fields: readonly ('text' | 'label' | 'question' | 'passage')[],
+): void {
+  for (const field of ['text', 'label', 'question', 'passage'] as const) {
+    if (settings[`${field}Column`] === undefined || fields.includes(field)) continue;
+    throw new UsageError(
+      `${nameOf(columnOptions[`${field}Column`])}: does not apply to ${settings.type}; leave it out`,
+    );
+  }
+}
+
 async function write(settings: Settings<typeof parameters>) {
   const families = await import('../../families/index.js');
   const { type, input, dev, description, devFraction, seed } = settings;
@@ -48,6 +61,8 @@ async function write(settings: Settings<typeof parameters>) {
     devRows: dev === undefined ? undefined : { path: dev, ...columns },
   });
   const classification = families.classificationTypes.find((each) => each === type);
+  const isSequence = families.sequenceTypes.some((each) => each === type);
+  requireColumns(settings, classification ? ['text', 'label'] : isSequence ? [] : ['question', 'passage']);
   if (classification !== undefined) {
     const { textColumn, labelColumn } = settings;
     const rows = sources({ textColumn, labelColumn });
@@ -60,7 +75,7 @@ async function write(settings: Settings<typeof parameters>) {
       respaced: respacedTexts > 0 ? respaced : undefined,
     };
   }
-  if (families.sequenceTypes.some((each) => each === type)) {
+  if (isSequence) {
     const created = families.createSequenceArchive({ ...options, ...sources({}) }, target);
     const { entityTypes, respacedWords, ...summary } = await orThrow(created);
     const contents = `${counted(entityTypes.length, 'entity type')} (${entityTypes.join(', ')})`;

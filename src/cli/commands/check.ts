@@ -37,7 +37,7 @@ export const checkCommand = command({
     },
     maxJudged: option(
       '--max-judged <number>',
-      'maximum number of rows whose labels are judged (default: 10000)',
+      'maximum number of rows whose labels are judged (100 to 100000; default: 10000)',
       integer(100, 100_000),
     ),
     show: option('--show <number>', 'maximum number of lines to print of each kind (default: 10)', integer(0)),

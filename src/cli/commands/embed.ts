@@ -13,7 +13,10 @@ export const embedCommand = command({
   parameters: {
     texts: list('[texts...]', 'texts to embed'),
     ...textOptions,
-    model: option('-m, --model <model>', 'folder or name of a model or backbone (default: english-mini)'),
+    model: option(
+      '-m, --model <model>',
+      'folder or name of a model or backbone, or owner/name on the Hub (default: english-mini)',
+    ),
     prompt: option(
       '--prompt <name>',
       "name of the model's prompt to put before each text, such as query (default: the model's default prompt)",

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { AnswerExplanation } from '../../api/index.js';
 import type { ExplainedAnswer, ExplainedWord } from '../../families/index.js';
-import { command } from '../command.js';
+import { command, UsageError } from '../command.js';
 import { onOneLine } from '../format.js';
 import { list, modelParameters, openModel, openTexts, option, rulesOption, textOptions } from '../parameters.js';
 
@@ -9,8 +9,8 @@ export const explainCommand = command({
   name: 'explain',
   summary: 'show which words of a text influenced the answer',
   details: `Prints a line for each answer: the answer, its score, and the text. After each word, in brackets, is its contribution to the
-log-odds of the answer; a negative contribution counts against it. On a terminal, influential words are coloured instead:
-green counts towards the answer, red against it.
+log-odds of the answer or, for a passage, to its score before the softmax; a negative contribution counts against it. On a
+terminal, influential words are coloured instead: green counts towards the answer, red against it.
 
   orchard explain emotion-detection 'Slow delivery, but I love it.'`,
   parameters: {
@@ -27,9 +27,11 @@ green counts towards the answer, red against it.
     using input = await openTexts(settings, { terminal, output });
     const isColoured = output.isTerminal && !terminal.env.NO_COLOR;
     await using model = await openModel(settings);
+    if (settings.label !== undefined && model.kind !== 'labels')
+      throw new UsageError(`${model.name} is not a classifier; leave --label out`);
     for await (const each of input) {
       const explained = await model.explain(each.text, { label: settings.label });
-      if (explained.isErr()) await input.problem(each.line, explained.error.message);
+      if (explained.isErr()) await input.problem(each.line, output.messageOf(explained.error));
       else {
         const lines = linesOf(each.text, explained.value, isColoured);
         await output.result({ ...each, ...explained.value }, lines);

@@ -36,9 +36,7 @@ const cardCommand = command({
     const { CARD_FILE } = await import('../../models/index.js');
     const found = (await listed(settings.directory)).find((each) => each.name === settings.name);
     if (found?.directory === undefined) {
-      const hint = found
-        ? `not on this machine; run orchard models pull ${settings.name}`
-        : 'orchard models lists all models';
+      const hint = found ? `not on this machine; run ${pullOf(settings.name)}` : 'orchard models lists all models';
       throw new NotFoundError('pretrained model', settings.name, hint);
     }
     const { licence } = found;
@@ -118,8 +116,13 @@ function cellsOf({ name, kind, bytes, source, directory, licence }: ListedModel)
     `${(bytes / 1e6).toFixed(1)} MB`,
     isRestricted(licence) ? 'not for commercial use' : 'any use',
     source ?? 'not here',
-    directory ?? `orchard models pull ${name}`,
+    directory ?? pullOf(name),
   ];
+}
+
+/** What brings a model to this machine. No installed package has it, so it needs a source. */
+function pullOf(name: string): string {
+  return `orchard models pull ${name} --from <folder or URL>`;
 }
 
 function isRestricted(licence: UsageTerms | undefined): licence is UsageTerms {

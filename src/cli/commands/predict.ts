@@ -67,7 +67,7 @@ A model of pairs reads two texts per answer: from two columns or, without a tabl
     if (writer.header !== undefined) await output.line(writer.header);
     for await (const result of model.predict(input.readAsked(), { noneOfThese })) {
       const text = await input.take();
-      if (result.isErr()) await input.problem(text.line, result.error.message);
+      if (result.isErr()) await input.problem(text.line, output.messageOf(result.error));
       else await output.line(writer.lines({ ...text, answer: result.value }));
       if (output.closed.aborted) break;
     }

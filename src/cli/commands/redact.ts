@@ -49,7 +49,7 @@ text that can't be read or answered is reported with its line number and left ou
     const replacements: Replacements = Object.fromEntries(replaced.map((type) => [type, replacement ?? true]));
     for await (const redacted of model.redact(input.read(), replacements)) {
       const { line } = await input.take();
-      if (redacted.isErr()) await input.problem(line, redacted.error.message);
+      if (redacted.isErr()) await input.problem(line, output.messageOf(redacted.error));
       else if (isJson) await output.line(JSON.stringify({ line, ...redacted.value }));
       else await output.line(onOneLine(redacted.value.text));
       if (output.closed.aborted) break;

@@ -27,7 +27,10 @@ const parameters = {
   ),
   textColumn: option('--text-column <name>', 'column or field with the passage (default: text)'),
   top: option('-k, --top <number>', 'number of passages to print per question (default: 3)', integer(1)),
-  model: option('-m, --model <model>', 'folder or name of a model or backbone (default: chosen by --language)'),
+  model: option(
+    '-m, --model <model>',
+    'folder or name of a model or backbone, or owner/name on the Hub (default: chosen by --language)',
+  ),
   rerank: option('--rerank <model>', 'cross-encoder that reorders the best passages: a folder or owner/name'),
   rerankDepth: option(
     '--rerank-depth <number>',
@@ -71,17 +74,18 @@ async function indexOf(
   { terminal, output, signal }: { terminal: Terminal; output: Output; signal: AbortSignal },
 ): Promise<SearchIndex> {
   const { openSearch, search } = await import('../../search/index.js');
-  const { passages: path, model, rerank, language, device, runtime } = settings;
+  const { passages: path, model, rerank, language, inputFormat, textColumn, device, runtime } = settings;
   const entry = await stat(path).catch(() => undefined);
   if (entry?.isDirectory()) {
-    for (const [name, value] of Object.entries({ model, rerank, language }))
+    const ofPassages = { model, rerank, language, 'input-format': inputFormat, 'text-column': textColumn };
+    for (const [name, value] of Object.entries(ofPassages))
       if (value !== undefined)
         throw new UsageError(
           `--${name}: can't be changed for a saved index; omit it, or index the passages again with --${name}`,
         );
     return orThrow(openSearch(path, { device, runtime, signal }));
   }
-  const { inputFormat, textColumn, rerankDepth } = settings;
+  const { rerankDepth } = settings;
   if (rerankDepth !== undefined && rerank === undefined)
     throw new UsageError('--rerank-depth: no cross-encoder is given; add --rerank');
   const { openTextSource } = await import('../text-input.js');
@@ -89,7 +93,10 @@ async function indexOf(
   const passages: string[] = [];
   for await (const each of entries) {
     if ('text' in each) passages.push(each.text);
-    else if ('problem' in each) output.warn(`${name} ${grouped(each.line)}: ${each.problem}`);
+    else if ('problem' in each) {
+      output.fail();
+      output.warn(`${name} ${grouped(each.line)}: ${each.problem}`);
+    }
   }
   return orThrow(search(passages, { model, rerank, device, runtime, language, signal }));
 }

@@ -28,10 +28,10 @@ const parameters = {
     'with a database: maximum number of jobs that train in this process at a time (default: 1)',
     integer(1),
   ),
-  // Storage and queue each hold a connection to listen; with fewer than 5, work that needs two would wait for itself.
+  // One connection listens for notifications; with fewer than 5, work that needs two would wait for itself.
   connections: option(
     '--connections <number>',
-    'with a database: maximum number of connections to it from this process (default: 11)',
+    'with a database: maximum number of connections to it from this process (at least 5; default: 11)',
     integer(5),
   ),
   keys: option(
@@ -184,14 +184,16 @@ async function keysFor(
 /** Time to stop: the first half is for open requests, the rest for checkpoints of running jobs. */
 const STOP_TIMEOUT_MS = 10_000;
 
-/** A second signal ends the process at once. */
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/** A second signal, also the other one, ends the process at once. */
 function closeOnSignal(service: RunningServer, warn: (message: string) => void): void {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => {
-      warn(`${signal}: finishing open requests, then stopping; jobs continue at the next start`);
-      void service.close();
-      // A computing thread can't be ended from outside, and an exit would wait for it. Jobs survive a kill.
-      setTimeout(() => process.kill(process.pid, 'SIGKILL'), STOP_TIMEOUT_MS).unref();
-    });
-  }
+  const stop = (signal: NodeJS.Signals) => {
+    for (const each of STOP_SIGNALS) process.off(each, stop);
+    warn(`${signal}: finishing open requests, then stopping; jobs continue at the next start`);
+    void service.close();
+    // A computing thread can't be ended from outside, and an exit would wait for it. Jobs survive a kill.
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), STOP_TIMEOUT_MS).unref();
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
 }

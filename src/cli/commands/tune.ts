@@ -20,7 +20,7 @@ continues (successive halving). All trials are compared on the same rows, which 
   orchard tune reviews.csv --trials 30 --space space.json
   space.json: {"learningRate": {"min": 1e-4, "max": 1e-3, "scale": "log"}}`,
   parameters: {
-    minutes: option('--minutes <number>', 'time limit, such as 10 or 0.5 (default: none)', decimal),
+    minutes: option('--minutes <number>', 'time limit, such as 10 or 0.5 (default: none)', positive),
     trials: option(
       '--trials <number>',
       'maximum number of trials, up to 1000 (default: 20, or 1000 with --minutes)',
@@ -52,6 +52,15 @@ continues (successive halving). All trials are compared on the same rows, which 
     ]);
   },
 });
+
+/** The most that the library's `budgetSeconds` allows. */
+const MOST_MINUTES = 33_333;
+
+function positive(typed: string): number {
+  const number = decimal(typed);
+  if (number > 0 && number <= MOST_MINUTES) return number;
+  throw new UsageError(`give a number above 0, and at most ${MOST_MINUTES}`);
+}
 
 /** @throws StorageError if the file can't be read, UsageError if its contents are wrong */
 async function readSpace(path: string): Promise<SearchSpace> {

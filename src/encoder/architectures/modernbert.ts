@@ -142,7 +142,7 @@ const FINAL_NORM = 'final_norm';
 const HEAD_DENSE = 'head.dense';
 const HEAD_NORM = 'head.norm';
 
-/** The first layer reads the normalized embeddings, so that it has no LayerNorm before its attention. */
+/** The first layer reads the normalized embeddings, so it has no LayerNorm before its attention. */
 const hasAttentionNorm = (layer: number): boolean => layer > 0;
 
 function layerParameters(config: ModernBertConfig, layer: number): ParameterSpec[] {

@@ -203,7 +203,7 @@ export function instantiate({ memory }: Arena): Readonly<Record<string, unknown>
 
 export function requireKernel(exports: Readonly<Record<string, unknown>>, name: string): Kernel {
   const value = exports[name];
-  if (!isKernel(value)) throw new InternalError(`kernel ${name} is missing: run "npm run build:kernels"`);
+  if (!isKernel(value)) throw new InternalError(`kernel ${name} is missing: run "npm run build"`);
   return value;
 }
 

@@ -57,6 +57,8 @@ interface SentenceCheck {
   /** Places where words and tags are both missing. */
   readonly emptyLines: DatasetLocation[];
   readonly problems: ProblemList;
+  /** What warnings call the dev sentences: a folder of the archive, or an option. */
+  readonly devName: string;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -139,10 +141,9 @@ function checkTrainable(
   problems.add({ file, found: 'found no entity: every tag is O', expected: 'sentences with entities' });
 }
 
-const comparison: RowComparison<LocatedSentence> = {
+const comparison: Omit<RowComparison<LocatedSentence>, 'dev'> = {
   noun: 'sentence',
   train: TRAIN_FOLDER,
-  dev: DEV_FOLDER,
   textOf: (sentence) => textOf(sentence),
   answerOf: ({ tags }) => tags.join(),
   conflict: 'the words of an earlier one but different tags',
@@ -151,7 +152,7 @@ const comparison: RowComparison<LocatedSentence> = {
 async function datasetOf(
   tags: readonly string[],
   { train, dev }: Splits<LocatedSentence>,
-  { emptyLines, signal }: SentenceCheck,
+  { emptyLines, devName, signal }: SentenceCheck,
 ): Promise<SequenceDataset> {
   const repaired = [...train, ...dev].filter(({ isRepaired }) => isRepaired);
   const inside = counted(repaired.length, 'sentence has', 'sentences have');
@@ -164,9 +165,9 @@ async function datasetOf(
     warnings: [
       ...warnAbout('inside_without_begin', repaired, asBegin),
       ...warnAbout('empty_sentence', emptyLines, `${empty} left out`),
-      ...(await comparisonWarnings({ train, dev }, comparison, signal)),
+      ...(await comparisonWarnings({ train, dev }, { ...comparison, dev: devName }, signal)),
       ...typeWarnings(tags, train, TRAIN_FOLDER),
-      ...typeWarnings(tags, dev, DEV_FOLDER),
+      ...typeWarnings(tags, dev, devName),
     ],
   };
 }
@@ -221,7 +222,7 @@ export const sequenceRows: FamilyRows<SequenceDataset> = {
     const check: SentenceCheck = {
       ids: new Map(tags.map((tag, id) => [tag, id])),
       expected: `a BIO tag: O, B-… or I-…${ofTypes}`,
-      ...{ emptyLines: [], problems, signal },
+      ...{ emptyLines: [], problems, devName: 'dev', signal },
     };
     const { leftOut, isDevDrawn, ...splits } = await splitRowSets<LocatedSentence>(sets, problems, {
       noun: 'sentence',
@@ -318,7 +319,7 @@ async function readDataset(
   const check: SentenceCheck = {
     ids: new Map(tags.map((tag, id) => [tag, id])),
     expected: `a tag of label_id.json (${someOf(tags)})`,
-    ...{ emptyLines: [], problems, signal },
+    ...{ emptyLines: [], problems, devName: DEV_FOLDER, signal },
   };
   const readSplit = async (folder: string) =>
     checkSentences(await readSentenceFiles(archive, config, folder, problems, signal), check);

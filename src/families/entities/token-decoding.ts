@@ -124,7 +124,7 @@ interface LabelParts {
 const POSITION = /^([BIELSU])-(.+)$/su;
 
 /**
- * The parts of BIO, IO, BIOES and BILOU labels; any other label is a type. transformers knows B and I only, so that it would
+ * The parts of BIO, IO, BIOES and BILOU labels; any other label is a type. transformers knows B and I only, so it would
  * end an entity before each E or L.
  */
 function labelParts(labels: readonly string[]): readonly LabelParts[] {

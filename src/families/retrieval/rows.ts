@@ -119,7 +119,7 @@ function unaskedWarnings(
   const count = passages.length - new Set(questions.map(({ passage }) => passage)).size;
   if (count === 0) return [];
   const unasked = count === 1 ? 'has no question and is' : 'have no question and are';
-  const message = `${counted(count, 'passage')} of ${LABEL_FILE} ${unasked} searched like the others`;
+  const message = `${counted(count, 'passage')} ${unasked} searched like the others`;
   return [{ kind: 'passage_without_question', count, message, examples: [] }];
 }
 

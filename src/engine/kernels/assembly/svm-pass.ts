@@ -66,7 +66,9 @@ export function svmPass(
  * One step of dual coordinate descent for L2-regularized squared-hinge SVMs (Hsieh et al. 2008, algorithm 1), for one
  * row and all outputs at once. Every output is a problem of its own; they share the row x:
  *
- *   G = y · (w·x) − 1 + D · α α' = max(α − G / (x·x + D), 0) w += (α' − α) · y · x
+ *   G = y · (w·x) − 1 + D · α
+ *   α' = max(α − G / (x·x + D), 0)
+ *   w += (α' − α) · y · x
  *
  * Shapes: ids, values [count]; weights [features, outputs]; signs y, slacks D = 1 / (2C), alphas, scratch [outputs],
  * outputs being a multiple of 4. `square` is x·x. Returns the largest violation of the optimality conditions.
