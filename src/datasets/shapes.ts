@@ -489,18 +489,34 @@ function unknownColumns(found: Records, file: string, { columns: asked, fitting 
   const known = KNOWN.filter((each) => fitting.includes(each))
     .map((each) => FIELDS[each].join(' and '))
     .join(', or ');
-  const guess = guessedColumns(columns, records);
-  const example = guess ?? "{ text: 'review', label: 'stars' }";
-  return singleProblem({
-    ...{ file, ...line, found: `found ${what}` },
-    expected: `the columns ${known}; if yours have other names, choose the columns (\`columns: ${example}\`)`,
-  });
+  const example = fitting.includes('label') ? labelColumns(columns, records) : questionColumns(columns, records);
+  const canBeNamed = ['label', 'passage'].some((each) => fitting.some((shape) => shape === each));
+  const advice = canBeNamed ? `; if yours have other names, choose the columns (\`columns: ${example}\`)` : '';
+  return singleProblem({ ...{ file, ...line, found: `found ${what}` }, expected: `the columns ${known}${advice}` });
 }
 
 /** The column with the longest texts, and the one with the fewest different values. */
-function guessedColumns(columns: readonly string[], records: Records['records']): string | undefined {
+function labelColumns(columns: readonly string[], records: Records['records']): string {
+  const [text, ...others] = measuredColumns(columns, records);
+  const [label] = others.filter(({ different }) => different > 1).sort((a, b) => a.different - b.different);
+  if (text === undefined || label === undefined) return "{ text: 'review', label: 'stars' }";
+  return `{ text: ${quoted(text.name)}, label: ${quoted(label.name)} }`;
+}
+
+/** The two columns with the longest texts: passages are longer than questions, unless a column has that name. */
+function questionColumns(columns: readonly string[], records: Records['records']): string {
+  const longest = measuredColumns(columns, records);
+  const named = longest.find(({ name }) => name === 'question');
+  const [passage, other] = longest.filter((each) => each !== named);
+  const question = named ?? other;
+  if (passage === undefined || question === undefined) return "{ question: 'question', passage: 'answer' }";
+  return `{ question: ${quoted(question.name)}, passage: ${quoted(passage.name)} }`;
+}
+
+/** Those with texts or numbers, the longest first. */
+function measuredColumns(columns: readonly string[], records: Records['records']) {
   const values = some(records).filter(isObject);
-  const measured = columns
+  return columns
     .filter((name) => !INDEX.test(name.toLowerCase()))
     .map((name) => {
       const cells = values
@@ -509,10 +525,6 @@ function guessedColumns(columns: readonly string[], records: Records['records'])
       const length = cells.reduce<number>((sum, cell) => sum + String(cell).length, 0) / Math.max(1, cells.length);
       return { name, length, different: new Set(cells).size, count: cells.length };
     })
-    .filter(({ count }) => count > 0);
-  const [text] = [...measured].sort((a, b) => b.length - a.length);
-  const [label] = measured
-    .filter((each) => each !== text && each.different > 1)
-    .sort((a, b) => a.different - b.different);
-  return text && label ? `{ text: ${quoted(text.name)}, label: ${quoted(label.name)} }` : undefined;
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => b.length - a.length);
 }

@@ -68,7 +68,13 @@ describe('a question archive of a file', () => {
       'no column of passages',
       'in.csv',
       'question,reply\na?,b\n',
-      'in.csv line 1: found CSV with 2 columns: "question", "reply"; expected the columns question and passage; if yours have other names, choose the columns (`columns: { text: \'review\', label: \'stars\' }`)',
+      'in.csv line 1: found CSV with 2 columns: "question", "reply"; expected the columns question and passage; if yours have other names, choose the columns (`columns: { question: "question", passage: "reply" }`)',
+    ],
+    [
+      'columns in another language',
+      'in.csv',
+      'frage,antwort\nWas?,Das ist es doch.\n',
+      'in.csv line 1: found CSV with 2 columns: "frage", "antwort"; expected the columns question and passage; if yours have other names, choose the columns (`columns: { question: "frage", passage: "antwort" }`)',
     ],
     [
       'a row with a tab too many',
