@@ -74,7 +74,9 @@ interface TuneSettings {
 function tuneSettings(options: unknown): TuneSettings {
   const { budgetSeconds, trials, space, onTrial, ...rest } = validate(tuneSchema, options ?? {});
   const training = settingsFrom(rest);
-  const twice = space && fixedSetting(space, training);
+  // The size has a default in the schema, so only the call shows whether it was given.
+  const isSizeGiven = Object.hasOwn(options ?? {}, 'size');
+  const twice = space && (space.size && isSizeGiven ? 'size' : fixedSetting(space, training));
   if (twice !== undefined) {
     throw invalid(['space', twice], `\`${twice}\` is also an option with a fixed value; leave one of the two out`);
   }

@@ -203,6 +203,13 @@ function readsAlike(one: Encoding, other: Encoding): boolean {
   );
 }
 
+/** @throws ValidationError if a label is to be explained by a model that has none */
+export function refuseLabel(label: string | undefined): void {
+  if (label === undefined) return;
+  const msg = 'only a classifier can explain the label of your choice; leave it out';
+  throw new ValidationError([{ loc: ['label'], msg, type: 'unsupported' }]);
+}
+
 /** UTF-16 code units of a text that is explained: the encoder reads it again many times. */
 const MAX_EXPLAINED_CHARACTERS = MAX_QUERY_CHARACTERS / 10;
 

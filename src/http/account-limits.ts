@@ -6,9 +6,9 @@ export interface AccountLimits {
   readonly requests?: number;
   /** Event streams of jobs. Default 50. */
   readonly streams?: number;
-  /** Uploads that are arriving. Default 5. */
+  /** Uploads that are arriving: datasets, and files of texts to label. Default 5. */
   readonly uploads?: number;
-  /** Model folders that are being downloaded. Default 10. */
+  /** Model folders and labelled rows that are being downloaded. Default 10. */
   readonly downloads?: number;
   /**
    * Total size of the bodies of its requests, without uploads, in bytes. A single body may exceed it. Default 64 MiB.

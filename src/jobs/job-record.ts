@@ -247,7 +247,7 @@ export function moved(job: JobRecord, to: TrainingJobStatus): JobRecord {
 
 /** The documented training job information, with additions of the library. */
 export interface JobInformation extends TrainingJobInformation {
-  /** Present in the state ERROR. */
+  /** Present if the job ended in the state ERROR, also after it was deleted. */
   readonly error?: JobError;
   /**
    * Number of rows that `metrics.validation` is measured on: dev rows or, if the model learned from few rows, training rows

@@ -94,6 +94,9 @@ describe('a search', () => {
       code: 'validation',
       message: expect.stringMatching(/`learningRate` is also an option with a fixed value/),
     });
+    expect((await failure({ rows, size: 'mini', space: { size: ['mini', 'base'] } })).message).toMatch(
+      /`size` is also/,
+    );
     expect((await failure({ rows, space: { learningRate: { min: 0.1, max: 0.01 } } })).message).toMatch(/min is above/);
     const wrong: object = { rows, space: { leraningRate: [1] } };
     expect((await failure(wrong)).message).toMatch(/leraningRate/);

@@ -113,6 +113,10 @@ describe('the words of a classification', () => {
   it('are refused for a label that the model does not have, and texts that are too long', async () => {
     const unknown = await failureOf('validation', () => explain(models.reviews, 'fine', 'weather'));
     expect(unknown.message).toBe('label: the model has no label weather; it has negative, positive');
+    for (const other of [models.entities, models.passages]) {
+      const refused = await failureOf('validation', () => explain(other, 'fine', 'weather'));
+      expect(refused.message).toBe('label: only a classifier can explain the label of your choice; leave it out');
+    }
     const long = await failureOf('validation', () => explain(models.reviews, 'x '.repeat(6000)));
     expect(long.message).toMatch(/^query: at most 10,000 /);
   });

@@ -83,15 +83,14 @@ export async function chosenTexts(
 /** Each takes a vector in memory. */
 const MOST_COMPARED = 20_000;
 
-/** By the encoder that the student starts from. */
+/** By `base`, or by the small encoder of the language. */
 async function vectorsOf(texts: readonly string[], settings: DistillSettings) {
   const { base, language, modelLoader, device, signal } = settings;
-  const model = base ?? (trainingLanguage({ language }) === 'english' ? 'english-mini' : undefined);
-  if (model === undefined)
-    throw invalid(['choose'], `choosing central texts needs an encoder for ${language}; name one with \`base\``);
+  const model = base ?? `${trainingLanguage({ language })}-mini`;
   const vectors = await embed(texts, { model, device, signal, ...(modelLoader && { modelLoader }) });
-  if (vectors.isErr()) throw vectors.error;
-  return vectors.value;
+  if (vectors.isOk()) return vectors.value;
+  if (base !== undefined || vectors.error.code !== 'not_found') throw vectors.error;
+  throw invalid(['choose'], `choosing central texts needs an encoder for ${language}; name one with \`base\``);
 }
 
 function rankOf(text: string, salt: string): number {

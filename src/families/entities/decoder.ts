@@ -4,7 +4,7 @@ import { CrfExpert } from '../../lexical/index.js';
 import { CONFIG_FILE, EXPERT_FILE, type ModelFolderConfig } from '../../models/index.js';
 import { runToEnd } from '../../system/index.js';
 import type { TextOutputs, Tokenizer } from '../../text/index.js';
-import { type Explainer, logOdds, shareByWords, type WordSpan, weighedWords } from '../explanation.js';
+import { type Explainer, logOdds, refuseLabel, shareByWords, type WordSpan, weighedWords } from '../explanation.js';
 import type { Decoder, ModelFiles } from '../family.js';
 import { splitWords, type Word, type WordSplitting } from '../words.js';
 import { entityResult, SequenceDecoder, tagEvidence } from './bio-decoding.js';
@@ -74,7 +74,8 @@ function entityExplainer(tagger: ExplainedTagger): Explainer {
   return {
     leavesOut: 'masked',
     wordsOf: (text) => splitWords(text, tagger.splitting),
-    *explain(text, words, outputs, leftOut) {
+    *explain(text, words, outputs, leftOut, { label }) {
+      refuseLabel(label);
       yield;
       const entities = yield* decoder.entities(yield* evidenceOf(words, words, outputs));
       const lost: { readonly span: WordSpan; readonly scores: readonly number[] }[] = [];

@@ -1,11 +1,12 @@
 import { type LinearFit, LinearSolver } from '../../engine/index.js';
 import { type CrfExpert, trainCrfExpert } from '../../lexical/index.js';
 import { mapWithPauses, runToEnd } from '../../system/index.js';
-import { crossEntropy, fillTargets } from '../cross-entropy.js';
+import { crossEntropy } from '../cross-entropy.js';
 import type { FewRowsChoices, FewRowsOptions } from '../family.js';
 import { foldWords, logProbabilities } from './bio-decoding.js';
 import type { JudgedSentence } from './calibration.js';
 import type { TaggedSentence } from './sequence-dataset.js';
+import { tagTargets, tagWeights } from './tag-targets.js';
 
 /**
  * Entity finders from few sentences: logistic regression on the states of an encoder that stays as it is, word by word, and
@@ -45,10 +46,11 @@ export async function trainOnFewSentences(
 ): Promise<FewSentencesModel> {
   const first = train.find(({ words }) => words.length > 0);
   const width = first === undefined ? 0 : first.states.length / first.words.length;
+  const { balanced, signal } = options;
   const solver = await LinearSolver.create(options.executor, { width, outputs: tags, loss: crossEntropy });
   try {
     const layerFor = (sentences: readonly SentenceExample[], strength: number, start?: LinearFit) =>
-      fitLayer(solver, sentences, { tags, strength, start, signal: options.signal });
+      fitLayer(solver, sentences, { tags, strength, start, balanced, signal });
     const { strength, layers, encoder } = await chooseLayers(splits, layerFor, options);
     const judged: (JudgedSentence & TaggedSentence)[] = [];
     for (const split of splits) {
@@ -127,6 +129,7 @@ interface LayerFit {
   readonly tags: number;
   readonly strength: number;
   readonly start: LinearFit | undefined;
+  readonly balanced: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -134,7 +137,7 @@ interface LayerFit {
 async function fitLayer(
   solver: LinearSolver,
   sentences: readonly SentenceExample[],
-  { tags, strength, start, signal }: LayerFit,
+  { tags, strength, start, balanced, signal }: LayerFit,
 ): Promise<LinearFit> {
   const labels = sentences.flatMap((sentence) => sentence.tags);
   const total = sentences.reduce((sum, { states }) => sum + states.length, 0);
@@ -148,11 +151,12 @@ async function fitLayer(
   let squares = 0;
   for (const value of vectors) squares += value * value;
   const length = Math.sqrt(squares / Math.max(1, labels.length)) || 1;
-  const targets = new Float32Array(labels.length * tags);
   const shares = sentences.flatMap((sentence) => sentence.shares ?? sentence.tags.map(() => undefined));
-  const rows = labels.map((id, row) => ({ row, id, weight: 1, shares: shares[row] }));
-  fillTargets(targets, rows, { classes: tags, total: labels.length, labelSmoothing: 0 });
-  const feeds = { targets: { type: 'float32', dims: [labels.length, tags], data: targets } } as const;
+  const { targets } = tagTargets(
+    labels.map((tag, row) => ({ row, tag, shares: shares[row] })),
+    { dims: [labels.length, tags], options: { labelSmoothing: 0, balanced }, tagWeights: tagWeights(sentences, tags) },
+  );
+  const feeds = { targets };
   const problem = {
     vectors: vectors.map((value) => value / length),
     width,

@@ -1,6 +1,6 @@
 import type { Dropout, Encoder, EncoderInputs } from '../../encoder/index.js';
-import type { LinearEnd, RowHead, TargetOptions } from '../../engine/index.js';
-import { type Graph, type Tensor, type TensorData, volume } from '../../graph/index.js';
+import type { LinearEnd, RowHead } from '../../engine/index.js';
+import type { Graph, Tensor } from '../../graph/index.js';
 import {
   type CrfExpert,
   crfExpertBytes,
@@ -12,7 +12,7 @@ import {
 import { EXPERT_FILE } from '../../models/index.js';
 import { mapSteps, mapWithPauses, Random, runToEnd, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs, TextWindow } from '../../text/index.js';
-import { crossEntropy, fillTargets } from '../cross-entropy.js';
+import { crossEntropy } from '../cross-entropy.js';
 import type {
   AugmentOptions,
   Blend,
@@ -52,6 +52,7 @@ import {
 import { entityScores, type RuledSequences, sequenceEvaluation } from './evaluation.js';
 import { type SentenceExample, trainOnFewSentences } from './few-rows.js';
 import type { SequenceDataset, TaggedSentence } from './sequence-dataset.js';
+import { tagTargets, tagWeights } from './tag-targets.js';
 import { firstPieces, sentencePlaces, sentenceText, wordOutputs } from './word-pieces.js';
 
 /** Shares of the sentences that are copied in lower case and in capitals (docs/entities.md#upper-and-lower-case). */
@@ -158,9 +159,6 @@ function otherThan(mention: readonly string[], mentions: Mentions, random: Rando
   return mentions[other < own ? other : other + 1] ?? mention;
 }
 
-/** The weight of a batch without a labelled token. Its loss is 0, but weights are divided by. */
-const MIN_WEIGHT = 1e-6;
-
 /** Predicts a tag for the first piece of every word; its targets are the tags of the training sentences. */
 export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
   const places = train.map(({ words }) => sentencePlaces(words));
@@ -203,40 +201,6 @@ export function sequenceHead({ tags, train }: SequenceDataset): RowHead {
   };
 }
 
-interface LabelledToken {
-  readonly row: number;
-  readonly tag: number;
-  /** How probable each tag is. Undefined: the tag is certain. [tags] */
-  readonly shares: readonly number[] | undefined;
-}
-
-interface TargetShape {
-  /** Those of the logits; the last is the number of tags. */
-  readonly dims: readonly number[];
-  readonly options: TargetOptions;
-  readonly tagWeights: readonly number[];
-}
-
-/** A labelled token's targets sum to its share of the batch's weight; those of other tokens are 0. */
-function tagTargets(
-  labelled: readonly LabelledToken[],
-  { dims, options: { labelSmoothing, balanced }, tagWeights }: TargetShape,
-): { readonly targets: TensorData; readonly weight: number } {
-  const rows = labelled.map(({ row, tag, shares }) => {
-    if (!balanced) return { row, id: tag, weight: 1, shares };
-    const weighted = shares?.map((share, id) => share * (tagWeights[id] ?? 1));
-    const weight = weighted?.reduce((sum, each) => sum + each, 0) ?? tagWeights[tag] ?? 1;
-    return { row, id: tag, weight, shares: weighted?.map((each) => each / weight) };
-  });
-  const total = Math.max(
-    MIN_WEIGHT,
-    rows.reduce((sum, { weight }) => sum + weight, 0),
-  );
-  const data = new Float32Array(volume(dims));
-  fillTargets(data, rows, { classes: dims.at(-1) ?? 0, total, labelSmoothing });
-  return { targets: { type: 'float32', dims, data }, weight: total };
-}
-
 /** Encoder and transformers' token classifier over every hidden state. @returns logits [tokens, batch, tags]. */
 function tokenLogits(graph: Graph, encoder: Encoder, inputs: EncoderInputs, tags: number, dropout?: Dropout): Tensor {
   const states = encoder.states(graph, inputs, { prefix: encoder.prefix, ...(dropout && { dropout }) });
@@ -259,20 +223,6 @@ function tokenEnd(
     states: (graph, _, inputs) => graph.reshape(encoder.states(graph, inputs, { prefix }), ['tokens', 'batch', width]),
     labelledTokens,
   };
-}
-
-/** No tag counts more than this many times the mean, or rare tags would drown out the others. */
-const LARGEST_WEIGHT = 10;
-
-/** words / (tags · words so tagged): rare tags count as much as frequent ones. */
-function tagWeights(sentences: readonly TaggedSentence[], tags: number): number[] {
-  const counts = new Array<number>(tags).fill(0);
-  let words = 0;
-  for (const sentence of sentences) {
-    for (const tag of sentence.tags) counts[tag] = (counts[tag] ?? 0) + 1;
-    words += sentence.tags.length;
-  }
-  return counts.map((count) => Math.min(LARGEST_WEIGHT, words / (tags * Math.max(1, count))));
 }
 
 type RuledDataset = SequenceDataset & RuledSequences;

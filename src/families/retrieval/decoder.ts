@@ -5,6 +5,7 @@ import type { TextOutputs } from '../../text/index.js';
 import {
   type ExplainedAnswer,
   type Explainer,
+  refuseLabel,
   shareByWords,
   textWithout,
   type WordSpan,
@@ -98,7 +99,8 @@ function retrievalExplainer(model: ExplainedRetrieval): Explainer {
   return {
     leavesOut: 'removed',
     wordsOf: (text) => splitWords(text, 'punctuation'),
-    *explain(text, words, outputs, leftOut) {
+    *explain(text, words, outputs, leftOut, { label }) {
+      refuseLabel(label);
       const candidates = findCandidates(text, model.vectorOf(outputs), model);
       const whole = blendedScores(candidates, weights);
       const best = rankCandidates(candidates, weights, limit);

@@ -73,6 +73,27 @@ describe('the layer of an entity finder from few sentences', () => {
     for (const [at, each] of expected.weight.entries()) expect((layer.weight[at] ?? 0) * length).toBeCloseTo(each, 1);
   });
 
+  it('weighs tags, if asked, as if each occurred equally often', async () => {
+    const random = Random.fromSeed(5);
+    const word = (tag: number): SentenceExample => {
+      const state = Array.from({ length: WIDTH }, (_, at) => (at === tag ? 1 : 0) + 0.5 * random.normal());
+      const length = Math.hypot(...state); // of states of length 1, copies don't change the mean length
+      return { words: ['w'], tags: [tag], states: Float32Array.from(state, (each) => each / length) };
+    };
+    const uneven = [0, 0, 0, 0, 1, 1, 2].map(word);
+    const copied = uneven.flatMap((each) => new Array<SentenceExample>([1, 2, 4][each.tags[0] ?? 0] ?? 0).fill(each));
+    const layerOf = async (some: readonly SentenceExample[], balanced: boolean) => {
+      // The penalty is relative to the number of words: 7 or 12.
+      const choices = { inverseRegularization: 21 / some.length, labelNames: 0 };
+      const splits = [{ train: some, judged: some }];
+      return (await trainOnFewSentences(TAGS, some, splits, { ...options, balanced, choices })).layer;
+    };
+    const [weighed, expected] = [await layerOf(uneven, true), await layerOf(copied, false)];
+    for (const [at, each] of expected.weight.entries()) expect(weighed.weight[at]).toBeCloseTo(each, 3);
+    const plain = await layerOf(uneven, false);
+    expect(Math.abs((plain.bias[2] ?? 0) - (weighed.bias[2] ?? 0))).toBeGreaterThan(0.1);
+  });
+
   it('learns probabilities of tags as the same words with each tag that often', async () => {
     const sentences = someSentences(6);
     const learned = async (some: readonly SentenceExample[], inverseRegularization: number) => {
