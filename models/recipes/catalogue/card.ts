@@ -132,7 +132,7 @@ function besides({ beside }: Measured, references: readonly Reference[]): string
   return escapeMarkdown([...own, ...published].join('; '));
 }
 
-function trainedOn(recipe: Recipe, { sources, train, dev, duplicates, hasMixedLabels }: TrainingData): string {
+function trainedOn(recipe: Recipe, { sources, train, dev, duplicates, mixedLabels }: TrainingData): string {
   const removed = `${whole(duplicates)} duplicate${duplicates === 1 ? '' : 's'}`;
   const model = duplicates === 0 ? 'The model' : `After the removal of ${removed}, the model`;
   const rows = sources.map((source) => [
@@ -156,9 +156,9 @@ function trainedOn(recipe: Recipe, { sources, train, dev, duplicates, hasMixedLa
     'What it was trained on',
     markdownTable(['data', 'licence', 'rows', 'left out'], rows),
     `A row is left out if its text, or one of its sentences, is in a test; case, spacing and punctuation are ignored. ${model} was trained on ${whole(train)} rows. Another ${whole(dev)} dev rows were used to choose the best epoch and the weights of the two experts. ${aside}${ofPassages}`,
-    hasMixedLabels
-      ? 'For each labelled training row, it learned the mean of the label and the answer of a teacher that had not seen this row.'
-      : '',
+    mixedLabels === undefined
+      ? ''
+      : `For each labelled training row, it learned the mean of the label and the answer of a teacher that had ${mixedLabels === 'held-out' ? 'not seen this row' : 'learned this row, too'}.`,
     searched,
   );
 }

@@ -29,8 +29,8 @@ export const trainingDataSchema = z.strictObject({
   train: z.int(),
   dev: z.int(),
   duplicates: z.int(),
-  /** Whether each training row has the mean of its label and the answer of a teacher that had not learned it. */
-  hasMixedLabels: z.literal(true).exactOptional(),
+  /** If each training row has the mean of its label and its teacher's answer: whether that teacher had learned the row. */
+  mixedLabels: z.enum(['held-out', 'learned']).exactOptional(),
 });
 export type TrainingData = z.infer<typeof trainingDataSchema>;
 

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { SoftLabelRow, TrainingRow } from '../../../src/index.js';
 import { Random } from '../../../src/system/index.js';
 import type { TrainingRows } from './leaks.js';
+import type { TrainingData } from './model-facts.js';
 import type { ClassifierRecipe, Recipe } from './recipe.js';
 
 /**
@@ -59,7 +60,8 @@ const answersSchema = z.object({
   /** Of the rows and texts that were answered. */
   given: z.string(),
   labels: z.array(z.string()).min(2).readonly(),
-  /** A row's answer is from a teacher that had not learned it. */
+  /** If not set, a row's answer is from a teacher that had not learned it. */
+  hasLearnedRows: z.literal(true).exactOptional(),
   rows: thousandths,
   texts: thousandths,
 });
@@ -74,7 +76,8 @@ interface RecordedTeacher {
   readonly ask: (texts: readonly string[]) => (Shares | null)[];
   /** Training rows as the recipe wants them, and dev rows as they were. */
   readonly rows: TrainingRows<TrainingRow>;
-  readonly hasMixedLabels: boolean;
+  /** If the rows have the mean of label and answer: whether the teacher had learned the row that it answered. */
+  readonly mixedLabels: TrainingData['mixedLabels'];
   /** Without parts of dev rows. */
   readonly texts: ReadonlySet<string>;
 }
@@ -112,7 +115,7 @@ export async function recordedTeacher(
     name: `${title} ${createHash('sha256').update(content).digest('hex').slice(0, 12)}`,
     ask: (some) => some.map((text) => answerTo.get(text) ?? null),
     rows: { ...rows, train: learned, dev },
-    hasMixedLabels: mixesLabels,
+    mixedLabels: mixesLabels ? (answers.hasLearnedRows ? 'learned' : 'held-out') : undefined,
     texts: new Set(texts.filter((text) => !isPart(text))),
   };
 }

@@ -24,7 +24,7 @@ export interface TeachOptions extends TrainOptions {
  */
 export async function teach(recipe: Recipe, options: TeachOptions): Promise<void> {
   const { backbone, work, seed, threads, device, log = console.log } = options;
-  const { title, rows, sources, hasMixedLabels, ...teacher } = await teacherFor(recipe, options);
+  const { title, rows, sources, mixedLabels, ...teacher } = await teacherFor(recipe, options);
   const texts = sources.flatMap((source) => source.texts);
   log(`${recipe.name}: its teacher answers ${texts.length} texts`);
   const { num_epochs: epochs, data_augmentation: augment } = { ...recipe.training, ...recipe.taughtTraining };
@@ -56,7 +56,7 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
   const data: TrainingData = {
     sources: described,
     ...learnedBy(model, rows),
-    ...(hasMixedLabels && { hasMixedLabels }),
+    ...(mixedLabels && { mixedLabels }),
   };
   await writeFile(join(modelWork(work, recipe), DATA_FILE), factsFile(data));
 }
@@ -84,14 +84,14 @@ async function teacherFor(recipe: Recipe, { teacher, ...options }: TeachOptions)
     const learned = sources.map((each) => ({ ...each, texts: each.texts.filter((text) => recorded.texts.has(text)) }));
     return {
       ...{ teacher: recorded.ask, teacherName: recorded.name, title: recorded.title },
-      ...{ rows: recorded.rows, sources: learned, hasMixedLabels: recorded.hasMixedLabels },
+      ...{ rows: recorded.rows, sources: learned, mixedLabels: recorded.mixedLabels },
     };
   }
   const work = join(modelWork(options.work, recipe), 'teacher');
   const training = { ...recipe.training, ...recipe.teacherTraining };
   await trainModel({ ...withoutTeacher(recipe), training }, { ...options, work, backbone: teacher });
   const folder = await trainedFolder(withoutTeacher(recipe), work);
-  return { teacher: folder, title: basename(resolve(teacher)), rows, sources, hasMixedLabels: false };
+  return { teacher: folder, title: basename(resolve(teacher)), rows, sources, mixedLabels: undefined };
 }
 
 const NO_ROWS = { train: 0, dev: 0, leaks: 0 };

@@ -170,6 +170,7 @@ describe('a teacher on another machine', () => {
     const found = await recordedTeacher({ ...recipe, mixesLabels: true }, answers, { ...given, seed: 1 });
     expect(found.rows.train[0]).toEqual({ text: 'the lamp is good', labels: { positive: 0.875, negative: 0.125 } });
     expect(found.rows.dev).toBe(given.rows.dev);
+    expect(found.mixedLabels).toBe('held-out');
   });
 
   it('answers texts, and rows that are set aside', async () => {
@@ -222,7 +223,7 @@ describe('a teacher on another machine', () => {
     await exportModel(mixing, { ...options, work, catalogue: join(root, 'catalogue-2') });
     const folder = join(root, 'catalogue-2', recipe.name);
     const facts = await readFacts(folder, 'data.json', trainingDataSchema);
-    expect(facts).toMatchObject({ train: 18 + 13, hasMixedLabels: true });
+    expect(facts).toMatchObject({ train: 18 + 13, mixedLabels: 'held-out' });
     const { orchard } = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
     expect(orchard.labels).toEqual(recipe.labels);
     const card = await readFile(join(folder, 'README.md'), 'utf8');

@@ -32,6 +32,7 @@ export const emotionDetection: ClassifierRecipe = {
   ],
   teacherTraining: { num_epochs: 2, data_augmentation: false },
   taughtTraining: { num_epochs: 3 },
+  mixesLabels: true,
   tests: [
     {
       title: 'GoEmotions, test',
