@@ -136,7 +136,9 @@ it('answers or ends every connection, and survives it', { timeout: 3_600_000 }, 
     // To shrink would play connections for minutes.
     { numRuns: Math.ceil(EXCHANGES / CONNECTIONS), endOnFailure: true },
   );
-  expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 400, 401, 404]));
+  // Which others occur is chance.
+  expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 400]));
+  expect(statuses.size).toBeGreaterThan(4);
   expect(Object.getOwnPropertyNames(Object.prototype)).toHaveLength(properties);
   expect(failures).toEqual([]);
 });
