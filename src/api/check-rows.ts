@@ -14,7 +14,7 @@ import {
 } from '../datasets/index.js';
 import { type DoubtfulLabels, families, foldText } from '../families/index.js';
 import { cpuExecutor } from '../graph/index.js';
-import { DEFAULT_ENCODER, embed, findEncoder } from '../search/index.js';
+import { embed, withSentenceEncoder } from '../search/index.js';
 import { isPauseDue, mapWithPauses, pause, Random, type Steps, withPauses } from '../system/index.js';
 import { singleTexts } from '../text/index.js';
 import { readTokenizer, unfamiliarTexts } from '../training/index.js';
@@ -267,14 +267,16 @@ const MOST_READ = 10_000;
 
 /** Warns if the encoder that judged the labels hardly knows the language of the texts. */
 async function unfamiliarTo(
-  { model = DEFAULT_ENCODER, modelLoader, signal }: CheckSettings,
+  { model, modelLoader, signal }: CheckSettings,
   texts: readonly string[],
 ): Promise<readonly DatasetWarning[]> {
-  const { tokenizer } = await readTokenizer(await findEncoder(model, { modelLoader, signal }));
-  const encoder = `the encoder ${model}, which judged the labels,`;
-  const advice = 'name one that knows the language with `model`';
-  const warning = await withPauses(unfamiliarTexts(texts, { encoder, tokenizer, advice }), signal);
-  return warning ? [warning] : [];
+  return withSentenceEncoder({ model, modelLoader, signal }, async (judge) => {
+    const { tokenizer } = await readTokenizer(judge);
+    const encoder = `the encoder ${judge.name}, which judged the labels,`;
+    const advice = 'name one that knows the language with `model`';
+    const warning = await withPauses(unfamiliarTexts(texts, { encoder, tokenizer, advice }), signal);
+    return warning ? [warning] : [];
+  });
 }
 
 async function judgeLabels(

@@ -87,14 +87,16 @@ export type CheckedSpace = z.infer<typeof spaceSchema>;
 type SettingName = keyof SearchSpace;
 
 /** A setting of the space that the training options already fix; undefined if there is none. */
-export function fixedSetting(space: CheckedSpace, settings: TrainSettings): SettingName | undefined {
+export function fixedSetting(space: CheckedSpace, settings: GivenSettings): SettingName | undefined {
   const fixed = fixedSettings(settings);
   return spaceSchema.keyof().options.find((name) => space[name] !== undefined && fixed.has(name));
 }
 
-function fixedSettings(settings: TrainSettings): ReadonlySet<string> {
-  const { learningRate, batchSize, epochs, augment, lowercase, base, tuning } = settings;
-  const given = { ...tuning, learningRate, batchSize, epochs, augment, lowercase, base };
+type GivenSettings = Omit<TrainSettings, 'size'> & { readonly size?: ModelSize | undefined };
+
+function fixedSettings(settings: GivenSettings): ReadonlySet<string> {
+  const { learningRate, batchSize, epochs, augment, lowercase, size, base, tuning } = settings;
+  const given = { ...tuning, learningRate, batchSize, epochs, augment, lowercase, size, base };
   return new Set(Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name])));
 }
 

@@ -29,6 +29,8 @@ const DEFAULT_TRIALS = 20;
 const { effort, ...trainingShape } = trainSchema.shape;
 const tuneSchema = z.strictObject({
   ...trainingShape,
+  // Without its default: a size that is not given may be searched for.
+  size: trainingShape.size.unwrap().optional(),
   tuning: tuningSchema.omit({ effort: true }).optional(),
   budgetSeconds: z.number().positive().max(2_000_000).optional(),
   trials: z.int().min(1).max(MOST_TRIALS).optional(),
@@ -72,11 +74,9 @@ interface TuneSettings {
 }
 
 function tuneSettings(options: unknown): TuneSettings {
-  const { budgetSeconds, trials, space, onTrial, ...rest } = validate(tuneSchema, options ?? {});
-  const training = settingsFrom(rest);
-  // The size has a default in the schema, so only the call shows whether it was given.
-  const isSizeGiven = Object.hasOwn(options ?? {}, 'size');
-  const twice = space && (space.size && isSizeGiven ? 'size' : fixedSetting(space, training));
+  const { budgetSeconds, trials, space, onTrial, size, ...rest } = validate(tuneSchema, options ?? {});
+  const training = settingsFrom({ ...rest, size: trainingShape.size.parse(size) });
+  const twice = space && fixedSetting(space, { ...training, size });
   if (twice !== undefined) {
     throw invalid(['space', twice], `\`${twice}\` is also an option with a fixed value; leave one of the two out`);
   }

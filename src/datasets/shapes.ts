@@ -490,9 +490,10 @@ function unknownColumns(found: Records, file: string, { columns: asked, fitting 
     .map((each) => FIELDS[each].join(' and '))
     .join(', or ');
   const example = fitting.includes('label') ? labelColumns(columns, records) : questionColumns(columns, records);
-  const canBeNamed = ['label', 'passage'].some((each) => fitting.some((shape) => shape === each));
-  const advice = canBeNamed ? `; if yours have other names, choose the columns (\`columns: ${example}\`)` : '';
-  return singleProblem({ ...{ file, ...line, found: `found ${what}` }, expected: `the columns ${known}${advice}` });
+  return singleProblem({
+    ...{ file, ...line, found: `found ${what}` },
+    expected: `the columns ${known}; if yours have other names, choose the columns (\`columns: ${example}\`)`,
+  });
 }
 
 /** The column with the longest texts, and the one with the fewest different values. */

@@ -44,13 +44,28 @@ export function catalogueModels(): ModelLoader {
  * models of {@link catalogueModels}.
  */
 export function catalogueBackbones(): ModelLoader {
-  return catalogueIn(() => directoriesOf('backbones'), 'backbone');
+  return catalogueIn(() => directoriesOf('backbones'), ['backbone']);
+}
+
+/** Both; models count first. */
+function modelsOrBackbones(): ModelLoader {
+  return catalogueIn(
+    () => [...directoriesOf('catalogue'), ...directoriesOf('backbones')],
+    ['pretrained model', 'backbone'],
+  );
 }
 
 const directoriesOf = (folder: CatalogueFolder) => placesOf(folder).map(({ directory }) => directory);
 
-/** The first directory with a model counts. @param places called for each load, since models can be pulled. */
-export function catalogueIn(places: () => readonly string[], kind: CatalogueKind = 'pretrained model'): ModelLoader {
+/**
+ * The first directory with a model counts.
+ * @param places called for each load, since models can be pulled.
+ * @param kinds what the directories hold; messages call a missing model the first one.
+ */
+export function catalogueIn(
+  places: () => readonly string[],
+  kinds: readonly [CatalogueKind, ...CatalogueKind[]] = ['pretrained model'],
+): ModelLoader {
   return {
     specificationVersion: 1,
     load: async (name, options) => {
@@ -60,7 +75,7 @@ export function catalogueIn(places: () => readonly string[], kind: CatalogueKind
         const loaded = await folderModels(directory).load(name, options).catch(ifNotFound);
         if (loaded !== undefined) return loaded;
       }
-      throw new NotFoundError(kind, name, await adviceFor(name, [kind], directories));
+      throw new NotFoundError(kinds[0], name, await adviceFor(name, kinds, directories));
     },
   };
 }
@@ -70,12 +85,15 @@ function ifNotFound(thrown: unknown): undefined {
   if (!(thrown instanceof NotFoundError)) throw thrown;
 }
 
+/** What brings one model to this machine. */
+export const pullCommand = (name: string): string => `npx orchard models pull ${name} --from <folder or URL>`;
+
 /** How to get it, or which ones exist. */
 async function adviceFor(name: string, kinds: readonly CatalogueKind[], places: readonly string[]): Promise<string> {
   const published = (await publishedModels()).find((model) => model.name === name);
   if (published && kinds.includes(published.kind)) {
     const megabytes = (published.bytes / 1e6).toFixed(1);
-    return `it is not installed; npm install ${CATALOGUE_PACKAGE} installs all models, and npx orchard models pull ${name} --from <folder or URL> gets it alone (${megabytes} MB) from a copy of that package`;
+    return `it is not installed; npm install ${CATALOGUE_PACKAGE} installs all models, and ${pullCommand(name)} gets it alone (${megabytes} MB) from a copy of that package`;
   }
   const found = await Promise.all(
     places.map(async (directory) => {
@@ -243,19 +261,8 @@ export async function findModel(model: string, options: PlaceOptions = {}): Prom
     const load = loading.files === undefined ? neededFromHub : hubModels().load;
     return { name: model, ...(await load(model, loading)) };
   }
-  const { directory: catalogued } = await (backbones
-    ? modelOrBackbone(model, loading)
-    : catalogueModels().load(model, loading));
-  return { name: model, directory: catalogued };
-}
-
-async function modelOrBackbone(name: string, loading: LoadOptions) {
-  for (const loader of [catalogueModels(), catalogueBackbones()]) {
-    const loaded = await loader.load(name, loading).catch(ifNotFound);
-    if (loaded !== undefined) return loaded;
-  }
-  const places = [...directoriesOf('catalogue'), ...directoriesOf('backbones')];
-  throw new NotFoundError('pretrained model', name, await adviceFor(name, ['pretrained model', 'backbone'], places));
+  const loader = backbones ? modelsOrBackbones() : catalogueModels();
+  return { name: model, directory: (await loader.load(model, loading)).directory };
 }
 
 /** A model as of the call: an absolute path if there is such a folder now, else the name. */

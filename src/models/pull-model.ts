@@ -24,6 +24,7 @@ import {
   placesOf,
   publishedModel,
   publishedModels,
+  pullCommand,
   pulledModels,
 } from './catalogue-models.js';
 import { checksumOf, downloadLocks, fetchChecked } from './checked-download.js';
@@ -145,11 +146,7 @@ export function verifyModel(name: string, options: PulledPlace = {}): ResultAsyn
     const model = await publishedModel(name);
     const { directory } = await placeOf(model, place);
     if (directory === undefined)
-      throw new NotFoundError(
-        model.kind,
-        name,
-        `it is not on this machine; run npx orchard models pull ${name} --from <folder or URL>`,
-      );
+      throw new NotFoundError(model.kind, name, `it is not on this machine; run ${pullCommand(name)}`);
     return { ...described(model), directory, problems: await problemsOf(model, directory) };
   });
 }

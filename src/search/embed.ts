@@ -55,7 +55,7 @@ export interface EmbedOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export const DEFAULT_ENCODER = 'english-mini';
+const DEFAULT_ENCODER = 'english-mini';
 
 export const embedSchema = z.strictObject({
   model: z.string().min(1, 'the name is empty').default(DEFAULT_ENCODER),
@@ -85,18 +85,26 @@ export function embed(
   options: EmbedOptions = {},
 ): ResultAsync<readonly Float32Array[], OrchardError> {
   const work = async () => {
-    const { model, modelLoader, device, runtime, prompt, signal } = validate(optionsSchema, options ?? {});
-    const asked = modelAsOfNow(model);
+    const { prompt, ...settings } = validate(optionsSchema, options ?? {});
+    const { model, signal } = settings;
+    const asked = { ...settings, model: modelAsOfNow(model) };
     const checked = await validateWithPauses(textsSchema, texts, ['texts']);
-    const placed = await findEncoder(asked, { modelLoader, signal });
-    const service = { device, runtime };
-    const key = await encoderKey(placed, service);
-    const open = () => SentenceEncoder.ofModel(placed, { service });
-    const vectors = await encoders.use(key, open, (encoder) => encoder.vectors(checked, { prompt, signal }));
+    const vectors = await withSentenceEncoder(asked, (encoder) => encoder.vectors(checked, { prompt, signal }));
     requireDifferent(checked, vectors, model);
     return vectors;
   };
   return callResult(work(), 'encoding texts');
+}
+
+/** Opens the encoder unless it is open. @throws what finding and opening an encoder throws, and what `work` throws */
+export async function withSentenceEncoder<Value>(
+  { model = DEFAULT_ENCODER, modelLoader, device = 'cpu', runtime = 'auto', signal }: Omit<EmbedOptions, 'prompt'>,
+  work: (encoder: SentenceEncoder) => Promise<Value>,
+): Promise<Value> {
+  const placed = await findEncoder(model, { modelLoader, signal });
+  const service = { device, runtime };
+  const open = () => SentenceEncoder.ofModel(placed, { service });
+  return encoders.use(await encoderKey(placed, service), open, work);
 }
 
 /** Changes when another model replaces the folder. */

@@ -1,4 +1,4 @@
-export { DEFAULT_ENCODER, type EmbedOptions, embed, findEncoder, SentenceEncoder } from './embed.js';
+export { type EmbedOptions, embed, findEncoder, SentenceEncoder, withSentenceEncoder } from './embed.js';
 export { isWanted, numbered, PassageCollection, type Similarity, similarityOf } from './passage-collection.js';
 export {
   contentWords,

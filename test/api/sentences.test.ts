@@ -1,8 +1,8 @@
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { embed, type ModelLoader, openSearch, rerank, scorePairs, search } from 'orchard-nlp';
+import { checkData, embed, type ModelLoader, openSearch, rerank, scorePairs, search } from 'orchard-nlp';
 import { describe, expect, it } from 'vitest';
 import { poolTokens } from '../../src/families/retrieval/sentence-vector.js';
 import type { PoolingMode, SentenceConfig } from '../../src/models/index.js';
@@ -131,6 +131,24 @@ describe('a prompt', () => {
     const { message } = await errorOf(embed(['lamp'], { model, prompt: 'qurey' }));
     expect(message).toMatch(/the model has no prompt "qurey": its prompts are .*query.*\{ text: "qurey" \}/);
   });
+});
+
+it('an encoder in a folder of its own judges labels', async () => {
+  const folder = changed('bert-max', {
+    'modules.json': modulesOf('bert-max').map((each, at) => (at === 0 ? { ...each, path: '0_Transformer' } : each)),
+  });
+  mkdirSync(join(folder, '0_Transformer'));
+  const files = [
+    'config.json',
+    'model.safetensors',
+    'sentence_bert_config.json',
+    'tokenizer.json',
+    'tokenizer_config.json',
+  ];
+  for (const file of files) renameSync(join(folder, file), join(folder, '0_Transformer', file));
+  const rows = Array.from({ length: 24 }, (_, at) => ({ text: `lamp ${at}`, label: at % 2 === 0 ? 'a' : 'b' }));
+  const { labelErrors } = await resultOf(checkData({ rows, model: folder }));
+  expect(labelErrors?.judged).toBe(24);
 });
 
 describe('a folder is refused by the name of what can not be computed', () => {

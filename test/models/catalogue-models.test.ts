@@ -76,7 +76,7 @@ describe('a model that the catalogue does not have', () => {
 
   it('is called a backbone in a catalogue of backbones', async () => {
     const place = aCatalogue({ 'english-mini': file });
-    await expect(catalogueIn(() => [place], 'backbone').load('english-midi')).rejects.toMatchObject({
+    await expect(catalogueIn(() => [place], ['backbone']).load('english-midi')).rejects.toMatchObject({
       resource: 'backbone',
       message: `no backbone "english-midi": did you mean "english-mini"? ${place} has english-mini`,
     });
@@ -97,7 +97,7 @@ describe('a model that the catalogue does not have', () => {
       /npx orchard models pull emotion-detection --from <folder or URL> gets it alone \(\d+\.\d MB\)/,
     );
     // a model is no backbone
-    const asBackbone = catalogueIn(() => [place], 'backbone').load('emotion-detection');
+    const asBackbone = catalogueIn(() => [place], ['backbone']).load('emotion-detection');
     await expect(asBackbone).rejects.toMatchObject({ message: expect.not.stringContaining('pull') });
   });
 
