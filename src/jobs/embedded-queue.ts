@@ -176,9 +176,13 @@ class EmbeddedWorker implements JobWorker {
     if (run === undefined) {
       this.wake();
       await this.#looking;
-    } else if ((await run.renew()) && (await this.#jobs.find(run.id))?.cancel_requested) {
-      run.stop('cancelled');
+      return;
     }
+    const isHeld = await this.#lease.renew();
+    const isCancelled = isHeld && (await this.#jobs.find(run.id))?.cancel_requested;
+    if (this.#run !== run) return; // it ended meanwhile, and the lease may be released
+    if (!isHeld) run.stop('lost');
+    else if (isCancelled) run.stop('cancelled');
   }
 }
 

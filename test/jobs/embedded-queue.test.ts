@@ -1,9 +1,13 @@
-import { describe, it } from 'vitest';
+import { v7 as uuidV7 } from 'uuid';
+import { describe, expect, it, vi } from 'vitest';
+import { accountKey, JOB_LEASES } from '../../src/jobs/account-records.js';
 import { timestamp } from '../../src/jobs/clock.js';
 import { EmbeddedQueue } from '../../src/jobs/embedded-queue.js';
 import {
   hasEnded,
   type JobHandler,
+  type JobLease,
+  type JobOutcome,
   type JobQueue,
   JobRepository,
   type JobWorker,
@@ -17,6 +21,7 @@ import { type CreateStorage, type JobQueueMedium, jobQueueContract } from '../..
 import { temporaryFileStorage } from '../storage/temporary-place.js';
 import { ManualClock } from './manual-clock.js';
 import { aRequest } from './request.js';
+import { bound } from './storages.js';
 
 /** The embedded queue with the job records that a trainer writes, from which it knows what is to be run. */
 class QueueWithRecords implements JobQueue {
@@ -101,4 +106,35 @@ describe.each([
   ['fileStorage', temporaryFileStorage],
 ])('the embedded queue over %s', (_, createStorage) => {
   for (const { name, run } of jobQueueContract(() => aMedium(createStorage))) it(name, run);
+});
+
+it('tells a handler nothing more once it has returned', async () => {
+  const account = 'an account';
+  const storage = bound(await memoryStorage());
+  const clock = new ManualClock();
+  const queue = new QueueWithRecords(storage, clock);
+  let end: (outcome: JobOutcome) => void = () => undefined;
+  const handed = new Promise<JobLease>((resolve) => {
+    queue.work(account, (lease) => {
+      resolve(lease);
+      return new Promise((returned) => {
+        end = returned;
+      });
+    });
+  });
+  await queue.add({ app_id: account, id: uuidV7() });
+  const lease = await handed;
+  const { read } = storage;
+  storage.read = async (collection, key) => {
+    storage.read = read; // only the heartbeat's first reading is held up
+    end('ended');
+    await vi.waitFor(async () => {
+      expect((await read(JOB_LEASES, accountKey(account)))?.value).toMatchObject({ holder: null });
+    });
+    return read(collection, key);
+  };
+  await clock.advance(HEARTBEAT_MS);
+  expect(lease.stopReason).toBeUndefined();
+  expect(lease.signal.aborted).toBe(false);
+  await queue.close();
 });
