@@ -4,7 +4,7 @@ import type * as z from 'zod';
 import { type Account, isOrchardError, validate } from '../contract/index.js';
 import type { Held } from './account-limits.js';
 import { type Quota, withinQuota } from './quota.js';
-import { invalid, type Place, type Places } from './refusal.js';
+import { hasAnswers, invalid, type Place, type Places } from './refusal.js';
 import type { Services } from './services.js';
 
 /** What a route consists of. A new route is an entry in a file of routes/. */
@@ -108,9 +108,15 @@ export function route<Input extends InputSchema>({ answer, inferenceCalls, ...de
       const { account, context } = caller;
       const valid = checked(input, raw);
       const calls = inferenceCalls?.(valid) ?? 0;
-      const answered = await withinQuota(services.quota, account, calls, () => answer(services, caller, valid));
-      if (calls > 0) context.set('inferenceCalls', calls);
-      return answered;
+      const count = () => calls > 0 && context.set('inferenceCalls', calls);
+      try {
+        const answered = await withinQuota(services.quota, account, calls, () => answer(services, caller, valid));
+        count();
+        return answered;
+      } catch (thrown) {
+        if (hasAnswers(thrown)) count();
+        throw thrown;
+      }
     },
   };
 }

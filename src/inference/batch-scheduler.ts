@@ -364,9 +364,9 @@ export class BatchScheduler {
     else this.#queue.addUnfinished(batch);
   }
 
-  /** One of several requests may have failed the others: each is retried alone, unless the model is at fault. */
-  #fail({ items, requests }: RunningBatch, thrown: unknown): void {
-    const isOfModel = isOrchardError(thrown) && thrown.code === 'model_folder';
+  /** One of several requests may have failed the others: each is retried alone, unless the model can't be loaded. */
+  #fail({ items, requests, worker, directory }: RunningBatch, thrown: unknown): void {
+    const isOfModel = isOrchardError(thrown) && thrown.code === 'model_folder' && !worker.has(directory);
     for (const request of requests) {
       if (requests.length === 1 || isOfModel) this.#events.failed(request, thrown);
       if (request.ended) continue;

@@ -1,4 +1,4 @@
-export { Bm25Index, encodeBm25 } from './bm25.js';
+export { Bm25Index, encodeBm25, searchWords } from './bm25.js';
 export { CrfExpert, encodeCrfExpert } from './crf/crf-expert.js';
 export { LogMatrix, TagLattice, type TagTransitions, viterbi } from './crf/tag-lattice.js';
 export { type CrfTrainingOptions, crfExpertBytes, type TaggedWords, trainCrfExpert } from './crf/train-crf-expert.js';

@@ -64,6 +64,8 @@ describe.each([
   ])('counts what %s answers', async (path, body, calls) => {
     const { ask, callsLeft } = await aServiceWithCalls(4);
     await ask('POST', path, { body });
+    const { body: metrics } = await ask('GET', '/metrics', { as: null });
+    expect(metrics).toMatch(new RegExp(`^orchard_inference_calls_total\\{.*\\} ${calls}$`, 'm'));
     expect(await callsLeft()).toBe(4 - calls);
   });
 

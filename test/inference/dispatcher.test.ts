@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { ModelFolderError } from '../../src/contract/index.js';
 import { Dispatcher, type DispatcherOptions } from '../../src/inference/service.js';
 import { fakeTimers } from '../support/fake-timers.js';
 import { failureOf } from '../support/outcomes.js';
@@ -77,18 +78,22 @@ describe('requests of many callers', () => {
     expect((await many).results).toHaveLength(500);
   });
 
-  it('fail alone where they fail', async () => {
-    const { dispatcher, worker } = aDispatcher();
-    worker.poison = 'bad';
-    const requests = [['a'], ['bad'], ['b', 'c']].map((each) => dispatcher.predict(MODEL, each));
-    const labels = requests.map(async (request) => (await request).results.flatMap((result) => result.labels));
-    expect(await Promise.allSettled(labels)).toMatchObject([
-      { value: ['a'] },
-      { reason: { message: 'poison' } },
-      { value: ['b', 'c'] },
-    ]);
-    expect(dispatcher.stats().requests).toEqual({ answered: 2, refused: 0, cancelled: 0, failed: 1 });
-  });
+  it.each([new Error('poison'), new ModelFolderError(MODEL, 'poison')])(
+    'fail alone where they fail, with whatever a loaded model throws: $name',
+    async (error) => {
+      const { dispatcher, worker } = aDispatcher();
+      await dispatcher.predict(MODEL, ['before']);
+      Object.assign(worker, { poison: 'bad', poisonError: error });
+      const requests = [['a'], ['bad'], ['b', 'c']].map((each) => dispatcher.predict(MODEL, each));
+      const labels = requests.map(async (request) => (await request).results.flatMap((result) => result.labels));
+      expect(await Promise.allSettled(labels)).toMatchObject([
+        { value: ['a'] },
+        { reason: error },
+        { value: ['b', 'c'] },
+      ]);
+      expect(dispatcher.stats().requests).toEqual({ answered: 3, refused: 0, cancelled: 0, failed: 1 });
+    },
+  );
 });
 
 describe('a long text', () => {

@@ -18,6 +18,7 @@ export class FakeWorker implements InferenceWorker {
   loadMs = 0;
   /** Texts that make a whole batch fail. */
   poison: string | undefined;
+  poisonError: Error = new Error('poison');
   /** UTF-16 code units that a slice computes. */
   sliceCharacters = Number.POSITIVE_INFINITY;
   #waiting: { readonly go: () => void; readonly fail: (error: Error) => void }[] = [];
@@ -82,7 +83,7 @@ export class FakeWorker implements InferenceWorker {
     this.slices.push(texts);
     if (this.isPatient) await new Promise<void>((go, fail) => this.#waiting.push({ go, fail }));
     else await new Promise((resolve) => setImmediate(resolve));
-    if (this.poison !== undefined && texts.includes(this.poison)) throw new Error('poison');
+    if (this.poison !== undefined && texts.includes(this.poison)) throw this.poisonError;
     this.#has.add(batch.directory);
     const left = (this.#left.get(id) ?? 0) - this.sliceCharacters;
     this.#left.set(id, left);

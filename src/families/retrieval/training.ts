@@ -8,7 +8,7 @@ import {
 } from '../../encoder/index.js';
 import type { PairExamples, PairHead, PairLoss } from '../../engine/index.js';
 import { Graph, type Tensor, type TensorData } from '../../graph/index.js';
-import { Bm25Index, encodeBm25 } from '../../lexical/index.js';
+import { Bm25Index, encodeBm25, searchWords } from '../../lexical/index.js';
 import { isPauseDue, mapSteps, mapWithPauses, pause, Random, type Steps, withPauses } from '../../system/index.js';
 import type { TextOutputs } from '../../text/index.js';
 import type { Blend, FamilyTraining, FinishedTask, PartFigures, Scores, TrainingTask } from '../family.js';
@@ -106,10 +106,13 @@ export function contrastiveFeeds(batch: readonly ContrastiveExample[]): Readonly
   };
 }
 
+/** How many of the best passages are looked through for hard negatives, besides the right ones. */
+const LOOKED_THROUGH = 10;
+
 /**
  * The passages that BM25 wrongly takes for answers, best first: none that answers the same question elsewhere, and no
- * copy of these. Fewer than `count` if fewer share a word with the question. @throws AbortedError soon after the signal
- * fires
+ * copy or near copy of these, such as an overlapping part of the same document. Fewer than `count` if fewer share a word
+ * with the question. @throws AbortedError soon after the signal fires
  */
 export async function mineHardNegatives(
   passages: readonly string[],
@@ -123,10 +126,37 @@ export async function mineHardNegatives(
   for (const question of questions) {
     if (isPauseDue()) await pause(signal);
     const right = answers.of(question);
-    const found = index.search(question.question, count + right.size).map(({ id }) => id);
-    negatives.push(found.filter((id) => !right.has(id)).slice(0, count));
+    const isNearCopy = nearCopies([...right].map((id) => passages[id] ?? ''));
+    const wrong: number[] = [];
+    for (const { id } of index.search(question.question, count + right.size + LOOKED_THROUGH)) {
+      if (wrong.length === count) break;
+      if (!right.has(id) && !isNearCopy(passages[id] ?? '')) wrong.push(id);
+    }
+    negatives.push(wrong);
   }
   return negatives;
+}
+
+/** A passage is a near copy of another if at least this share of the shorter one's word sequences is in both. */
+const NEAR_COPY = 0.5;
+
+/** Tells whether a text is a near copy of one of these. */
+function nearCopies(texts: readonly string[]): (text: string) => boolean {
+  const known = texts.map(wordSequences);
+  return (text) => {
+    const sequences = wordSequences(text);
+    return known.some((other) => {
+      const shorter = Math.min(sequences.size, other.size);
+      const shared = [...sequences].filter((sequence) => other.has(sequence)).length;
+      return shorter > 0 && shared / shorter >= NEAR_COPY;
+    });
+  };
+}
+
+/** Three words in a row each ("shingles", Broder 1997); in scripts without spaces, three pairs of letters. */
+function wordSequences(text: string): ReadonlySet<string> {
+  const words = searchWords(text);
+  return new Set(words.slice(2).map((word, at) => `${words[at]} ${words[at + 1]} ${word}`));
 }
 
 class AnswerTable {

@@ -38,6 +38,30 @@ describe('mineHardNegatives', () => {
     ]);
   });
 
+  it.each([
+    {
+      script: 'with spaces',
+      passages: [
+        'Rates rise in May. The bank sends a letter to each customer before that.',
+        'The bank sends a letter to each customer before that. Cards are free.',
+        'Rates rise when the bank says so.',
+      ],
+      question: 'When do rates rise, and who sends a letter?',
+    },
+    {
+      script: 'without spaces',
+      passages: [
+        '金利は五月に上がります。銀行は手紙を送ります。',
+        '銀行は手紙を送ります。カードは無料です。',
+        '金利は下がりません。',
+      ],
+      question: '金利の手紙はいつ送りますか',
+    },
+  ])('leaves out what overlaps with the answer, in scripts $script', async ({ passages, question }) => {
+    const index = Bm25Index.fromPassages(passages, { stem: false });
+    expect(await mineHardNegatives(passages, [{ question, passage: 0 }], index, { count: 2 })).toEqual([[2]]);
+  });
+
   it('gives none if no word is shared', async () => {
     expect(await mine([{ question: 'lakes', passage: 4 }])).toEqual([[]]);
   });
