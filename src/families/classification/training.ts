@@ -294,15 +294,17 @@ function* scoresOf(
   const reading = { link: linkOf(kind), labels: labels.length };
   const labelsOf = (_: unknown, row: number) =>
     ruled.get(row)?.predicted ?? predictedLabels(logits.subarray(row * outputs, (row + 1) * outputs), reading);
-  // Of a binary model that of the second label, as scikit-learn's default has it.
-  const positive = positiveLabel(rows);
-  const f1Labels = positive === undefined ? [...labels.keys()] : [labels.indexOf(positive)];
-  const scores = classificationScores(
-    yield* mapSteps(dev, labelsOf),
-    dev.map(({ labelIds }) => labelIds),
-    f1Labels,
-  );
+  const predicted = yield* mapSteps(dev, labelsOf);
+  const actual = dev.map(({ labelIds }) => labelIds);
+  const scores = classificationScores(predicted, actual, f1LabelsOf(rows, [...predicted, ...actual]));
   return { ...scores, value: scores[mainMetricOf(kind)] };
+}
+
+/** As in scikit-learn: a binary model's second label, all labels of a multilabel one, else those that occur. */
+function f1LabelsOf(rows: DevRows, found: readonly (readonly number[])[]): readonly number[] {
+  const positive = positiveLabel(rows);
+  if (positive !== undefined) return [rows.labels.indexOf(positive)];
+  return rows.kind === 'multilabel' ? [...rows.labels.keys()] : [...new Set(found.flat())];
 }
 
 export function classificationTask(dataset: RuledDataset, pooling: Pooling): TrainingTask<RowHead> {

@@ -70,6 +70,19 @@ describe('the F1 of a model that chooses between two labels', () => {
   );
 });
 
+it('the F1 of several classes is the mean over those that occur in rows or answers', async () => {
+  const none = Int32Array.of();
+  const encoding = { ids: none, typeIds: none, sequenceIds: none, offsets: null, truncated: 0 };
+  const dev = [0, 0, 1].map((id) => ({ text: 'a text', labelIds: [id] }));
+  const dataset = { kind: 'multiclass', labels: ['a', 'b', 'c', 'd'], train: dev, dev, warnings: [] } as const;
+  const task = papayaTraining.task(dataset);
+  const answer = (label: number) => [
+    { encoding, outputs: Float32Array.from(dataset.labels, (_, at) => Number(at === label)) },
+  ];
+  // a: TP 1, FN 1 → ⅔. b: TP 1 → 1. c: FP 1 → 0. d doesn't occur.
+  expect(await task.evaluate([0, 2, 1].map(answer))).toMatchObject({ f1: expect.closeTo((2 / 3 + 1 + 0) / 3, 12) });
+});
+
 describe('reading logits', () => {
   it('ranks all labels by softmax probability, summing to 1', () => {
     const { labels, scores } = classificationResult(Float32Array.of(0, Math.log(3), 0), ['a', 'b', 'c'], 'softmax');
