@@ -95,7 +95,7 @@ export class DownloadError extends OrchardErrorBase {
     readonly status?: number,
     options?: ErrorOptions,
   ) {
-    super(`dataset_url ${shownUrl(url)}: ${reason}`, options);
+    super(`the dataset at ${shownUrl(url)}: ${reason}`, options);
   }
 }
 

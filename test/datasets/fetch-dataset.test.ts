@@ -66,7 +66,7 @@ describe('fetchDataset over http', () => {
     });
     await aDataset(`${base}/5`).fetched();
     const { fetched } = aDataset(`${base}/6`);
-    expect((await failureOf('download', fetched)).message).toBe(`dataset_url ${base}/6: more than 5 redirects`);
+    expect((await failureOf('download', fetched)).message).toBe(`the dataset at ${base}/6: more than 5 redirects`);
   });
 
   it('follows redirects to http and https only, even if file URLs are allowed', async () => {
@@ -89,7 +89,7 @@ describe('fetchDataset over http', () => {
     const { directory, fetched } = aDataset(`${base}/gone.zip`);
     expect(await failureOf('download', fetched)).toMatchObject({
       status: 404,
-      message: `dataset_url ${base}/gone.zip: the server answered 404 Not Found`,
+      message: `the dataset at ${base}/gone.zip: the server answered 404 Not Found`,
     });
     expect(readdirSync(directory)).toEqual([]);
   });
@@ -258,7 +258,7 @@ describe('fetchDataset of a file URL, where allowed', () => {
   it('says that there is no such file', async () => {
     const url = pathToFileURL(join(temporaryDirectory(), 'absent.zip')).href;
     const { fetched } = aDataset(url, { allowFile: true });
-    expect((await failureOf('download', fetched)).message).toBe(`dataset_url ${url}: there is no such file or folder`);
+    expect((await failureOf('download', fetched)).message).toBe(`the dataset at ${url}: there is no such file or folder`);
   });
 
   it('limits its size as that of a download', async () => {
