@@ -18,8 +18,8 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
   readonly url?: string | undefined;
   /**
    * Classifiers: the labels in the order of their ids, or an object that maps each label to what it means in words,
-   * which the model learns from, too. Without rows, a first classifier is made from this option alone. Default: the
-   * labels of the rows.
+   * which a model on few rows learns from, too (docs/few-rows.md). Without rows, a first classifier is made from this
+   * option alone. Default: the labels of the rows.
    */
   readonly labels?: readonly string[] | Readonly<Record<string, string>> | undefined;
   /**

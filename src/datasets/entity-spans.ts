@@ -47,11 +47,11 @@ export function settleSpans(rows: readonly WrittenEntities[], asked?: Offsets): 
   const examples = misfits.slice(0, EXAMPLES).map(({ said, word }) => `${quoted(said)} of ${quoted(word)}`);
   const found = `${misfits.length} of ${counted(total, 'entity', 'entities')} ${misfits.length === 1 ? 'begins or ends' : 'begin or end'} inside a word: ${examples.join(', ')}`;
   if (misfits.length > Math.max(1, REFUSED * total) && asked === undefined) {
-    const isInclusive = misfitsOf(rows, offsets, 1).length <= TOLERATED * total;
-    const expected = isInclusive
-      ? 'exclusive ends, so that text.slice(start, end) is the entity; add 1 to each end'
-      : "offsets in UTF-16 code units (for other units, give `offsets: 'code-points'` or `offsets: 'bytes'`)";
-    return { rows, warnings: [], problem: { line: (misfits[0]?.row ?? 0) + 1, found, expected } };
+    return {
+      rows,
+      warnings: [],
+      problem: { line: (misfits[0]?.row ?? 0) + 1, found, expected: expectedOf(rows, known) },
+    };
   }
   const settled = rows.map(({ text, entities, doubts }) => {
     const placeOf = placesIn(text, offsets);
@@ -75,6 +75,18 @@ export function settleSpans(rows: readonly WrittenEntities[], asked?: Offsets): 
   };
 }
 
+/** What to do about places that fit no words. */
+function expectedOf(rows: readonly WrittenEntities[], { offsets, misfits }: CountedSpans): string {
+  const better = OTHER_OFFSETS.find((other) => misfitsOf(rows, other).length <= misfits.length / 4);
+  if (better !== undefined) {
+    return `offsets in UTF-16 code units; most of these fit ${NAMES[better]}: check the others, or give \`offsets: '${better}'\``;
+  }
+  const total = rows.reduce((sum, { entities }) => sum + entities.length, 0);
+  return misfitsOf(rows, offsets, 1).length <= TOLERATED * total
+    ? 'exclusive ends, so that text.slice(start, end) is the entity; add 1 to each end'
+    : "offsets in UTF-16 code units (for other units, give `offsets: 'code-points'` or `offsets: 'bytes'`)";
+}
+
 const NAMES: Readonly<Record<Offsets, string>> = {
   'utf-16': 'UTF-16 code units',
   'code-points': 'code points',
@@ -83,12 +95,19 @@ const NAMES: Readonly<Record<Offsets, string>> = {
 
 export const offsetsName = (offsets: Offsets): string => NAMES[offsets];
 
-function bestOffsets(rows: readonly WrittenEntities[]) {
-  const plain = { offsets: 'utf-16' as Offsets, misfits: misfitsOf(rows, 'utf-16') };
+interface CountedSpans {
+  readonly offsets: Offsets;
+  readonly misfits: readonly Misfit[];
+}
+
+const OTHER_OFFSETS = ['code-points', 'bytes'] as const;
+
+function bestOffsets(rows: readonly WrittenEntities[]): CountedSpans {
+  const plain: CountedSpans = { offsets: 'utf-16', misfits: misfitsOf(rows, 'utf-16') };
   const total = rows.reduce((sum, { entities }) => sum + entities.length, 0);
   if (plain.misfits.length === 0) return plain;
   let best = plain;
-  for (const offsets of ['code-points', 'bytes'] as const) {
+  for (const offsets of OTHER_OFFSETS) {
     const misfits = misfitsOf(rows, offsets);
     const isCertain = misfits.length <= Math.min(TOLERATED * total, plain.misfits.length / 4);
     if (isCertain && misfits.length < best.misfits.length) best = { offsets, misfits };

@@ -60,6 +60,14 @@ describe('places that fit no words', () => {
     expect(settleSpans(spans([9, 13], [20, 23])).problem?.expected).toContain("offsets: 'code-points'");
   });
 
+  it('are refused with the way of counting that most of them fit', () => {
+    const marked = `😀 ${text}`;
+    const rowWith = (start: number, end: number) => ({ text: marked, entities: [{ start, end, type: 'X' }] });
+    const { problem } = settleSpans([...Array.from({ length: 8 }, () => rowWith(21, 26)), rowWith(22, 26)]);
+    expect(problem?.found).toMatch(/^9 of 9 entities begin or end inside a word/);
+    expect(problem?.expected).toMatch(/most of these fit code points: .* `offsets: 'code-points'`$/);
+  });
+
   it('are a warning if they are few', () => {
     const rows = Array.from({ length: 10 }, () => spans([0, 3], [8, 14])).flat();
     const { problem, warnings } = settleSpans([...rows, ...spans([9, 14])]);

@@ -258,7 +258,9 @@ describe('fetchDataset of a file URL, where allowed', () => {
   it('says that there is no such file', async () => {
     const url = pathToFileURL(join(temporaryDirectory(), 'absent.zip')).href;
     const { fetched } = aDataset(url, { allowFile: true });
-    expect((await failureOf('download', fetched)).message).toBe(`the dataset at ${url}: there is no such file or folder`);
+    expect((await failureOf('download', fetched)).message).toBe(
+      `the dataset at ${url}: there is no such file or folder`,
+    );
   });
 
   it('limits its size as that of a download', async () => {
