@@ -85,9 +85,12 @@ function parse<From extends Parameters>(
   return Object.fromEntries(values);
 }
 
+/** `--text2-column` in the usage of an option. */
+export const LONG_FLAG = /--[a-z\d-]+/;
+
 /** `--port` of an option, `model` of an argument. */
 export function nameOf({ usage }: Parameter): string {
-  return /--[a-z-]+/.exec(usage)?.[0] ?? usage.replace(/[<>[\].]/g, '');
+  return LONG_FLAG.exec(usage)?.[0] ?? usage.replace(/[<>[\].]/g, '');
 }
 
 export function isOption({ usage }: Parameter): boolean {

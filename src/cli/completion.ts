@@ -1,4 +1,4 @@
-import { type Command, isOption, type Parameter } from './command.js';
+import { type Command, isOption, LONG_FLAG, type Parameter } from './command.js';
 import { commands } from './commands.js';
 import { commonOptions } from './orchard.js';
 
@@ -54,7 +54,7 @@ function completedOption({
   choices = [],
 }: Pick<Parameter, 'usage' | 'description' | 'choices'>): CompletedOption {
   const short = /(?:^|\s)(-[a-zA-Z])(?:,|\s|$)/.exec(usage)?.[1];
-  const long = /--[a-z-]+/.exec(usage)?.[0] ?? usage;
+  const long = LONG_FLAG.exec(usage)?.[0] ?? usage;
   return { short, long, description, takesValue: usage.includes('<'), choices };
 }
 

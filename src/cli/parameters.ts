@@ -21,7 +21,7 @@ import type { ReadingOptions } from '../datasets/index.js';
 import type { DataPlace } from '../http/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
 import { type Parameter, type Settings, UsageError } from './command.js';
-import type { Progress } from './terminal.js';
+import type { Output, Progress } from './terminal.js';
 import type { GivenTexts, TextOutput, TextSettings } from './text-input.js';
 
 type Parse<Value> = (text: string) => Value;
@@ -146,6 +146,17 @@ export const checkpointOptions = {
   ),
   weights: choice('--weights <form>', 'precision of the weights of a checkpoint (default: float32)', WEIGHT_FORMS),
 };
+
+/** Of the answers to texts. @throws UsageError for --json with a format that isn't JSON */
+export function lineFormat<Format extends string>(
+  format: Format | undefined,
+  { isJson }: Output,
+): Format | 'text' | 'jsonl' {
+  if (isJson && format !== undefined && format !== 'jsonl') {
+    throw new UsageError(`--format: ${format} is not JSON; give jsonl, or leave out --json`);
+  }
+  return format ?? (isJson ? 'jsonl' : 'text');
+}
 
 export const rulesOption = option(
   '--rules <file>',

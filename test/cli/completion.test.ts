@@ -36,6 +36,7 @@ describe.runIf(isInstalled('bash'))('in bash', () => {
   it.each([
     [['tr'], ['train']],
     [['train', '--ep'], ['--epochs']],
+    [['train', '--text2'], ['--text2-column']],
     [
       ['train', 'x.csv', '--type', 'multi'],
       ['multiclass-text-classification', 'multilabel-text-classification'],

@@ -106,8 +106,9 @@ describe('orchard distill', () => {
   });
 
   it.each([
-    [[], 'give either --teacher or --teacher-command, not both'],
-    [['--teacher', 'a', '--teacher-command', 'b'], 'give either --teacher or --teacher-command, not both'],
+    [[], 'give --teacher or --teacher-command\n'],
+    [['--teacher', 'a', '--teacher-command', 'b'], 'give --teacher or --teacher-command, not both'],
+    [['--teacher', 'a', '--text2-column', ''], '--text2-column: the value is empty'],
   ])('refuses %j', async (more, message) => {
     const { args } = aFolder();
     const refused = await run([...args, ...more]);

@@ -202,6 +202,15 @@ describe('orchard predict', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(message) });
   });
 
+  it.each([
+    ['predict', model, 'csv'],
+    ['redact', 'named-entity-recognition', 'text'],
+  ])('refuses orchard %s %s --json with the format %s', async (command, name, format) => {
+    const { exitCode, stderr } = await run([command, name, 'a text', '--json', '--format', format]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`--format: ${format} is not JSON; give jsonl, or leave out --json`);
+  });
+
   it('draws its progress on standard error, only where that is a terminal and the answers go elsewhere', async () => {
     const input = file('texts.txt', 'Works perfectly!\n'.repeat(3));
     const drawn = await run(['predict', model, '-i', input], { terminals: ['stderr'] });

@@ -70,7 +70,9 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
     attempts: option('--attempts <number>', 'attempts per call to a program (default: 6)', integer(1, 100)),
     curve: flag('--curve', 'also train on fewer texts, to see whether more texts would help'),
     ...parameters,
-    output,
+    type: { ...parameters.type, description: 'task of the model (default: that of the teacher or its answers)' },
+    name: { ...parameters.name, description: 'model name: 1 to 24 characters of a–z, 0–9 and - (default: model)' },
+    output: { ...output, description: 'model folder to write (default: <name>-model, or else <file of texts>-model)' },
   },
   async run({ settings, terminal, output: printed }) {
     const { distill, readUnlabelled } = await import('../../api/index.js');
@@ -81,7 +83,8 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
     const { texts, teacher, teacherCommand, teacherName, rows, labels, passages, ...training } = settings;
     const { maxTexts, choose, temperature, answers, concurrency, textsPerCall, attempts, curve, ...rest } = training;
     if ((teacher === undefined) === (teacherCommand === undefined)) {
-      throw new UsageError('give either --teacher or --teacher-command, not both');
+      const isMissing = teacher === undefined;
+      throw new UsageError(`give --teacher or --teacher-command${isMissing ? '' : ', not both'}`);
     }
     const program = teacherCommand === undefined ? undefined : new TeacherCommand(teacherCommand);
     const models = teacher?.split(',').map((name) => name.trim()) ?? [];
@@ -91,7 +94,7 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
       rules,
       dev,
       test,
-      output: folder = `${texts === '-' ? 'texts' : parse(texts).name}-model`,
+      output: folder = `${rest.name ?? (texts === '-' ? 'texts' : parse(texts).name)}-model`,
       ...trained
     } = rest;
     const rulesGiven = await rulesOf(rules);

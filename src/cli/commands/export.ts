@@ -21,7 +21,10 @@ With --for web, the output is one file that openModel of orchard-nlp/web reads i
   orchard export emotion-detection emotions.orchard --for web`,
   parameters: {
     model: modelParameters.model,
-    output: argument('<output>', 'new folder, new .zip file or, with --for web, new file of any name'),
+    output: argument(
+      '<output>',
+      'folder, new .zip file or, with --for web, file of any name; a model that is there is replaced',
+    ),
     precision: choice('--precision <precision>', 'precision of the weights (default: fp32)', ['fp32', 'int8']),
     for: choice('--for <place>', 'web: one file for orchard-nlp/web', ['web']),
   },

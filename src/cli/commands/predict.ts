@@ -6,6 +6,7 @@ import {
   choice,
   flag,
   integer,
+  lineFormat,
   list,
   modelParameters,
   openModel,
@@ -54,7 +55,8 @@ A model of pairs reads two texts per answer: from two columns or, without a tabl
     threads: modelParameters.threads,
   },
   async run({ settings, terminal, output }) {
-    const { format = output.isJson ? 'jsonl' : 'text', top, noneOfThese } = settings;
+    const { top, noneOfThese } = settings;
+    const format = lineFormat(settings.format, output);
     const progress = new Progress(terminal, !output.isTerminal);
     using input = await openTexts(settings, {
       ...{ terminal, output, progress },

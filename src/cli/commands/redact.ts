@@ -4,6 +4,7 @@ import { onOneLine } from '../format.js';
 import {
   checkpointOptions,
   choice,
+  lineFormat,
   list,
   modelParameters,
   openModel,
@@ -18,7 +19,8 @@ export const redactCommand = command({
   name: 'redact',
   summary: 'replace entities in texts, such as names',
   details: `Reads texts from the command line, from --input, or from standard input, and prints each with its entities replaced. A
-text that can't be read or answered is reported with its line number and left out; the exit code is then 1.
+text that can't be read or answered is reported with its line number and left out, or is an empty line in the format text; the
+exit code is then 1.
 
   orchard redact named-entity-recognition 'Ada Lovelace lived in London.' --types PER
   orchard redact named-entity-recognition --input letters.txt --replacement '***' > redacted.txt`,
@@ -40,8 +42,8 @@ text that can't be read or answered is reported with its line number and left ou
     threads: modelParameters.threads,
   },
   async run({ settings, terminal, output }) {
-    const { types, replacement, format = output.isJson ? 'jsonl' : 'text' } = settings;
-    const isJson = format === 'jsonl';
+    const { types, replacement } = settings;
+    const isJson = lineFormat(settings.format, output) === 'jsonl';
     const progress = new Progress(terminal, !output.isTerminal);
     using input = await openTexts(settings, { terminal, output, progress, isJson, keepsLines: !isJson });
     await using model = await openModel(settings);

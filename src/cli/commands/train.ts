@@ -36,9 +36,10 @@ export const trainCommand = command({
   details: `The data is a file of rows: CSV, JSON, JSON Lines or CoNLL, or an export of Label Studio, Prodigy, doccano or spaCy.
 Its format is detected from its content and extension; the options from --text-column to --skip-invalid override what is
 detected. The data can also be a dataset archive: a zip, a folder or a URL. With up to 1,000 rows (20,000 with --effort
-quick), an entity model or a classifier of single texts is trained on all of them and cross-validated. With more rows, for
-other models, and with --epochs, --batch-size or --learning-rate, a tenth of the rows is set aside for evaluation. Without
-data, --labels makes a first classifier from the names of the labels or from what they mean.
+quick), an entity model or a classifier of single texts is trained on all of them and cross-validated. Otherwise, or with
+--epochs, --batch-size or --learning-rate, a tenth of the rows is set aside for evaluation, unless --dev gives others, or
+there are fewer than 200 questions. Without data, --labels makes a first classifier from the names of the labels or from
+what they mean.
 
   orchard train reviews.csv
   orchard train --labels refund,complaint,question
