@@ -87,7 +87,7 @@ export const trainableModelSchema = modelConfigSchema
 
 /** How to train (docs/service-jobs.md, "The training request", and docs/training.md). */
 export interface TrainingConfig {
-  /** Rows per step, 1 to 1,024. Default 32, or 16 below 2,000 rows. */
+  /** Rows per step, 1 to 1,024. Default 32, or 16 below 2,000 rows, for training in epochs. */
   readonly batch_size?: number | undefined;
   /** The peak learning rate, above 0 and at most 1. The default depends on the size or backbone. */
   readonly learning_rate?: number | undefined;
@@ -106,7 +106,8 @@ export interface TrainingConfig {
 export const trainingConfigSchema: z.ZodType<TrainingConfig> = z.lazy(() =>
   z.strictObject({
     batch_size: absentable(z.int().min(1).max(1024)).meta({
-      description: 'Rows per training step. Default 32, or 16 for fewer than 2,000 rows.',
+      description:
+        'Rows per training step. Default 32, or 16 for fewer than 2,000 rows; not used for models trained on few rows.',
     }),
     learning_rate: absentable(z.number().positive().max(1)).meta({
       description: 'The peak learning rate. The default depends on the size or backbone.',

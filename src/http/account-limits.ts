@@ -6,7 +6,7 @@ export interface AccountLimits {
   readonly requests?: number;
   /** Event streams of jobs. Default 50. */
   readonly streams?: number;
-  /** Uploads that are arriving: datasets, and files of texts to label. Default 5. */
+  /** Uploads that are arriving or being read: datasets, and files of texts to label. Default 5. */
   readonly uploads?: number;
   /** Model folders and labelled rows that are being downloaded. Default 10. */
   readonly downloads?: number;

@@ -79,8 +79,7 @@ const warningSchema = z.strictObject({
 
 export const jobSchema = trainingJobInformationSchema.extend({
   validation_rows: z.int().optional().meta({
-    description:
-      'Number of rows that metrics.validation is measured on: dev rows or, if the model learned from few rows, training rows that were each answered by a model trained without them. Present after the first epoch.',
+    description: 'Number of dev rows that metrics.validation is measured on. Present after the first epoch.',
   }),
   positive_label: z
     .string()

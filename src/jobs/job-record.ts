@@ -250,8 +250,7 @@ export interface JobInformation extends TrainingJobInformation {
   /** Present if the job ended in the state ERROR, also after it was deleted. */
   readonly error?: JobError;
   /**
-   * Number of rows that `metrics.validation` is measured on: dev rows or, if the model learned from few rows, training rows
-   * that were each answered by a model trained without them. Present after the first epoch.
+   * Number of dev rows that `metrics.validation` is measured on. Present after the first epoch.
    */
   readonly validation_rows?: number;
   /** The label that every F1 of the job is of. Absent if it is the mean over all labels, or of entities. */
