@@ -131,11 +131,13 @@ async function downloadedModel(
 
 /** Weights in formats that are read by other libraries alone. */
 const OTHER_WEIGHTS =
-  /^(?:pytorch_model.*\.bin(?:\.index\.json)?|.*\.(?:h5|msgpack|ot|gguf|pt|pth|ckpt|mlmodel)|(?:onnx|openvino|coreml)\/.*)$/u;
+  /^(?:pytorch_model.*\.bin(?:\.index\.json)?|.*\.(?:h5|msgpack|ot|gguf|pt|pth|ckpt|mlmodel)|(?:openvino|coreml)\/.*)$/u;
+const GRAPHS = /^onnx\//u;
 
 /**
- * All files, but of a checkpoint with safetensors no other weights: a popular one has them in ten formats. The folders of
- * Orchard's models, which config.json tells, have an ONNX graph that is needed.
+ * All files but weights that aren't read: a popular checkpoint has them in ten formats, and one without others is refused
+ * for what it lacks. ONNX graphs are read if there are no safetensors, and those of Orchard's models, which config.json
+ * tells, always.
  */
 async function neededFiles(
   { files }: HubRepository,
@@ -145,11 +147,12 @@ async function neededFiles(
   const config = files.find(({ path }) => path === CONFIG_FILE);
   const names = files.map(({ path }) => path);
   const isCheckpoint = names.some((path) => path === WEIGHTS_FILE || path === SHARDS_FILE);
-  if (config === undefined || !isCheckpoint || !names.some((path) => OTHER_WEIGHTS.test(path))) return () => true;
+  const isOther = (path: string) => OTHER_WEIGHTS.test(path) || (isCheckpoint && GRAPHS.test(path));
+  if (config === undefined || !names.some(isOther)) return () => true;
   await fetched(config, () => undefined);
   const json = parsedJson((await readTextIfPresent(cache.blob(config.checksum.value))) ?? '');
   const isOwn = typeof json === 'object' && json !== null && 'orchard' in json;
-  return (path) => isOwn || !OTHER_WEIGHTS.test(path);
+  return (path) => isOwn || !isOther(path);
 }
 
 /** Bytes that are downloaded again are not counted again. */

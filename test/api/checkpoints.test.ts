@@ -191,6 +191,13 @@ describe('a model of the Hub', () => {
     expect(message).toContain('not a safetensors file');
   });
 
+  it('without safetensors is refused before a pickle is downloaded', async () => {
+    const { 'model.safetensors': _, ...others } = files;
+    const { message, names } = await fetchedOf(others);
+    expect(names).toEqual(['config.json', 'onnx/model.onnx', 'tokenizer.json']);
+    expect(message).toMatch(/lacks it; weights in other formats are not read: .*save_pretrained/);
+  });
+
   it('that Orchard wrote is loaded as a whole', async () => {
     const { names } = await fetchedOf({ ...files, 'config.json': '{"orchard":{}}' });
     expect(names).toEqual(Object.keys(files).sort());

@@ -22,7 +22,7 @@ const { values, positionals } = parseArgs({
     cased: { type: 'boolean', default: false },
     plan: { type: 'string', default: 'e5-bge' },
     ...targetOptions,
-    tasks: { type: 'string', default: 'sst2,banking77_10,wnut17' },
+    tasks: { type: 'string', default: 'sst2,banking77_10' },
   },
 });
 const plan = planNamed(values.plan, plans);
