@@ -217,8 +217,7 @@ export class Database {
     const pool = await this.#pool;
     try {
       const client = await pool.connect();
-      // A break between two queries would be an uncaught error; the next query reports it.
-      if (client.listenerCount('error') === 0) client.on('error', () => undefined);
+      expectBreaks(client); // the application's pool may have opened it earlier
       return client;
     } catch (thrown) {
       throw connectFailure(this.place, thrown);
@@ -255,8 +254,17 @@ async function openPool(source: PostgresSource, max: number): Promise<Pool> {
   const pool = typeof source === 'string' ? await newPool(source, max) : source;
   // An idle connection that breaks would be an uncaught error; the pool has removed it already.
   if (pool.listenerCount('error') === 0) pool.on('error', () => undefined);
+  // One that breaks as soon as it is open does so before connect() has returned it.
+  if (pool.listenerCount('connect', expectBreaks) === 0) pool.on('connect', expectBreaks);
   return pool;
 }
+
+/** A break between two queries would be an uncaught error; the next query reports it. */
+function expectBreaks(client: PoolClient): void {
+  if (client.listenerCount('error', ignoreBreak) === 0) client.on('error', ignoreBreak);
+}
+
+function ignoreBreak(): void {}
 
 async function newPool(connectionString: string, max: number): Promise<Pool> {
   const { default: pg } = await import('pg').catch((cause: unknown) => {

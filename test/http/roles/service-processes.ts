@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { onTestFailed, onTestFinished } from 'vitest';
 import { newApiKey } from '../../../src/http/index.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
@@ -52,6 +52,7 @@ export async function aServiceProcess(
   const log: string[] = [];
   child.stdout.setEncoding('utf8').on('data', (piece: string) => log.push(piece));
   const said: string[] = [];
+  onTestFailed(() => console.error(`orchard serve, ended with ${child.exitCode}, said:\n${said.join('\n')}`));
   const url = await urlIn(child, said);
   return { child, url, data, said, log, ask: asking(url), stop: () => stopped(child) };
 }
