@@ -125,7 +125,10 @@ export interface AccountServicesOptions {
   readonly uploadLimits?: UploadLimits;
   /** Number and size of the sets of texts that an account labels on the page. */
   readonly labellingLimits?: LabellingLimits;
-  /** Options of the one inference service that runs the models of all accounts. Default: 2 worker threads. */
+  /**
+   * Options of the one inference service that runs the models of all accounts. Default: 2 worker threads, or one if
+   * `device` names a device other than `cpu`.
+   */
   readonly inference?: ServiceOptions;
   /**
    * Whether to compare the queries of custom models with the texts they were trained on, for /metrics (docs/drift.md).
@@ -166,7 +169,9 @@ export function accountServices({
   const strict = { allowFileUrls: false, allowPrivateAddresses: false };
   const host = uploadReadingHost(trainerOptions, storage);
   const training = { ...strict, ...trainerOptions, host, storage };
-  const inference = inferenceService({ workers: 2, ...inferenceOptions });
+  const { device = 'cpu' } = inferenceOptions ?? {};
+  const workers = device === 'cpu' || device === 'auto' ? { workers: 2 } : {}; // another device gets the service's default
+  const inference = inferenceService({ ...workers, ...inferenceOptions });
   const models = { inference, modelLoader };
   const trainers = perAccount((account) => new Trainer({ ...training, account }));
   const predictors = perAccount((account) => new Predictor({ ...models, storage, account }));

@@ -146,7 +146,7 @@ function trainedOn(recipe: Recipe, { sources, train, dev, duplicates, mixedLabel
   const aside = others > 0 ? remaining : '';
   const ofPassages =
     recipe.family === 'Dragonfruit'
-      ? 'Some of these abstracts are among its passages, too.'
+      ? 'Some of the passages that it searches are among these rows.'
       : "The model's folder contains none of these rows.";
   const searched =
     recipe.family === 'Dragonfruit'

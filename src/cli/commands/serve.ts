@@ -90,7 +90,11 @@ const parameters = {
     ),
     variable: 'ORCHARD_RUNTIME',
   },
-  workers: option('--workers <number>', 'number of inference threads (default: 2)', integer(1)),
+  workers: option(
+    '--workers <number>',
+    'number of inference threads (default: 2, or 1 on a device other than cpu)',
+    integer(1),
+  ),
   maxWaiting: option(
     '--max-waiting <number>',
     'maximum queries waiting for a thread; beyond that, requests get a 503 (default: 2000)',
