@@ -73,8 +73,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       async close() {
         const ended = services === undefined ? training?.close() : undefined; // no requests to wait for
         await server.close();
-        await Promise.all([ended ?? training?.close(), services?.close()]);
+        const endings = await Promise.allSettled([ended ?? training?.close(), services?.close()]);
         await backend.close();
+        for (const ending of endings) if (ending.status === 'rejected') throw ending.reason;
       },
     };
   } catch (thrown) {

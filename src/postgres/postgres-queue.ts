@@ -352,6 +352,15 @@ class QueueLease extends JobStop implements JobLease {
 /** A notification, as JSON: an account may have a job to run, or the job that runs was cancelled. */
 const newsSchema = z.object({ app_id: z.string(), cancelled: z.string().exactOptional() });
 
+/** @returns undefined for what another release or program has sent: a channel is open to every user of the database. */
+function newsIn(payload: string): z.infer<typeof newsSchema> | undefined {
+  try {
+    return newsSchema.safeParse(JSON.parse(payload)).data;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A queue of jobs in a PostgreSQL database. */
 export interface PostgresQueue extends SharedJobQueue {
   /** Creates the tables if they are missing. @throws StorageError if the database can't be used at present. */
@@ -440,7 +449,12 @@ export class QueueOnPostgres implements PostgresQueue {
   }
 
   #hear(payload: string): void {
-    const { app_id, cancelled } = newsSchema.parse(JSON.parse(payload));
+    const { app_id, cancelled } = newsIn(payload) ?? {};
+    if (app_id === undefined) this.#poll();
+    else this.#tell(app_id, cancelled);
+  }
+
+  #tell(app_id: string, cancelled: string | undefined): void {
     for (const worker of this.#workers) {
       if (cancelled !== undefined) worker.cancel(app_id, cancelled);
       else if (worker.app_id === undefined || worker.app_id === app_id) worker.wake();

@@ -144,6 +144,10 @@ function startChild(memoryLimit: number | undefined): Runner {
     },
     onMessage: (listener) => child.on('message', listener),
     exited: new Promise((resolve) => {
+      // Without a start there is no 'exit'. It also fires for a message to a process that has just ended.
+      child.on('error', ({ message }) => {
+        if (child.pid === undefined) resolve({ reason: `its process can't be started: ${message}` });
+      });
       child.once('exit', (code, signal) => {
         if (code === 0) return resolve({});
         const reason = `its process ended with ${signal ?? `exit code ${code}`}`;

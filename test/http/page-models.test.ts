@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -178,5 +179,20 @@ describe('the files of a model', () => {
         expect(JSON.parse(await refused.text()).detail[0].loc).toEqual(['path', 'model_id']);
       }
     }
+  });
+
+  it('end the zip, and nothing else, if the model is deleted while it is read', async () => {
+    const { send, storage } = aPage();
+    const id = await aReadyModelIn(storage, 'acme');
+    const folder = (await storage.openFolder(id)) ?? '';
+    await writeFile(join(folder, 'a.bin'), randomBytes(4_000_000)); // more than is read ahead
+    const { body } = await send('GET', `/page/models/${id}/zip`);
+    const reader = body?.getReader();
+    await reader?.read();
+    await rm(folder, { recursive: true });
+    const readOn = async () => {
+      while (!(await reader?.read())?.done);
+    };
+    await expect(readOn()).rejects.toThrow(/ENOENT/);
   });
 });

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { StorageError } from '../../src/contract/index.js';
 import { accountServices, createHandler, type UploadLimits } from '../../src/http/index.js';
 import { DatasetUploads } from '../../src/http/uploads.js';
 import { eraseAccount, UploadRecords, uploadFolder } from '../../src/jobs/index.js';
@@ -135,5 +136,14 @@ describe('an upload in the storage', () => {
     expect(await storage.openFolder(uploadFolder(own))).toBeUndefined();
     expect(await storage.openFolder(uploadFolder(other))).toBeDefined();
     expect(await storage.listKeys('uploads')).toHaveLength(1);
+  });
+
+  it('closes although it can no longer be looked at', async () => {
+    const storage = memoryStorage();
+    vi.spyOn(storage, 'list').mockRejectedValue(new StorageError('the database does not answer'));
+    const uploads = new DatasetUploads(storage, () => expect.fail('no trainer is needed'));
+    const sweeping = uploads.sweep();
+    await expect(uploads.close()).resolves.toBeUndefined();
+    await expect(sweeping).rejects.toThrow('the database does not answer');
   });
 });

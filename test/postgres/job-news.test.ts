@@ -1,5 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { JobRepository, ReadyModels } from '../../src/jobs/index.js';
+import { Database } from '../../src/postgres/index.js';
+import { QUEUE_TIMING, QueueOnPostgres } from '../../src/postgres/postgres-queue.js';
 import type { Storage } from '../../src/storage/index.js';
 import { aTrainer, createJob } from '../jobs/builders.js';
 import { ManualClock } from '../jobs/manual-clock.js';
@@ -36,6 +38,26 @@ describeWithPostgres('what is written about a job', (server) => {
     await (await host.nextRun()).finish();
     expect((await waiting).status).toBe('READY');
     expect(await one.openFolder(id)).toBeDefined();
+  });
+});
+
+describeWithPostgres('what another program says on the channel of the queue', (server) => {
+  it.each(['', '{', '{"app_id":7}'])('is a reason to look for jobs, and harmless: %j', async (payload) => {
+    const schema = server.newSchema();
+    const database = new Database(server.connectionString, { schema });
+    const queue = new QueueOnPostgres(database, { ...QUEUE_TIMING, pollMs: HOUR_MS });
+    onTestFinished(() => queue.close());
+    const ran = vi.fn();
+    queue.work('acme', async ({ id }) => {
+      ran(id);
+      return 'ended';
+    });
+    await vi.waitFor(async () => {
+      await server.sql(`INSERT INTO ${schema}.queue_accounts (app_id) VALUES ('acme') ON CONFLICT DO NOTHING;
+        INSERT INTO ${schema}.queue_jobs (app_id, id) VALUES ('acme', 'a') ON CONFLICT DO NOTHING`);
+      await server.sql(`SELECT pg_notify('${schema}:queue', '${payload}')`);
+      expect(ran).toHaveBeenCalledWith('a');
+    }, 10_000);
   });
 });
 

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers';
-import { DEVICES, LOCAL_ACCOUNT, RUNTIMES } from '../../contract/index.js';
+import { DEVICES, LOCAL_ACCOUNT, messageOf, RUNTIMES } from '../../contract/index.js';
 import type { RunningServer, StoredKey } from '../../http/index.js';
 import { command, type Settings, UsageError } from '../command.js';
 import { choice, DEFAULT_DATA, databaseOption, flag, integer, option, schemaOption } from '../parameters.js';
@@ -195,7 +195,10 @@ function closeOnSignal(service: RunningServer, warn: (message: string) => void):
   const stop = (signal: NodeJS.Signals) => {
     for (const each of STOP_SIGNALS) process.off(each, stop);
     warn(`${signal}: finishing open requests, then stopping; jobs continue at the next start`);
-    void service.close();
+    service.close().catch((thrown: unknown) => {
+      warn(`not everything could be closed: ${messageOf(thrown)}`);
+      process.exitCode = 1;
+    });
     // A computing thread can't be ended from outside, and an exit would wait for it. Jobs survive a kill.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), STOP_TIMEOUT_MS).unref();
   };

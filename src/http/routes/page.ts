@@ -156,6 +156,8 @@ function modelFile(
 async function zipOf(folder: string): Promise<ReadableStream<Uint8Array>> {
   const zip = new ZipFile();
   const passed = new PassThrough();
+  /** If a file disappears before it is read, the answer ends, not the process. */
+  const stop = (thrown: Error) => passed.destroy(thrown);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files: Readable[] = [];
   for (const entry of entries.filter((each) => each.isFile())) {
@@ -163,12 +165,12 @@ async function zipOf(folder: string): Promise<ReadableStream<Uint8Array>> {
     zip.addReadStreamLazy(path.slice(folder.length + 1).replaceAll('\\', '/'), (give) => {
       if (passed.destroyed) return; // so that the next file isn't opened when the client has gone
       const file = createReadStream(path);
+      file.on('error', stop);
       files.push(file);
       give(null, file);
     });
   }
-  // If a file disappears while it is read, the answer ends, not the process.
-  zip.on('error', (thrown: Error) => passed.destroy(thrown));
+  zip.on('error', stop);
   finished(passed, () => {
     for (const file of files) file.destroy();
   });
