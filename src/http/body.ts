@@ -158,6 +158,8 @@ export async function saveBody(
 ): Promise<void> {
   if (Number(headers.get('content-length')) > maxBodyBytes) throw tooLarge(maxBodyBytes, true);
   const late = AbortSignal.timeout(bodyTimeoutMs);
+  const source = body === null ? Readable.from([]) : Readable.fromWeb(body);
+  const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
   /** A problem of the body; other failures are those of the file. */
   let refused: Refusal | undefined;
   let length = 0;
@@ -172,13 +174,12 @@ export async function saveBody(
         yield chunk;
       }
     } catch (thrown) {
-      refused ??= late.aborted ? tooSlow(bodyTimeoutMs) : brokenOff();
+      if (late.aborted) refused ??= tooSlow(bodyTimeoutMs);
+      else if (signal.aborted || file.errored === null) refused ??= brokenOff();
       throw thrown;
     }
   }
   try {
-    const source = body === null ? Readable.from([]) : Readable.fromWeb(body);
-    const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
     await pipeline(source, upToLimit, file, { signal: AbortSignal.any([signal, late]) });
   } catch (thrown) {
     await rm(path, { force: true });

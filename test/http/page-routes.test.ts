@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
@@ -339,6 +340,10 @@ describe('an upload', () => {
     const request = new Request('http://service.test', { method: 'POST', body: zip });
     const saving = saveBody(request, '/no/such/folder/a.zip', { maxBodyBytes: 100, bodyTimeoutMs: 1000 });
     await expect(saving).rejects.toMatchObject({ code: 'ENOENT' });
+    const slow = new ReadableStream({ pull: async (out) => out.enqueue(await delay(5, zip)) });
+    const late = new Request('http://service.test', { method: 'POST', body: slow, duplex: 'half' });
+    const limits = { maxBodyBytes: 1_000_000, bodyTimeoutMs: 10_000 };
+    await expect(saveBody(late, '/no/such/folder/a.zip', limits)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('outlives the service where its job goes on later, and is removed when that has ended', async () => {
