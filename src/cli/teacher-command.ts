@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { TeacherAnswer, TeacherCall } from '../api/index.js';
 import { messageOf } from '../contract/index.js';
@@ -50,7 +50,7 @@ export class TeacherCommand {
 
 class Program {
   readonly #command: string;
-  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #child: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   readonly #ended: Promise<void>;
   #asked = 0;
@@ -64,18 +64,19 @@ class Program {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: process.platform !== 'win32',
     });
+    // Without a free file descriptor it has no streams, only an error.
     const { stdin, stdout, stderr } = this.#child;
-    stdin.on('error', () => undefined); // its end says why
-    stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#complaints = (this.#complaints + text).slice(-SHOWN_CHARACTERS);
-    });
-    const read = this.#read(stdout);
     this.#ended = new Promise((resolve) => {
-      this.#child.once('error', (error) => this.#end(error.message, resolve));
+      this.#child.on('error', (error) => this.#end(error.message, resolve));
+      const read = stdout ? this.#read(stdout) : Promise.resolve();
       this.#child.once('close', (code, signal) => {
         const how = code === null ? `was ended by ${signal}` : `ended with exit code ${code}`;
         void read.then(() => this.#end(how, resolve));
       });
+    });
+    stdin?.on('error', () => undefined); // its end says why
+    stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#complaints = (this.#complaints + text).slice(-SHOWN_CHARACTERS);
     });
   }
 
@@ -84,7 +85,7 @@ class Program {
     const id = this.#asked;
     const answer = new Promise<TeacherAnswer>((answered, failed) => this.#waiting.set(id, { answered, failed }));
     const line = JSON.stringify({ id, text, ...(candidates && { candidates }) });
-    this.#child.stdin.write(`${line.replace(/[\u2028\u2029]/g, escaped)}\n`);
+    this.#child.stdin?.write(`${line.replace(/[\u2028\u2029]/g, escaped)}\n`);
     return answer;
   }
 
@@ -128,7 +129,7 @@ class Program {
   }
 
   async close(): Promise<void> {
-    this.#child.stdin.end();
+    this.#child.stdin?.end();
     const timer = setTimeout(() => this.#kill(), END_MS);
     await this.#ended;
     clearTimeout(timer);

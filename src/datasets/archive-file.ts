@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, createWriteStream, openSync, readSync, statSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { basename, dirname, join, posix } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -256,6 +256,7 @@ type NamedOptions = UnzipOptions & { readonly name: string };
 async function unpack(zipPath: string, directory: string, options: NamedOptions): Promise<string[]> {
   const { name, signal, maxEntries = DEFAULT_MAX_ARCHIVE_ENTRIES } = options;
   signal?.throwIfAborted();
+  await checkEnd(zipPath);
   // Loaded here, so that applications that only predict don't wait for it.
   const { openPromise } = await import('yauzl');
   const zip = await openPromise(zipPath, { autoClose: false });
@@ -273,6 +274,23 @@ async function unpack(zipPath: string, directory: string, options: NamedOptions)
   }
 }
 
+/** Sizes in bytes of the end record, its longest comment, and the zip64 locator before it (APPNOTE.TXT 4.3.15 and 4.3.16). */
+const END_BYTES = 22;
+const MAX_COMMENT_BYTES = 0xffff;
+const LOCATOR_BYTES = 20;
+
+/** Where the locator points, yauzl reads unchecked: an offset of 2^53 or more makes Node throw where nothing can catch it. */
+async function checkEnd(zipPath: string): Promise<void> {
+  await using file = await open(zipPath);
+  const { size } = await file.stat();
+  const buffer = Buffer.alloc(LOCATOR_BYTES + END_BYTES + MAX_COMMENT_BYTES);
+  const { bytesRead } = await file.read(buffer, 0, buffer.length, Math.max(0, size - buffer.length));
+  const tail = buffer.subarray(0, bytesRead);
+  const locator = tail.lastIndexOf('PK\x05\x06', -END_BYTES, 'latin1') - LOCATOR_BYTES;
+  if (locator < 0 || tail.toString('latin1', locator, locator + 4) !== 'PK\x06\x07') return;
+  if (tail.readBigUInt64LE(locator + 8) > size) throw new Error('its zip64 end record is outside of the file');
+}
+
 async function unpackEntries(zip: ZipFile, directory: string, options: NamedOptions): Promise<string[]> {
   const { name, signal, maxBytes = DEFAULT_MAX_UNZIPPED_BYTES } = options;
   const written = new Set<string>();
@@ -281,6 +299,7 @@ async function unpackEntries(zip: ZipFile, directory: string, options: NamedOpti
     const path = entry.fileName;
     if (isClutter(path)) continue;
     checkEntry(entry, name);
+    if (entry.relativeOffsetOfLocalHeader > zip.fileSize) throw new Error('an entry is outside of the file');
     if (path.endsWith('/')) continue;
     if (written.has(path)) throw refusal(name, `found ${quoted(path)} twice`, 'each file once');
     // yauzl stops a file that unpacks to more than it declares, so the declared sizes can be trusted.
@@ -389,23 +408,24 @@ export function partialPath(path: string): string {
 /** Writes a zip, whole or not at all; an earlier file of that path is replaced. @throws StorageError */
 export async function writeZip(path: string, files: Readonly<Record<string, ZipContent>>): Promise<void> {
   const { ZipFile } = await import('yazl');
-  const zip = new ZipFile();
-  for (const [name, contents] of Object.entries(files)) {
-    const options = { mtime: ENTRY_TIME, forceDosTimestamp: true };
-    if (typeof contents === 'string') zip.addBuffer(Buffer.from(contents), name, options);
-    else zip.addFile(contents.file, name, options);
-  }
-  zip.end();
   const partial = partialPath(path);
+  // The zip itself reports a file that can't be read, not its stream.
+  const failing = new AbortController();
+  const { signal } = failing;
   try {
     await mkdir(dirname(path), { recursive: true });
-    const written = pipeline(zip.outputStream, createWriteStream(partial));
-    // The zip itself reports a file that can't be read, not its stream.
-    const failed = new Promise<never>((_, reject) => zip.once('error', reject));
-    await Promise.race([written, failed]);
+    const zip = new ZipFile();
+    zip.on('error', (error) => failing.abort(error));
+    for (const [name, contents] of Object.entries(files)) {
+      const options = { mtime: ENTRY_TIME, forceDosTimestamp: true };
+      if (typeof contents === 'string') zip.addBuffer(Buffer.from(contents), name, options);
+      else zip.addFile(contents.file, name, options);
+    }
+    zip.end();
+    await pipeline(zip.outputStream, createWriteStream(partial), { signal });
     await move(partial, path);
   } catch (thrown) {
     await deleteUnseen(partial);
-    throw await writeFailure(path, thrown);
+    throw await writeFailure(path, signal.aborted ? signal.reason : thrown);
   }
 }

@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, type WriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -160,6 +160,9 @@ export async function saveBody(
   const late = AbortSignal.timeout(bodyTimeoutMs);
   const source = body === null ? Readable.from([]) : Readable.fromWeb(body);
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
+  /** Which of the two failed; the pipeline then destroys the other with the same error. */
+  let broken: Readable | WriteStream | undefined;
+  for (const each of [source, file]) each.once('error', () => (broken ??= each));
   /** A problem of the body; other failures are those of the file. */
   let refused: Refusal | undefined;
   let length = 0;
@@ -175,7 +178,7 @@ export async function saveBody(
       }
     } catch (thrown) {
       if (late.aborted) refused ??= tooSlow(bodyTimeoutMs);
-      else if (signal.aborted || file.errored === null) refused ??= brokenOff();
+      else if (signal.aborted || broken !== file) refused ??= brokenOff();
       throw thrown;
     }
   }

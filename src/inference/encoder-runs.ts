@@ -171,7 +171,8 @@ export class EncoderRuns {
   readonly #cost: (size: RunSize) => number;
   /** By the number of tokens; taken out while they are used. */
   readonly #kept = new Map<number, RunBuffers>();
-  #wide: Promise<LoadedGraph> | undefined;
+  /** Undefined once it is known that it can't be opened: every run then uses the narrow one. */
+  #wide: Promise<LoadedGraph | undefined> | undefined;
 
   constructor(graphs: EncoderGraphs) {
     this.#graphs = graphs;
@@ -192,7 +193,7 @@ export class EncoderRuns {
     for (const { encoding } of run) tokens = Math.max(tokens, encoding.ids.length);
     const threads = this.#threads;
     const mayBeWide = alone && openWide !== undefined;
-    if (mayBeWide && threads.wantsWide) this.#wide ??= openWide();
+    if (mayBeWide && threads.wantsWide) this.#wide ??= openWide().catch(() => undefined);
     const isWide = mayBeWide && threads.choose(run.length * tokens) === 'wide';
     const graph = (isWide ? await this.#wide : undefined) ?? narrow;
     const startedAt = performance.now();

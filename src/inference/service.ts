@@ -481,21 +481,28 @@ function callingThread(options: WorkerOptions): InferenceWorker {
   let worker: InferenceWorker | undefined;
   let loading: Promise<InferenceWorker> | undefined;
   const loaded = () => {
-    loading ??= import('./inline-worker.js').then(({ InlineWorker }) => {
-      worker = new InlineWorker(options);
-      return worker;
-    });
+    loading ??= import('./inline-worker.js')
+      .then(({ InlineWorker }) => {
+        worker = new InlineWorker(options);
+        return worker;
+      })
+      .catch((thrown: unknown) => {
+        loading = undefined;
+        throw thrown;
+      });
     return loading;
   };
+  /** The requests that wait for the import get its error. */
+  const afterLoading = (work: (own: InferenceWorker) => void | Promise<void>) => loading?.then(work, () => undefined);
   return {
     run: (batch) => worker?.run(batch) ?? loaded().then((own) => own.run(batch)),
     resume: async (id, alone) => (await loaded()).resume(id, alone),
-    cancel: (id, positions) => void loading?.then((own) => own.cancel(id, positions)),
+    cancel: (id, positions) => void afterLoading((own) => own.cancel(id, positions)),
     load: async (directory, version) => (await loaded()).load(directory, version),
-    forget: (directory) => void loading?.then((own) => own.forget(directory)),
+    forget: (directory) => void afterLoading((own) => own.forget(directory)),
     abandon: () => undefined,
     rest: () => worker?.rest(),
-    close: async () => (await loading)?.close(),
+    close: async () => afterLoading((own) => own.close()),
   };
 }
 

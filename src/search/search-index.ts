@@ -334,12 +334,14 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
 
   /** Resolves once each sentence has a vector. @throws any error of the encoder, AbortedError */
   async filled(signal: AbortSignal | undefined): Promise<void> {
-    while (this.#collection.waiting > 0) {
+    const filling = () => {
       this.#filling ??= this.#fill().finally(() => {
         this.#filling = undefined;
       });
-      const filling = this.#filling;
-      await (signal ? untilAborted('computing the vectors of passages', signal, () => filling) : filling);
+      return this.#filling;
+    };
+    while (this.#collection.waiting > 0) {
+      await (signal ? untilAborted('computing the vectors of passages', signal, filling) : filling());
     }
   }
 

@@ -34,6 +34,32 @@ async function zipWithMode(mode: number): Promise<Buffer> {
   return buffer(zip.outputStream);
 }
 
+const FAR = 2n ** 60n;
+
+/** With a zip64 locator (APPNOTE.TXT 4.3.15) in front of its end record. */
+async function zipWithFarEnd(): Promise<Buffer> {
+  const zip = await zipOf({ 'a.txt': 'A' });
+  const locator = Buffer.alloc(20);
+  locator.write('PK\x06\x07', 'latin1');
+  locator.writeBigUInt64LE(FAR, 8);
+  const end = zip.lastIndexOf('PK\x05\x06', undefined, 'latin1');
+  return Buffer.concat([zip.subarray(0, end), locator, zip.subarray(end)]);
+}
+
+/** With the offset of its only file in a zip64 extra field (APPNOTE.TXT 4.5.3), after the file's name. */
+async function zipWithFarFile(): Promise<Buffer> {
+  const zip = await zipOf({ 'a.txt': 'A' });
+  const header = zip.indexOf('PK\x01\x02', 0, 'latin1');
+  const field = Buffer.alloc(12);
+  field.writeUInt16LE(1, 0);
+  field.writeUInt16LE(8, 2);
+  field.writeBigUInt64LE(FAR, 4);
+  zip.writeUInt16LE(field.length, header + 30);
+  zip.writeUInt32LE(0xffffffff, header + 42);
+  const nameEnd = header + 46 + 'a.txt'.length;
+  return Buffer.concat([zip.subarray(0, nameEnd), field, zip.subarray(nameEnd)]);
+}
+
 describe('unzip', () => {
   it('unpacks folders and files', async () => {
     const { directory, unpack } = saved(await zipOf({ 'a/b/c.txt': 'C', 'd.txt': 'D' }));
@@ -125,6 +151,15 @@ describe('unzip', () => {
   it('names a truncated zip', async () => {
     const zip = await zipOf({ 'a.txt': 'A'.repeat(100) });
     expect(await refusalOf(zip.subarray(0, zip.length - 40))).toContain('data.zip: found a truncated or damaged');
+  });
+
+  it.each([
+    ['its end record', 'its zip64 end record', zipWithFarEnd],
+    ['a file', 'an entry', zipWithFarFile],
+  ])('names a zip that has %s at an offset that Node cannot read', async (_, part, zip) => {
+    expect(await refusalOf(await zip())).toContain(
+      `data.zip: found a truncated or damaged zip (${part} is outside of the file)`,
+    );
   });
 
   it('notices by its checksum that a file was damaged', async () => {

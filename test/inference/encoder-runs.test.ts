@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { LoadedGraph } from '../../src/graph/index.js';
+import { EncoderRuns } from '../../src/inference/encoder-runs.js';
 import { TextModel } from '../../src/inference/index.js';
 
 /** Runs of texts of equal lengths, one after the other and at the same time: their inputs and outputs are used again. */
@@ -39,4 +41,29 @@ it('a text is answered as by a fresh model, after others of its length, beside t
     }
   }
   await model.release();
+});
+
+it('runs go on with one thread where the graph can not be opened for several', async () => {
+  const ids = Int32Array.of(1, 2, 3);
+  const window = { row: 0, encoding: { ids, typeIds: ids, sequenceIds: ids, offsets: null, truncated: 0 } };
+  let runs = 0;
+  let opened = 0;
+  const narrow: LoadedGraph = {
+    inputs: [{ name: 'input_ids', type: 'int64', shape: ['batch', 'tokens'] }],
+    outputs: [],
+    bytes: 0,
+    run: async () => {
+      runs += 1;
+    },
+    release: async () => undefined,
+  };
+  const openWide = async () => {
+    opened += 1;
+    throw new Error('the file is gone');
+  };
+  const output = { name: 'logits', type: 'float32', shape: ['batch', 2] } as const;
+  const encoder = new EncoderRuns({ narrow, openWide, output, pad: 0, isOnDevice: false });
+  for (let run = 0; run < 30; run += 1) await encoder.run([window], true, new Map());
+  await encoder.release();
+  expect({ runs, opened }).toEqual({ runs: 30, opened: 1 });
 });
