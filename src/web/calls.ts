@@ -39,7 +39,8 @@ export class CallEnd {
 
   /** Waits for work, but no longer than the call may take. @throws AbortedError, DeadlineError, and what the work throws */
   async waitFor<Value>(work: Promise<Value>): Promise<Value> {
-    const late = this.#deadlineMs === Number.POSITIVE_INFINITY ? undefined : AbortSignal.timeout(this.#deadlineMs);
+    const late =
+      this.#deadlineMs === Number.POSITIVE_INFINITY ? undefined : AbortSignal.timeout(Math.ceil(this.#deadlineMs));
     const done = new AbortController();
     const ended = new Promise<never>((_, reject) => {
       const { signal } = done;

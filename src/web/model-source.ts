@@ -39,8 +39,8 @@ export interface OpenedSource {
 export async function openSource(source: ModelSource, options: Options): Promise<OpenedSource> {
   if (typeof source === 'string' || isUrl(source)) return openPlace(String(source), options);
   if (isBytes(source)) return inOneFile([copyOf(source)], 'the given bytes');
-  if (isStream(source)) return inOneFile(chunksOf(source), 'the given stream');
-  if (isBlob(source)) return inOneFile(chunksOf(source.stream()), nameOf(source));
+  if (isStream(source)) return inOneFile(chunksOf(source, options), 'the given stream');
+  if (isBlob(source)) return inOneFile(chunksOf(source.stream(), options), nameOf(source));
   if (typeof source === 'object' && source !== null) return inObject(source);
   throw refusal('give a URL, a path, a Blob, bytes, a stream, or an object of files');
 }
@@ -92,7 +92,7 @@ async function* fetchChunks(
   const { ok, body, status } = response;
   if (!ok || body === null) throw failed(`the server answered ${status}`, { status });
   try {
-    yield* chunksOf(body);
+    yield* chunksOf(body, { signal });
   } catch (cause) {
     throw failed(`the connection ended early: ${messageOf(cause)}`, { cause });
   }
@@ -126,9 +126,11 @@ function missing(name: string): never {
   throw new ModelFolderError(name, 'the file is missing');
 }
 
-/** Safari has no async iterator of streams. A stream that is not read to its end is cancelled. */
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+/** Safari has no async iterator of streams. A stream that is not read to its end is cancelled, at once by the signal. */
+async function* chunksOf(stream: ReadableStream<Uint8Array>, { signal }: Options): AsyncGenerator<Uint8Array, void> {
   const reader = stream.getReader();
+  const cancel = () => void reader.cancel().catch(() => undefined); // ends the read that is under way
+  signal?.addEventListener('abort', cancel);
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -136,7 +138,9 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
       yield value;
     }
   } finally {
+    signal?.removeEventListener('abort', cancel);
     await reader.cancel();
+    reader.releaseLock();
   }
 }
 

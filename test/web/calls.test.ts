@@ -119,6 +119,7 @@ describe('a deadline', () => {
         ...{ code: 'validation', problems: [{ loc: ['deadlineMs'] }] },
       });
     }
+    expect(await resultOf(model.predict('Great!', { deadlineMs: 9999.5 }))).toMatchObject({ label: 'positive' });
   });
 });
 

@@ -120,3 +120,24 @@ describe('a model by its URL', () => {
     });
   });
 });
+
+it('a stream is cancelled as soon as the signal fires', async () => {
+  const aborting = new AbortController();
+  let pieces = 0;
+  let cancelled = false;
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(out) {
+      pieces += 1;
+      if (pieces === 3) aborting.abort();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      if (pieces < 50) out.enqueue(file.subarray((pieces - 1) * 1000, pieces * 1000));
+      else out.close();
+    },
+    cancel() {
+      cancelled = true;
+    },
+  });
+  expect(await errorOf(openModel(stream, { signal: aborting.signal }))).toMatchObject({ code: 'aborted' });
+  expect({ cancelled, few: pieces < 10 }).toEqual({ cancelled: true, few: true });
+  expect(stream.locked).toBe(false);
+});
