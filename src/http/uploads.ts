@@ -160,15 +160,18 @@ export class DatasetUploads {
   async #reserve(app_id: string, id: string, bytes: number): Promise<StoredUpload> {
     const upload = { state: 'arriving', bytes, at: Date.now(), job: null } as const;
     const arriving = await this.#records.add(app_id, id, upload);
-    let problem = await this.#spaceProblem(app_id);
-    if (problem !== undefined) await this.sweep();
-    while (problem !== undefined) {
-      problem = await this.#spaceProblem(app_id);
-      if (problem === undefined || (await this.#removeOldest(app_id, 0))) continue;
-      await this.#records.remove(app_id, id);
-      throw problem;
+    try {
+      let problem = await this.#spaceProblem(app_id);
+      if (problem !== undefined) await this.sweep();
+      while (problem !== undefined) {
+        problem = await this.#spaceProblem(app_id);
+        if (problem !== undefined && !(await this.#removeOldest(app_id, 0))) throw problem;
+      }
+      return arriving;
+    } catch (thrown) {
+      await this.#records.remove(app_id, id).catch(() => undefined);
+      throw thrown;
     }
-    return arriving;
   }
 
   async #spaceProblem(app_id: string): Promise<Refusal | undefined> {

@@ -19,8 +19,9 @@ import {
 } from '../contract/index.js';
 import type { DeviceInformation } from '../graph/index.js';
 import { catalogueModels, type ModelLoader, memoryOfFolder } from '../models/index.js';
+import { onAbort } from '../system/index.js';
 import { BatchScheduler, charactersOf } from './batch-scheduler.js';
-import { MAX_TIMER_MS, onAbort } from './calls.js';
+import { MAX_TIMER_MS } from './calls.js';
 import type { InferenceService, InferenceStats, ModelStats, Predictions, RequestOptions } from './inference-service.js';
 import type { WorkerOptions } from './inline-worker.js';
 import { openProcess, RemoteWorker } from './remote-worker.js';
@@ -221,6 +222,7 @@ export class Dispatcher implements InferenceService {
   async warm(directory: string, version?: string): Promise<void> {
     this.#checkOpen();
     await this.#memory.measure(directory);
+    this.#checkOpen();
     const worker = this.#threadToLoad(directory);
     if (worker === undefined) return;
     if (!worker.models.has(directory)) this.#memory.makeRoomFor(directory);

@@ -109,6 +109,7 @@ export class Shadows {
   #thread: ShadowThread | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
+  #closing: Promise<void> | undefined;
 
   constructor(answering: InferenceService, ready: ReadyModels, storage: Storage, app_id: string) {
     this.#answering = answering;
@@ -143,8 +144,13 @@ export class Shadows {
     void asking.finally(() => this.#asking.delete(asking));
   }
 
-  /** Waits for shadows that are still to be asked, 2 s at most, and writes the counts. */
-  async close(): Promise<void> {
+  /** Waits for shadows that are still to be asked, 2 s at most, and writes the counts. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     const done = new AbortController();
     const late = pause(CLOSE_MS, undefined, { signal: done.signal }).catch(() => undefined);
     await Promise.race([Promise.all(this.#asking), late]);

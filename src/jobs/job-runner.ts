@@ -46,7 +46,7 @@ export class JobRunner {
   readonly #worker: JobWorker;
   readonly #host: TrainingHost;
   readonly #isOwnHost: boolean;
-  readonly #letEnd = keepAlive();
+  readonly #letEnd: () => void;
   #closing: Promise<void> | undefined;
 
   /** Begins to run jobs. @throws ValidationError for an unknown option, or one outside its range. */
@@ -67,6 +67,7 @@ export class JobRunner {
       return new JobRun(lease, { storage, host, jobs, events, settings, loaderOf }).run();
     };
     this.#worker = queue.workForAll(run, { atOnce });
+    this.#letEnd = keepAlive();
   }
 
   /** Stops the jobs that run here: they stay RUNNING, and continue elsewhere from their checkpoints. */

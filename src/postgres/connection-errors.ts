@@ -18,8 +18,8 @@ const LAST_ATTEMPT_MS = 10_000;
 
 export class QueryTimeout extends Error {
   override readonly name = 'QueryTimeout';
-  constructor(readonly timeoutMs: number) {
-    super(`no answer within ${timeoutMs} ms`);
+  constructor(timeoutMs: number, message = `no answer within ${timeoutMs} ms`) {
+    super(message);
   }
 }
 

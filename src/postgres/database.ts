@@ -108,6 +108,7 @@ class Listener {
 
 const MAX_CONNECTIONS = 11;
 const CONNECT_TIMEOUT_MS = 10_000;
+const NO_CONNECTION = `no connection within ${CONNECT_TIMEOUT_MS} ms: all of the pool are in use, or the server is silent; a storage and a queue keep one each, so the pool's \`max\` must be at least 3`;
 const QUERY_TIMEOUT_MS = 15_000;
 /** How long the server keeps the locks of a transaction whose process sends nothing. */
 const IDLE_TRANSACTION_MS = 30_000;
@@ -214,13 +215,18 @@ export class Database {
   /** A connection to use and release. @throws StorageError if pg is not installed. */
   async #connect(): Promise<PoolClient> {
     this.#pool ??= openPool(this.#source, this.#maxConnections);
-    const pool = await this.#pool;
+    const connecting = (await this.#pool).connect();
     try {
-      const client = await pool.connect();
+      const client = await withinTime(connecting, CONNECT_TIMEOUT_MS);
       expectBreaks(client); // the application's pool may have opened it earlier
       return client;
     } catch (thrown) {
-      throw connectFailure(this.place, thrown);
+      if (!(thrown instanceof QueryTimeout)) throw connectFailure(this.place, thrown);
+      connecting.then(
+        (late) => late.release(),
+        () => undefined,
+      );
+      throw new QueryTimeout(CONNECT_TIMEOUT_MS, NO_CONNECTION);
     }
   }
 

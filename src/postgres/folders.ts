@@ -70,7 +70,10 @@ class LocalStages {
     const left = (await this.#abandoned()).find((stage) => stage.token === earlier);
     if (left === undefined || !(await moveIfPresent(left.directory, directory))) {
       await mkdir(directory, { mode: 0o700 });
-      await restore(directory);
+      await restore(directory).catch(async (thrown: unknown) => {
+        await deleteUnseen(directory);
+        throw thrown;
+      });
     }
     this.#stages.set(key, { token, directory, hashes: new KnownHashes() });
     return directory;

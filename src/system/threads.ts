@@ -41,9 +41,15 @@ export async function lockDevice(device: string): Promise<() => void> {
     const now = Atomics.load(counters, SERVED);
     if (now !== served) [served, since] = [now, performance.now()];
     if (performance.now() - since < STUCK_MS) continue;
+    void passOn(counters, own); // a turn that was only slow still ends
     throw new DeviceError(device, 'run', 'another thread of this process holds it and does not respond');
   }
   return done;
+}
+
+async function passOn(counters: Int32Array, own: number): Promise<void> {
+  while (Atomics.load(counters, SERVED) !== own) await sleep(LOOK_MS, undefined, { ref: false });
+  Atomics.add(counters, SERVED, 1);
 }
 
 /**

@@ -415,4 +415,16 @@ describe('training fails', () => {
     expect(error.code).toBe('aborted');
     await expect(readdir(place)).rejects.toThrow(/ENOENT/);
   });
+
+  it('once the signal fires at the very end, and leaves nothing behind', async () => {
+    const own = async () => (await readdir(tmpdir())).filter((name) => name.startsWith(`orchard-${process.pid}.`));
+    const before = await own();
+    const controller = new AbortController();
+    const onProgress = (event: TrainingEvent) => {
+      if (event.type === 'state' && event.status === 'READY') controller.abort();
+    };
+    const error = await failure({ rows, ...quick, onProgress, signal: controller.signal });
+    expect(error.code).toBe('aborted');
+    expect(await own()).toEqual(before);
+  });
 });

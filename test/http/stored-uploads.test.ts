@@ -138,6 +138,15 @@ describe('an upload in the storage', () => {
     expect(await storage.listKeys('uploads')).toHaveLength(1);
   });
 
+  it('takes no space once it was refused because the storage did not answer', async () => {
+    const storage = memoryStorage();
+    const { put } = aProcess(storage);
+    const listing = vi.spyOn(storage, 'list').mockRejectedValueOnce(new StorageError('the database does not answer'));
+    expect((await put()).status).toBe(500);
+    listing.mockRestore();
+    expect(await storage.listKeys('uploads')).toEqual([]);
+  });
+
   it('closes although it can no longer be looked at', async () => {
     const storage = memoryStorage();
     vi.spyOn(storage, 'list').mockRejectedValue(new StorageError('the database does not answer'));

@@ -253,6 +253,19 @@ describe('a shadow', () => {
     expect((await resultOf(versions.get(NAME))).shadow).toMatchObject({ asked: texts.length, dropped: 0 });
   });
 
+  it('is still asked by another predictor of the service when the first is closed twice', async () => {
+    const { predictor, versions, ...shared } = await aPredictor();
+    const other = new Predictor({ ...shared, account });
+    await resultOf(versions.setShadow(NAME, B));
+    await resultOf(predictor.predictCustom(NAME, 'first'));
+    await resultOf(other.predictCustom(NAME, 'second'));
+    await predictor.close();
+    await predictor.close();
+    await resultOf(other.predictCustom(NAME, 'third'));
+    await other.close();
+    expect((await resultOf(versions.get(NAME))).shadow).toMatchObject({ asked: 3, errors: 0, dropped: 0 });
+  });
+
   it('leaves no text in the storage', async () => {
     const directory = temporaryDirectory();
     const { predictor, versions } = await aPredictor({ storage: fileStorage(directory) });

@@ -97,6 +97,8 @@ describe('a runner of jobs', () => {
     ['that runs no job at once', { atOnce: 0 }, 'atOnce'],
   ])('is refused %s', (_, wrong, field) => {
     const options = { storage: aMemoryStorage(), queue: aQueue().queue, ...wrong };
+    const running = process.getActiveResourcesInfo();
     expect(() => Reflect.construct(JobRunner, [options])).toThrow(field);
+    expect(process.getActiveResourcesInfo()).toEqual(running); // nothing keeps the process alive
   });
 });

@@ -1,9 +1,10 @@
-import { stat, utimes, writeFile } from 'node:fs/promises';
+import { readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { isStagingLost } from '../../src/storage/index.js';
-import { contentOf, machines, publish, published, stage } from './machines.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { aMachine, contentOf, machines, publish, published, stage } from './machines.js';
 import { describeWithPostgres, type PrivateServer } from './private-server.js';
 
 /** Rows of the tables that hold folders. */
@@ -26,6 +27,18 @@ describeWithPostgres('a folder that is staged', (server) => {
     const found = await other.stageFolder('m');
     expect(await contentOf(found)).toEqual({ 'work/checkpoint.bin': 'epoch 1', 'a b.txt': '' });
     expect(Math.floor((await stat(join(found, 'work/checkpoint.bin'))).mtimeMs)).toBe(written.getTime());
+  });
+
+  it('leaves nothing on a machine that can not fetch it', async () => {
+    const { schema, one } = machines(server);
+    const cache = temporaryDirectory();
+    const other = aMachine(server, { schema, cache });
+    await stage(one, 'm', { 'checkpoint.bin': 'epoch 1' });
+    await one.saveStaged?.('m');
+    await server.sql(`UPDATE ${schema}.chunks SET bytes = 'of another file'`);
+    await expect(other.stageFolder('m')).rejects.toThrow('m');
+    const files = await readdir(cache, { recursive: true, withFileTypes: true });
+    expect(files.filter(({ parentPath }) => parentPath.endsWith('staging'))).toEqual([]);
   });
 
   it('belongs to the machine that staged it last: an earlier one neither saves nor publishes it', async () => {

@@ -118,6 +118,20 @@ function learning(options: TrainOptions, rows: Iterable<TrainingRow> | undefined
  * @param seconds how long it took, for the summary.
  */
 export async function openTrained(
+  trained: TrainedFolder,
+  found: FoundType & Pick<PreparedDataset, 'readAs'>,
+  seconds: number,
+  settings: TrainSettings,
+): Promise<Omit<TrainedModel, 'learn'>> {
+  try {
+    return await moveAndOpen(trained, found, seconds, settings);
+  } catch (thrown) {
+    await trained.remove();
+    throw thrown;
+  }
+}
+
+async function moveAndOpen(
   { directory: trainedIn, remove, warnings }: TrainedFolder,
   { type, typeIs, reason, readAs }: FoundType & Pick<PreparedDataset, 'readAs'>,
   seconds: number,
