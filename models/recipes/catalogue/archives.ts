@@ -90,8 +90,10 @@ export async function rowsOf(recipe: Recipe, datasets: string): Promise<Training
 async function classifierRows(recipe: ClassifierRecipe, datasets: string) {
   const measured = await measuredTexts(recipe, datasets);
   const { train, dev, counts } = await readTrainingRows(recipe.sources, ({ text }) => text, measured, datasets);
-  const toRow = ({ text, labels }: LabelledText): LabelledRow | MultilabelRow =>
-    recipe.type === 'multilabel-text-classification' ? { text, labels } : { text, label: labels[0] ?? '' };
+  const toRow = ({ text, labels, weight }: LabelledText): LabelledRow | MultilabelRow => ({
+    ...(recipe.type === 'multilabel-text-classification' ? { text, labels } : { text, label: labels[0] ?? '' }),
+    ...(weight !== undefined && { weight }),
+  });
   return { train: train.map(toRow), dev: dev?.map(toRow), counts };
 }
 

@@ -54,6 +54,8 @@ export interface TestSet<Test> {
 export interface LabelledText {
   readonly text: string;
   readonly labels: readonly string[];
+  /** How much it counts in training. Default: 1. */
+  readonly weight?: number;
 }
 
 /** Texts that are alike in what makes them hard, and have one right label. */

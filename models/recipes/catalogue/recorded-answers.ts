@@ -40,10 +40,11 @@ export async function writeForTeacher(
   await writeFile(join(folder, 'task.json'), JSON.stringify({ name, type, given: hashOf({ rows, texts }) }));
 }
 
-/** Of the rows and texts in their order: answers belong to these alone. */
+/** Of the rows and texts in their order: answers belong to these alone, whatever a row counts. */
 function hashOf({ rows, texts }: Given): string {
+  const answered = rows.train.map((row) => ('weight' in row ? { ...row, weight: undefined } : row));
   return createHash('sha256')
-    .update(JSON.stringify([rows.train, texts]))
+    .update(JSON.stringify([answered, texts]))
     .digest('hex');
 }
 

@@ -1,9 +1,13 @@
 import { counterExamples } from '../datasets/counter-examples.js';
 import { disguisedWords } from '../datasets/disguised-words.js';
-import { publishedTest } from '../datasets/published.js';
+import { publishedTest, publishedTraining } from '../datasets/published.js';
+import { reviewSentences } from '../datasets/sentences.js';
 import { readJigsaw, readParadetox, readToxicSpans, readTweets } from '../datasets/toxicity.js';
 import { toxicityKinds } from '../kinds/toxicity.js';
 import type { ClassifierRecipe } from '../recipe.js';
+
+/** They are few next to the answers of the teacher. */
+const COUNTER_EXAMPLE_WEIGHT = 3;
 
 export const toxicityDetection: ClassifierRecipe = {
   name: 'toxicity-detection',
@@ -46,14 +50,35 @@ export const toxicityDetection: ClassifierRecipe = {
       title: 'Sentences written for this model',
       licence: 'Apache-2.0',
       supplement: true,
-      remark: 'insults, threats and slights without swear words, and harmless sentences with the same words',
-      read: () => ({ train: counterExamples() }),
+      remark: 'insults, threats and slights without swear words, and harmless sentences with the same words; each counts three times in training',
+      read: () => ({ train: counterExamples().map((row) => ({ ...row, weight: COUNTER_EXAMPLE_WEIGHT })) }),
     },
     {
       title: 'ParaDetox (Logacheva et al. 2022), again',
       licence: 'CC0 1.0',
       remark: 'with letters replaced by what looks like them, swear words in toxic rows and others in the rest',
       read: (datasets) => ({ train: disguisedWords(readParadetox(datasets)) }),
+    },
+  ],
+  unlabelled: [
+    {
+      title: 'GoEmotions, train and dev (Demszky et al. 2020)',
+      licence: 'Apache-2.0',
+      most: 30_000,
+      read: (datasets) => publishedTraining('goemotions')(datasets).train.map(({ text }) => text),
+    },
+    {
+      title: 'Toxic Spans (Pavlopoulos et al. 2021), sentences',
+      licence: 'CC0 1.0',
+      most: 20_000,
+      read: (datasets) => reviewSentences(readToxicSpans(datasets)),
+    },
+    {
+      title: 'Jigsaw toxic comments, first half of each label, sentences',
+      licence: 'labels CC0, comments of Wikipedia CC BY-SA 3.0; not stated where the subset was found',
+      restricted: 'no licence is stated where it was found',
+      most: 10_000,
+      read: (datasets) => reviewSentences(readJigsaw(datasets).train),
     },
   ],
   tests: [
@@ -63,6 +88,7 @@ export const toxicityDetection: ClassifierRecipe = {
     },
   ],
   training: { data_augmentation: true },
+  taughtTraining: { num_epochs: 2 },
   elsewhere: [
     {
       title: 'questions of a bank’s customers, none of them toxic (Banking77, test)',
@@ -75,7 +101,7 @@ export const toxicityDetection: ClassifierRecipe = {
   ],
   kinds: toxicityKinds,
   alternative:
-    "In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train toxicity-detection --free --datasets <folder> --work <folder>` makes it without Jigsaw's comments.",
+    "In a clone of Orchard, `npx tsx models/recipes/catalogue/main.ts train toxicity-detection --free --untaught --datasets <folder> --work <folder>` makes it without Jigsaw's comments.",
   weaknesses: [
     'Single words often decide. Swearing among friends, reclaimed slurs and quoted insults are labelled toxic; contempt in polite words goes unnoticed.',
     'In data such as this, tweets in African American English were labelled offensive more often than others (Sap et al. 2019), and many insults contain names of groups. Expect more false alarms on such texts, and check them before you block anybody.',
