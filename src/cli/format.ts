@@ -11,11 +11,15 @@ export function shownTexts({ text, text2 }: { readonly text: string; readonly te
   return text2 === undefined ? onOneLine(text) : `${onOneLine(text)} | ${onOneLine(text2)}`;
 }
 
-/** Rows of cells as lines with aligned columns. @param numbers 'right' aligns all columns but the first on the right */
+/**
+ * Rows of cells as lines with aligned columns: one line per row, whatever its texts and labels contain.
+ * @param numbers 'right' aligns all columns but the first on the right
+ */
 export function alignedLines(
-  rows: readonly (readonly string[])[],
+  cells: readonly (readonly string[])[],
   numbers: 'left' | 'right' = 'left',
 ): readonly string[] {
+  const rows = cells.map((row) => row.map(onOneLine));
   const columns = Math.max(0, ...rows.map(({ length }) => length));
   const widths = Array.from({ length: columns }, (_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   const aligned = (cell: string, at: number) =>

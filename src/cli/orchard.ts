@@ -13,7 +13,7 @@ import {
 import { version } from '../system/index.js';
 import { type Command, flagsOf, isOption, type Parameter, UsageError } from './command.js';
 import { commands } from './commands.js';
-import { Output, type Terminal } from './terminal.js';
+import { Output, type Terminal, write } from './terminal.js';
 
 /** The command failed, or some texts had no result. */
 const FAILED = 1;
@@ -157,8 +157,8 @@ export function programOf(
     .addHelpText('after', DETAILS)
     .configureHelp({ minWidthToWrap: MIN_WIDTH })
     .configureOutput({
-      writeOut: (text) => void stdout.write(text),
-      writeErr: (text) => void stderr.write(text),
+      writeOut: (text) => void write(stdout, text),
+      writeErr: (text) => void write(stderr, text),
       getOutHelpWidth: () => stdout.columns ?? HELP_WIDTH,
       getErrHelpWidth: () => stderr.columns ?? HELP_WIDTH,
     })

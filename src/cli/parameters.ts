@@ -212,7 +212,7 @@ export const textOptions = {
 
 export async function openTexts(settings: TextSettings, shown: TextOutput): Promise<GivenTexts> {
   const { GivenTexts, openTextSource } = await import('./text-input.js');
-  return new GivenTexts(await openTextSource(settings, shown.terminal), shown);
+  return new GivenTexts(await openTextSource(settings, shown.terminal, shown.signal), shown);
 }
 
 const SET_ASIDE = 'share of the rows to set aside for evaluation';

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { type OrchardError, ValidationError } from '../contract/index.js';
+import { AbortedError, type OrchardError, ValidationError } from '../contract/index.js';
 import { type DatasetWarning, grouped } from '../datasets/index.js';
-import { STOP_SIGNALS } from '../system/index.js';
-import { warningLine } from './format.js';
+import { latePattern, STOP_SIGNALS } from '../system/index.js';
+import { onOneLine, warningLine } from './format.js';
 
 interface MayBeTerminal {
   readonly isTTY?: boolean;
@@ -17,6 +17,20 @@ export interface Terminal {
   readonly stdout: Writable & MayBeTerminal;
   readonly stderr: Writable & MayBeTerminal;
   readonly env: NodeJS.ProcessEnv;
+}
+
+/** Tabs, line ends, the colours of `explain`, and all other control characters. */
+const CONTROL_CHARACTERS = latePattern(String.raw`(\t|\r?\n|\x1B\[3[129]m)|\p{Cc}`, 'gu');
+
+/** A text for a stream. A terminal would obey control characters in texts, labels and names; it gets � instead. */
+function printable({ isTTY }: MayBeTerminal, text: string): string {
+  if (isTTY !== true) return text;
+  return text.replace(CONTROL_CHARACTERS(), (_, harmless?: string) => harmless ?? '\uFFFD');
+}
+
+/** @returns whether there is room for more */
+export function write(stream: Writable & MayBeTerminal, text: string): boolean {
+  return stream.write(printable(stream, text));
 }
 
 /** Results go to standard output, everything else to standard error. */
@@ -67,7 +81,7 @@ export class Output {
   }
 
   async write(text: string): Promise<void> {
-    if (this.closed.aborted || this.#terminal.stdout.write(text)) return;
+    if (this.closed.aborted || write(this.#terminal.stdout, text)) return;
     await once(this.#terminal.stdout, 'drain', { signal: this.closed }).catch(() => undefined);
   }
 
@@ -77,7 +91,7 @@ export class Output {
   }
 
   warn(text: string): void {
-    this.#terminal.stderr.write(`${text}\n`);
+    write(this.#terminal.stderr, `${text}\n`);
   }
 
   warnings(all: readonly DatasetWarning[]): void {
@@ -132,7 +146,7 @@ export class Progress {
         ? ''
         : `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)} ${String(Math.floor(100 * fraction)).padStart(3)} %  `;
     const width = this.#stderr.columns ?? 80;
-    this.#stderr.write(CLEAR + `${bar}${label}`.slice(0, width - 1));
+    this.#stderr.write(CLEAR + printable(this.#stderr, `${bar}${onOneLine(label)}`.slice(0, width - 1)));
   }
 
   clear(): void {
@@ -159,13 +173,24 @@ export async function interruptible<Value>(work: (signal: AbortSignal) => Promis
   }
 }
 
-/** @throws ValidationError for an answer other than `expected`, or without a terminal */
+/** @throws ValidationError for another answer than `expected`, or without a terminal; AbortedError for no answer */
 export async function confirm({ stdin, stderr }: Terminal, warning: string, expected: string): Promise<void> {
   if (!stdin.isTTY) throw refusal('--yes', `${warning} Add --yes, because standard input is not a terminal`);
-  const { createInterface } = await import('node:readline/promises'); // help does not need it
+  const { createInterface } = await import('node:readline'); // help does not need it
   const questions = createInterface({ input: stdin, output: stderr });
   try {
-    const answer = await questions.question(`${warning} Type ${expected} to continue: `);
+    const answer = await new Promise<string>((resolve, reject) => {
+      // After Ctrl+C, after Ctrl+D, and where the input ends.
+      const aborted = () => {
+        stderr.write('\n');
+        reject(new AbortedError('the confirmation'));
+      };
+      questions.once('close', aborted);
+      questions.question(printable(stderr, `${warning} Type ${expected} to continue: `), (typed) => {
+        questions.off('close', aborted);
+        resolve(typed);
+      });
+    });
     if (answer !== expected)
       throw refusal('confirmation', `${JSON.stringify(answer)} does not match; nothing was done`);
   } finally {

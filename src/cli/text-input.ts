@@ -1,12 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { Model, ModelText } from '../api/index.js';
-import { MAX_QUERY_CHARACTERS, messageOf, StorageError } from '../contract/index.js';
+import { AbortedError, MAX_QUERY_CHARACTERS, messageOf, StorageError } from '../contract/index.js';
 import { type BrokenLine, counted, DIALECTS, linesOf, recordsOf } from '../datasets/index.js';
 import { UsageError } from './command.js';
 import type { InputFormat } from './parameters.js';
-import type { Output, Progress, Terminal } from './terminal.js';
+import { type Output, type Progress, type Terminal, write } from './terminal.js';
 
 /** A text with the line on which it begins. */
 interface GivenText {
@@ -38,6 +39,8 @@ export interface TextOutput {
   readonly terminal: Terminal;
   readonly output: Output;
   readonly progress?: Progress;
+  /** Ends the reading with an AbortedError. */
+  readonly signal?: AbortSignal;
   /** Whether a line of JSON replaces the result of a text that has none. Default: as the output. */
   readonly isJson?: boolean;
   /** Whether an empty line replaces it, so that the line numbers of results and texts match. Default false. */
@@ -48,6 +51,8 @@ interface TextSource {
   readonly entries: InputTexts;
   /** Set before the texts are read. */
   readonly reading: Reading;
+  /** Whether texts are in named columns or fields. */
+  readonly hasColumns: boolean;
   /** What the lines are of, for messages. */
   readonly name: string;
   /** Share of the bytes that were read, 0 to 1; undefined if their number is unknown. */
@@ -82,10 +87,11 @@ export class GivenTexts {
 
   /** @throws UsageError if the command line says otherwise */
   readFor({ readsPairs, name }: Pick<Model, 'readsPairs' | 'name'>): void {
-    const { reading } = this.#source;
-    if (readsPairs) reading.column2 ??= 'text2';
-    else if (reading.column2 !== undefined)
-      throw new UsageError(`${name} reads single texts; leave --text2-column out`);
+    const { reading, hasColumns } = this.#source;
+    if (reading.column2 !== undefined) {
+      if (!readsPairs) throw new UsageError(`${name} reads single texts; leave --text2-column out`);
+      if (!hasColumns) throw new UsageError(`--text2-column: ${WITHOUT_COLUMNS}`);
+    } else if (readsPairs) reading.column2 = 'text2';
   }
 
   /** Reads the texts; take each when its result is known. Ends when the reader of the results has gone. */
@@ -143,31 +149,61 @@ export class GivenTexts {
   }
 }
 
-/** @throws UsageError for texts and an input at once; StorageError if the file does not exist */
+const WITHOUT_COLUMNS = 'the texts are in no columns or fields; leave it out, or give csv, tsv or jsonl';
+
+/**
+ * @param signal ends the reading with an AbortedError
+ * @throws UsageError for texts and an input at once, or an option that nothing reads; StorageError if there is no such file
+ */
 export async function openTextSource(
-  { texts = [], input, inputFormat: format, textColumn: column = 'text', text2Column: column2 }: TextSettings,
+  { texts = [], input, inputFormat, textColumn, text2Column: column2 }: TextSettings,
   { stdin, stderr }: Terminal,
+  signal?: AbortSignal,
 ): Promise<TextSource> {
-  const reading: Reading = { column, column2 };
+  const reading: Reading = { column: textColumn ?? 'text', column2 };
   if (texts.length > 0) {
     if (input !== undefined) throw new UsageError('give texts or --input, not both');
+    if (inputFormat !== undefined)
+      throw new UsageError('--input-format: texts of the command line have none; leave it out');
+    if (textColumn !== undefined) throw new UsageError(`--text-column: ${WITHOUT_COLUMNS}`);
     for (const file of await filesAmong(texts))
-      stderr.write(`${file} is a file, but its name was used as a text; to read the file, use --input ${file}\n`);
-    return { entries: withinLimits(typed(texts, reading)), reading, name: 'text' };
+      write(stderr, `${file} is a file, but its name was used as a text; to read the file, use --input ${file}\n`);
+    return { entries: withinLimits(typed(texts, reading)), reading, hasColumns: false, name: 'text' };
   }
+  const format = inputFormat ?? formatOfInput(input);
+  const hasColumns = format !== 'text';
+  if (textColumn !== undefined && !hasColumns) throw new UsageError(`--text-column: ${WITHOUT_COLUMNS}`);
+  const textsIn = (bytes: Readable) => withinLimits(textsOf({ bytes: untilAborted(bytes, signal), format, reading }));
   if (input === undefined || input === '-') {
-    if (stdin.isTTY) stderr.write('Type one text per line; press Ctrl+D to end.\n');
-    const entries = textsOf({ bytes: stdin, format: format ?? 'text', reading });
-    return { entries: withinLimits(entries), reading, name: 'standard input line', stop: () => void stdin.destroy() };
+    if (stdin.isTTY) write(stderr, 'Type one text per line; press Ctrl+D to end.\n');
+    const stop = () => void stdin.destroy();
+    return { entries: textsIn(stdin), reading, hasColumns, name: 'standard input line', stop };
   }
   const { bytes, size } = await opened(input);
   return {
-    entries: withinLimits(textsOf({ bytes, format: format ?? formatOfFile(input), reading })),
-    reading,
+    entries: textsIn(bytes),
+    ...{ reading, hasColumns },
     name: `${input} line`,
     fraction: () => (size === 0 ? undefined : Math.min(1, bytes.bytesRead / size)),
     stop: () => void bytes.destroy(),
   };
+}
+
+/** Also while no byte comes, as from a terminal. @throws AbortedError */
+export async function* untilAborted(
+  bytes: Readable,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const stop = () => void bytes.destroy();
+  signal?.addEventListener('abort', stop);
+  try {
+    if (signal?.aborted) stop();
+    yield* bytes;
+  } catch (cause) {
+    throw signal?.aborted ? new AbortedError('reading the texts', { cause }) : cause;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
 }
 
 /** Texts that are names of files in all likelihood: a single word, and a file has it. */
@@ -222,7 +258,8 @@ const BY_ENDING: Readonly<Record<string, InputFormat>> = {
   '.tsv': 'tsv',
 };
 
-function formatOfFile(path: string): InputFormat {
+/** Of a file by its ending; of standard input, `text`. */
+export function formatOfInput(path = '-'): InputFormat {
   return BY_ENDING[extname(path).toLowerCase()] ?? 'text';
 }
 

@@ -220,4 +220,15 @@ describe('orchard drift', () => {
     expect(usualOnes.exitCode).toBe(0);
     expect(JSON.parse(usualOnes.stdout)).toMatchObject({ alarm: false, oddest: { length: 20 } });
   }, 120_000);
+
+  it('reads --text-column of the file that has columns, if the other one has none', async () => {
+    const table = await file('table.tsv', ['body', ...alike]);
+    for (const [path, usual] of [
+      [table, await file('alike.txt', alike)],
+      [await file('alike.txt', alike), table],
+    ] as const) {
+      const args = ['drift', join(folder, 'model'), path, '--usual', usual, '--text-column', 'body'];
+      expect(await run(args)).toMatchObject({ exitCode: 0, stderr: '' });
+    }
+  }, 120_000);
 });

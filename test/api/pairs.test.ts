@@ -171,6 +171,18 @@ describe('a model of pairs', () => {
     const named = ['--text-column', 'question', '--text2-column', 'candidate'];
     const table = await run(['predict', output(), '--input', file, ...named, '--format', 'csv']);
     expect(table.stdout).toMatch(/^line,text,text2,label,score\n2,I need bread,do you have cheese,same,0\.\d+\n$/);
+    const unread = await run([
+      'predict',
+      output(),
+      'I need bread',
+      'do you have cheese',
+      '--text2-column',
+      'candidate',
+    ]);
+    expect(unread).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--text2-column: the texts are in no'),
+    });
     const half = await run(['predict', output(), 'I need bread']);
     expect(half.exitCode).not.toBe(0);
     expect(half.stderr).toContain('give two texts for each');

@@ -79,6 +79,26 @@ describe('a usage error', () => {
     [['train', 'a.csv', '--epochs', '0', '--seed', 'x'], /--epochs: .*; --seed: give a whole number\n/],
     [['tune', 'a.csv', '--minutes', '0'], /^orchard tune: --minutes: give a number above 0, and at most 33333\n/],
     [['search', '.', 'a question', '--input-format', 'csv'], /--input-format: can't be changed for a saved index/],
+    [['search', '-'], /^orchard search: the passages come from standard input; give the questions as arguments\n/],
+    [
+      ['search', 'p.txt', '--save', 'i', '--top', '2'],
+      /^orchard search: --top: with --save, only questions on the command/,
+    ],
+    [
+      ['search', 'p.txt', 'a question', '--text-column', 'a'],
+      /^orchard search: --text-column: the texts are in no columns/,
+    ],
+    [['predict', 'm', '--text-column', 'a'], /^orchard predict: --text-column: the texts are in no columns/],
+    [['embed', 'a text', '--text-column', 'a'], /^orchard embed: --text-column: the texts are in no columns/],
+    [
+      ['embed', 'a text', '--input-format', 'csv'],
+      /^orchard embed: --input-format: texts of the command line have none/,
+    ],
+    [
+      ['suggest', 'm', '-i', 'a.csv', '--input-format', 'text', '--text-column', 'a'],
+      /--text-column: the texts are in no/,
+    ],
+    [['drift', 'm', '-', '--usual', 'a.txt', '--text-column', 'a'], /--text-column: the texts are in no columns/],
     [['erase', 'é', '--yes'], /app_id: give 1 to 50 printable ASCII characters/],
     [['train', 'a.csv', '--type', 'poem'], /Allowed choices are binary-text-classification/],
     [['predict'], /missing required argument 'model'/],

@@ -182,6 +182,25 @@ describe('orchard predict', () => {
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--weights') });
   });
 
+  it('prints one line per text, also for a label with a line feed', async () => {
+    const output = join(temporaryDirectory(), 'model');
+    const rows = Array.from(
+      { length: 24 },
+      (_, at) => `it is ${at % 2 ? 'good' : 'bad'} ${at},${at % 2 ? '"po\ns"' : 'n'}`,
+    );
+    const data = file('rows.csv', `text,label\n${rows.join('\n')}\n`);
+    const trained = await run(['train', data, '--language', 'german', '--epochs', '1', '--output', output]);
+    expect(trained.exitCode).toBe(0);
+    expect((await run(['predict', output, 'it is', '--top', '2'])).stdout).toMatch(/^.*po s\t.*\tit is\n$/);
+    expect((await run(['evaluate', output, data])).stdout).toMatch(/^po s +[01]\.\d{4} /m);
+  });
+
+  it('refuses --top for a model of entities', async () => {
+    const { exitCode, stderr } = await run(['predict', 'named-entity-recognition', 'Ada', '--top', '1']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/^orchard predict: named-entity-recognition finds entities; leave --top out\n/);
+  });
+
   it('marks entities in their text', async () => {
     const { stdout } = await run(['predict', 'named-entity-recognition', 'Ada Lovelace never saw Vienna.']);
     expect(stdout).toBe('[Ada Lovelace PER] never saw [Vienna LOC].\n');

@@ -17,7 +17,7 @@ export interface Ran {
 
 /** Where a command runs; by default nothing is typed, and no stream is a terminal. */
 export interface Surroundings {
-  readonly input?: string | Uint8Array;
+  readonly input?: string | Uint8Array | Readable;
   readonly env?: NodeJS.ProcessEnv;
   /** Characters per line of the terminal. */
   readonly columns?: number;
@@ -31,7 +31,9 @@ export async function run(args: readonly string[], surroundings: Surroundings = 
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const written = Promise.all([text(stdout), text(stderr)]);
   const terminal: Terminal = {
-    stdin: Object.assign(Readable.from([Buffer.from(input)]), { isTTY: terminals.includes('stdin') }),
+    stdin: Object.assign(input instanceof Readable ? input : Readable.from([Buffer.from(input)]), {
+      isTTY: terminals.includes('stdin'),
+    }),
     stdout: Object.assign(stdout, {
       isTTY: terminals.includes('stdout'),
       ...(columns && { columns }),

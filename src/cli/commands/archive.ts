@@ -2,6 +2,7 @@ import { basename, extname } from 'node:path';
 import { modelTypes, orThrow } from '../../contract/index.js';
 import { counted, grouped } from '../../datasets/index.js';
 import { command, nameOf, type Settings, UsageError } from '../command.js';
+import { requireNotRead } from '../overwriting.js';
 import { argument, choice, columnOptions, devFractionOption, option, required, seedOption } from '../parameters.js';
 
 const parameters = {
@@ -54,6 +55,7 @@ async function write(settings: Settings<typeof parameters>) {
   const families = await import('../../families/index.js');
   const { type, input, dev, description, devFraction, seed } = settings;
   const target = settings.output ?? `${input.slice(0, input.length - extname(input).length)}.zip`;
+  await requireNotRead({ path: target, flag: '--output', inputs: [input, dev] });
   const name = settings.name ?? basename(target, extname(target));
   const options = { name, description, devFraction, seed };
   const sources = <Columns extends object>(columns: Columns) => ({

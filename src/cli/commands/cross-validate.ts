@@ -5,6 +5,7 @@ import { counted } from '../../datasets/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command } from '../command.js';
 import { alignedLines, evaluationLines, shownTexts } from '../format.js';
+import { requireNotRead } from '../overwriting.js';
 import { argument, integer, option, showTraining, trainingOptions, trainingParameters } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 
@@ -30,6 +31,7 @@ metrics over all rows, their mean and standard deviation over the folds, and the
   async run({ settings, terminal, output }) {
     const { crossValidate } = await import('../../api/index.js');
     const { folds, repeats, groupColumn, answers: answersFile, doubtful = 10, ...training } = settings;
+    await requireNotRead({ path: answersFile, flag: '--answers', inputs: [training.data, training.base] });
     const progress = new Progress(terminal);
     let fold = 1;
     const options = {

@@ -3,7 +3,8 @@ import type { DistillationSummary, DistillEvent, DistillOptions, MeasuredShare }
 import { orThrow } from '../../contract/index.js';
 import { counted, grouped } from '../../datasets/index.js';
 import { command, UsageError } from '../command.js';
-import { alignedLines } from '../format.js';
+import { alignedLines, onOneLine } from '../format.js';
+import { requireNotRead } from '../overwriting.js';
 import { choice, decimal, flag, integer, option, rulesOf, showTraining, trainingOptions } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 import { linesOf, summaryOf, trainParameters } from './train.js';
@@ -80,6 +81,7 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
     const { MAX_QUERY_CHARACTERS } = await import('../../contract/index.js');
     const { lines } = await import('../../inference/index.js');
     const { TeacherCommand } = await import('../teacher-command.js');
+    const { untilAborted } = await import('../text-input.js');
     const { texts, teacher, teacherCommand, teacherName, rows, labels, passages, ...training } = settings;
     const { maxTexts, choose, temperature, answers, concurrency, textsPerCall, attempts, curve, ...rest } = training;
     if ((teacher === undefined) === (teacherCommand === undefined)) {
@@ -97,6 +99,7 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
       output: folder = `${rest.name ?? (texts === '-' ? 'texts' : parse(texts).name)}-model`,
       ...trained
     } = rest;
+    await requireNotRead({ path: folder, flag: '--output', inputs: [texts, rows, dev, test, passages, rules] });
     const rulesGiven = await rulesOf(rules);
     const limits = { mostTexts: MAX_PASSAGES, mostCharacters: MAX_QUERY_CHARACTERS };
     const progress = new Progress(terminal);
@@ -107,7 +110,7 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
         ...(rulesGiven !== undefined && { rules: rulesGiven }),
         teacher: program ? (some, call) => program.ask(some, call) : others.length === 0 ? only : models,
         ...(name !== undefined && { teacherName: name }),
-        texts: texts === '-' ? lines(terminal.stdin) : texts,
+        texts: texts === '-' ? lines(untilAborted(terminal.stdin, signal)) : texts,
         ...{ rows, maxTexts, choose, temperature, answers, concurrency, textsPerCall, attempts, curve, signal },
         ...(labels !== undefined && { labels: labels.split(',').map((label) => label.trim()) }),
         ...(passages !== undefined && { passages: await readUnlabelled({ rows: passages, ...limits }, { signal }) }),
@@ -169,7 +172,7 @@ function distillationLines({
   }
   for (const { text, teacher: theirs, student } of differences.slice(0, 3)) {
     lines.push(
-      `  ${JSON.stringify(text.slice(0, 80))}: ${theirs.join(', ') || 'none'}; the model: ${student.join(', ') || 'none'}`,
+      `  ${JSON.stringify(text.slice(0, 80))}: ${onOneLine(theirs.join(', ')) || 'none'}; the model: ${onOneLine(student.join(', ')) || 'none'}`,
     );
   }
   if (accuracy) {

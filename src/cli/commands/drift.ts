@@ -41,10 +41,16 @@ your own. The tests together give a false alarm in at most 5 % of the comparison
   async run({ settings, terminal, output }) {
     const { texts: input, usual, inputFormat, textColumn, show = 5, failOnDrift = false, seed } = settings;
     if (input === '-' && usual === '-') throw new UsageError('only one of texts and --usual can be standard input');
+    const { formatOfInput } = await import('../text-input.js');
+    const hasColumns = (path: string) => (inputFormat ?? formatOfInput(path)) !== 'text';
     const shown = { terminal, output };
-    const given = await textsOf({ input, inputFormat, textColumn }, shown);
-    const usualTexts =
-      usual === undefined ? undefined : await textsOf({ input: usual, inputFormat, textColumn }, shown);
+    // The other file may be the one with columns.
+    const textsOf = (path: string, other: string | undefined) => {
+      const isForOther = !hasColumns(path) && other !== undefined && hasColumns(other);
+      return readTexts({ input: path, inputFormat, textColumn: isForOther ? undefined : textColumn }, shown);
+    };
+    const given = await textsOf(input, usual);
+    const usualTexts = usual === undefined ? undefined : await textsOf(usual, input);
     const drift = await interruptible(async (signal) => {
       await using model = await openModel(settings, signal);
       const usualOnes = usualTexts?.map(({ text }) => text);
@@ -75,7 +81,7 @@ interface Shown {
   readonly output: Output;
 }
 
-async function textsOf(settings: Parameters<typeof openTexts>[0], { terminal, output }: Shown) {
+async function readTexts(settings: Parameters<typeof openTexts>[0], { terminal, output }: Shown) {
   using texts = await openTexts(settings, { terminal, output, progress: new Progress(terminal) });
   const all: { readonly line: number; readonly text: string }[] = [];
   for await (const each of texts) all.push(each);

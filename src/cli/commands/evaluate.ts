@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { orThrow } from '../../contract/index.js';
 import { command } from '../command.js';
 import { evaluationLines } from '../format.js';
+import { requireNotRead } from '../overwriting.js';
 import {
   argument,
   checkpointOptions,
@@ -46,6 +47,7 @@ The intervals are 95 % bootstrap intervals, or Wilson intervals where all or no 
   },
   async run({ settings, output }) {
     const { model: name, rows, positive, report, withoutRules, resamples, seed } = settings;
+    await requireNotRead({ path: report, flag: '--report', inputs: [rows, settings.rules, name] });
     const evaluation = await interruptible(async (signal) => {
       await using model = await openModel(settings, signal);
       return await orThrow(

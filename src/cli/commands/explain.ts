@@ -71,5 +71,5 @@ const LEAST_SHARE = 0.2;
 
 function coloured({ word, weight }: ExplainedWord, most: number): string {
   if (Math.abs(weight) <= LEAST_SHARE * most) return word;
-  return styleText(weight > 0 ? 'green' : 'red', word);
+  return styleText(weight > 0 ? 'green' : 'red', word, { validateStream: false });
 }

@@ -3,6 +3,7 @@ import { basename, extname, join, resolve } from 'node:path';
 import { orThrow } from '../../contract/index.js';
 import { counted, grouped } from '../../datasets/index.js';
 import { command, UsageError } from '../command.js';
+import { requireNotRead } from '../overwriting.js';
 import { argument, choice, modelParameters } from '../parameters.js';
 
 const ZIP_ENDING = '.zip';
@@ -35,6 +36,7 @@ With --for web, the output is one file that openModel of orchard-nlp/web reads i
     const { findModel } = await import('../../models/index.js');
     const { directory } = await findModel(model);
     const path = resolve(target);
+    await requireNotRead({ path: target, flag: 'output', inputs: [directory] });
     if (place === 'web') {
       if (asked !== undefined)
         throw new UsageError('--for web takes no --precision: the file has the weights that the model answers with');

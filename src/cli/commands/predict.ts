@@ -1,5 +1,5 @@
 import type { Answer, EntityAnswer, LabelAnswer, Model, PassageAnswer } from '../../api/index.js';
-import { command } from '../command.js';
+import { command, UsageError } from '../command.js';
 import { onOneLine } from '../format.js';
 import {
   checkpointOptions,
@@ -65,6 +65,8 @@ A model of pairs reads two texts per answer: from two columns or, without a tabl
     });
     await using model = await openModel(settings);
     input.readFor(model);
+    if (top !== undefined && model.kind === 'entities')
+      throw new UsageError(`${model.name} finds entities; leave --top out`);
     const writer = answerWriter(format, model, top);
     if (writer.header !== undefined) await output.line(writer.header);
     for await (const result of model.predict(input.readAsked(), { noneOfThese })) {
@@ -116,7 +118,7 @@ function cut(answer: Answer, top: number | undefined): Answer {
 function plain({ text, text2, answer }: AnsweredText, top: number | undefined): string {
   if (answer.kind === 'entities') return onOneLine(marked(text, answer));
   if (answer.kind === 'passages') return passageLines(answer, top ?? SHOWN_PASSAGES);
-  const cells = chosen(answer, top).flatMap(({ label, score }) => [label, score.toFixed(4)]);
+  const cells = chosen(answer, top).flatMap(({ label, score }) => [onOneLine(label), score.toFixed(4)]);
   return [...cells, onOneLine(text), ...(text2 === undefined ? [] : [onOneLine(text2)])].join('\t');
 }
 

@@ -4,6 +4,7 @@ import { counted, grouped } from '../../datasets/index.js';
 import type { SearchIndex } from '../../search/index.js';
 import { command, type Settings, UsageError } from '../command.js';
 import { onOneLine } from '../format.js';
+import { requireNotRead } from '../overwriting.js';
 import {
   argument,
   choice,
@@ -53,7 +54,17 @@ export const searchCommand = command({
   orchard search ./index 'When does the library close?'`,
   parameters,
   async run({ settings, terminal, output }) {
-    const { questions, save, top = 3, rerankDepth } = settings;
+    const { passages: path, questions, save, top = 3, rerankDepth } = settings;
+    if (questions.length === 0) {
+      if (save === undefined && path === '-')
+        throw new UsageError('the passages come from standard input; give the questions as arguments');
+      for (const [flag, value] of Object.entries({ top: settings.top, 'rerank-depth': rerankDepth }))
+        if (save !== undefined && value !== undefined)
+          throw new UsageError(
+            `--${flag}: with --save, only questions on the command line are answered; give one, or omit --${flag}`,
+          );
+    }
+    if (!(await isFolder(path))) await requireNotRead({ path: save, flag: '--save', inputs: [path] });
     await using index = await interruptible((signal) => indexOf(settings, { terminal, output, signal }));
     if (save !== undefined) {
       await orThrow(index.save(save));
@@ -75,8 +86,7 @@ async function indexOf(
 ): Promise<SearchIndex> {
   const { openSearch, search } = await import('../../search/index.js');
   const { passages: path, model, rerank, language, inputFormat, textColumn, device, runtime } = settings;
-  const entry = await stat(path).catch(() => undefined);
-  if (entry?.isDirectory()) {
+  if (await isFolder(path)) {
     const ofPassages = { model, rerank, language, 'input-format': inputFormat, 'text-column': textColumn };
     for (const [name, value] of Object.entries(ofPassages))
       if (value !== undefined)
@@ -89,7 +99,7 @@ async function indexOf(
   if (rerankDepth !== undefined && rerank === undefined)
     throw new UsageError('--rerank-depth: no cross-encoder is given; add --rerank');
   const { openTextSource } = await import('../text-input.js');
-  const { entries, name } = await openTextSource({ input: path, inputFormat, textColumn }, terminal);
+  const { entries, name } = await openTextSource({ input: path, inputFormat, textColumn }, terminal, signal);
   const passages: string[] = [];
   for await (const each of entries) {
     if ('text' in each) passages.push(each.text);
@@ -99,4 +109,9 @@ async function indexOf(
     }
   }
   return orThrow(search(passages, { model, rerank, device, runtime, language, signal }));
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const entry = await stat(path).catch(() => undefined);
+  return entry?.isDirectory() === true;
 }

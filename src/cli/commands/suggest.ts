@@ -33,15 +33,15 @@ uncertain first.
   async run({ settings, terminal, output }) {
     const { suggestTexts } = await import('../../api/index.js');
     const { count, seed } = settings;
-    using input = await openTexts(settings, { terminal, output, progress: new Progress(terminal) });
     const lines: number[] = [];
-    async function* texts() {
-      for await (const { line, text } of input) {
-        lines.push(line);
-        yield text;
-      }
-    }
     const suggesting = interruptible(async (signal) => {
+      using input = await openTexts(settings, { terminal, output, progress: new Progress(terminal), signal });
+      async function* texts() {
+        for await (const { line, text } of input) {
+          lines.push(line);
+          yield text;
+        }
+      }
       await using model = await openModel(settings, signal);
       return await orThrow(suggestTexts(model, texts(), { count, seed, signal }));
     });

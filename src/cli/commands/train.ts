@@ -6,6 +6,7 @@ import { grouped } from '../../datasets/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, type Settings, UsageError } from '../command.js';
 import { classLines, evaluationLines } from '../format.js';
+import { requireNotRead } from '../overwriting.js';
 import {
   choice,
   option,
@@ -71,14 +72,16 @@ type OutputSettings = Omit<Settings<typeof trainParameters>, 'data'> & { readonl
 
 /** @throws StorageError if the file of --labels can't be read, UsageError if it has no labels */
 export async function outputOptions({ data, ...settings }: OutputSettings) {
-  const { dev, test, name, output, labels } = settings;
+  const { dev, test, name, labels } = settings;
+  const output = settings.output ?? `${name ?? (data === undefined ? 'labels' : nameOf(data))}-model`;
+  await requireNotRead({ path: output, flag: '--output', inputs: [data, dev, test, labels, settings.rules] });
   const rules = await rulesOf(settings.rules);
   return {
     ...trainingOptions(settings),
     ...(data === undefined ? {} : /^https?:/.test(data) ? { url: data } : { path: data }),
     ...(labels !== undefined && { labels: await labelsOf(labels) }),
     ...(rules !== undefined && { rules }),
-    ...{ dev, test, output: output ?? `${name ?? (data === undefined ? 'labels' : nameOf(data))}-model` },
+    ...{ dev, test, output },
   } satisfies TrainOptions;
 }
 

@@ -5,6 +5,7 @@ import { counted } from '../../datasets/index.js';
 import type { TrainingEvent } from '../../jobs/index.js';
 import { command, UsageError } from '../command.js';
 import { alignedLines } from '../format.js';
+import { requireNotRead } from '../overwriting.js';
 import { decimal, devFractionOption, integer, option, showTraining } from '../parameters.js';
 import { interruptible, Progress } from '../terminal.js';
 import { linesOf, outputOptions, summaryOf, trainParameters } from './train.js';
@@ -34,8 +35,10 @@ continues (successive halving). All trials are compared on the same rows, which 
     const { tune } = await import('../../api/index.js');
     const progress = new Progress(terminal);
     let trial = 0;
+    const outputs = await outputOptions(training);
+    await requireNotRead({ path: outputs.output, flag: '--output', inputs: [space] });
     const options = {
-      ...(await outputOptions(training)),
+      ...outputs,
       ...(minutes !== undefined && { budgetSeconds: 60 * minutes }),
       ...(space !== undefined && { space: await readSpace(space) }),
       trials,

@@ -50,7 +50,8 @@ export const toxicityDetection: ClassifierRecipe = {
       title: 'Sentences written for this model',
       licence: 'Apache-2.0',
       supplement: true,
-      remark: 'insults, threats and slights without swear words, and harmless sentences with the same words; each counts three times in training',
+      remark:
+        'insults, threats and slights without swear words, and harmless sentences with the same words; each counts three times in training',
       read: () => ({ train: counterExamples().map((row) => ({ ...row, weight: COUNTER_EXAMPLE_WEIGHT })) }),
     },
     {
