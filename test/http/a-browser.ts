@@ -15,15 +15,28 @@ export async function aBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: executable, args: ['--no-sandbox'] });
 }
 
+export interface PageOptions extends BrowserContextOptions {
+  /** A script that runs before those of the page. */
+  readonly init?: string;
+  /** Whether requests may fail, and not only with an answer of 4xx. */
+  readonly mayFail?: boolean;
+}
+
 /** A page that is closed when the running test has finished, and must not have had an error or asked another server. */
-export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Page> {
+export async function openPage(
+  browser: Browser,
+  url: string,
+  { init, mayFail = false, ...options }: PageOptions = {},
+): Promise<Page> {
   const context = await browser.newContext(options);
+  if (init !== undefined) await context.addInitScript(init);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(error.message));
   page.on('console', (message) => {
     // An answer of 4xx is one that the page shows; Chromium logs it all the same.
-    if (message.type() === 'error' && !message.text().includes('status of 4')) faults.push(message.text());
+    const isAnswer = message.text().includes('status of 4') || (mayFail && message.text().startsWith('Failed to load'));
+    if (message.type() === 'error' && !isAnswer) faults.push(message.text());
   });
   page.on('request', (request) => {
     if (!request.url().startsWith(url)) faults.push(`asked ${request.url()}`);

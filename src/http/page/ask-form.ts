@@ -44,13 +44,14 @@ async function explain(service: Service): Promise<void> {
   if (answered === undefined) return;
   const { model, query } = answered;
   const place = byId('explanation', HTMLElement);
+  const isNewer = () => answered?.query !== query || answered.model !== model;
   try {
     const { data } = await service.explain(model, query);
-    // There may be a newer answer.
-    if (answered.query !== query || answered.model !== model) return;
+    if (isNewer()) return;
     place.replaceChildren(explanationView(data, query));
     announce(explanationSummary(data));
   } catch (thrown) {
+    if (isNewer()) return;
     place.replaceChildren(element('p', { className: 'problem', role: 'alert' }, shownProblem(thrown)));
   }
 }
@@ -73,6 +74,7 @@ async function ask(service: Service, models: ModelChoice, query: string): Promis
     answer.hidden = false;
     announce(view.summary(data));
   } catch (thrown) {
+    if (models.chosen?.model !== chosen.model) return;
     answer.hidden = true;
     problem.textContent = shownProblem(thrown);
   }

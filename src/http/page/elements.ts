@@ -73,7 +73,8 @@ export async function whileBusy(button: HTMLButtonElement, work: () => Promise<v
 
 export function shownProblem(thrown: unknown): string {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return `${message.slice(0, 1).toUpperCase()}${message.slice(1).replace(/\.$/, '')}.`;
+  const end = /[.?!]$/.test(message) ? '' : '.';
+  return `${message.slice(0, 1).toUpperCase()}${message.slice(1)}${end}`;
 }
 
 /** The field of a form for each path in a request, by the last part of the path. */
@@ -94,6 +95,7 @@ export function showProblems(thrown: unknown, fields: Fields, rest: string): voi
     }
     const input = byId(field, HTMLElement);
     input.ariaInvalid = 'true';
+    unfold(input);
     const place = byId(`${field}-problem`, HTMLElement);
     place.textContent = [place.textContent, shownProblem(msg)].filter((each) => each !== '').join('\n');
     first ??= input;
@@ -105,6 +107,12 @@ export function showProblems(thrown: unknown, fields: Fields, rest: string): voi
   }
   byId(rest, HTMLElement).textContent = unplaced.map(shownProblem).join(' ');
   first?.focus();
+}
+
+/** Opens the details around a field: in closed ones, neither the field nor its problem can be seen. */
+export function unfold(field: Element): void {
+  const details = field.closest('details');
+  if (details) details.open = true;
 }
 
 export function clearProblems(fields: Fields, rest: string): void {

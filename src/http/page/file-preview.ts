@@ -30,6 +30,7 @@ const MIN_ROWS_PER_LABEL = 2;
 /** Shows the first rows of the chosen file and its columns. The columns can be chosen. */
 export class FilePreview {
   readonly #names: ColumnNames;
+  #file: File | undefined;
   #rows: Rows | undefined;
   #fields: readonly [Field, Field] = CLASSIFIER;
   #recognized: readonly string[] = [];
@@ -40,11 +41,14 @@ export class FilePreview {
 
   /** @returns the task that fits the file, if its rows show one */
   async show(file: File | undefined): Promise<string | undefined> {
+    this.#file = file;
     this.#rows = undefined;
     byId('columns', HTMLElement).hidden = true;
     if (file === undefined) return undefined;
     if (/\.(?:conll|bio|iob)$/i.test(file.name)) return 'named-entity-recognition';
-    const rows = rowsOf(file.name, await file.slice(0, PREVIEW_BYTES).text(), file.size > PREVIEW_BYTES);
+    const start = await file.slice(0, PREVIEW_BYTES).text();
+    if (this.#file !== file) return undefined; // another was chosen in the meantime
+    const rows = rowsOf(file.name, start, file.size > PREVIEW_BYTES);
     if (rows === undefined || rows.cells.length === 0 || rows.columns.length < 2) return undefined;
     this.#rows = rows;
     const isRetrieval = RETRIEVAL.every((field) => this.#knownColumn(rows, field) !== '');

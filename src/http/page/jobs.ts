@@ -8,7 +8,7 @@ interface JobPanelOptions {
   readonly service: Service;
   readonly onChange: (job: Job) => void;
   readonly onDeleted: () => void;
-  readonly onAsk: (id: string) => void;
+  readonly onAsk: (id: string) => Promise<void>;
 }
 
 /** One job, watched while it runs. */
@@ -16,23 +16,19 @@ export class JobPanel {
   readonly #charts = new JobCharts();
   readonly #options: JobPanelOptions;
   #watching = new AbortController();
+  /** The id of the job in the panel. */
+  #id: string | undefined;
+  /** Undefined until the service has answered. */
   #job: Job | undefined;
   #progress: JobProgress | undefined;
 
   constructor(options: JobPanelOptions) {
     this.#options = options;
-    startModelFiles(
-      options.service,
-      () => this.#job,
-      () => {
-        byId('job', HTMLElement).hidden = true;
-        options.onDeleted();
-      },
-    );
+    this.#startModelFiles();
     const cancel = byId('cancel-job', HTMLButtonElement);
     cancel.addEventListener('click', () => void whileBusy(cancel, () => this.#cancel()));
     byId('ask-job', HTMLButtonElement).addEventListener('click', () => {
-      if (this.#job) options.onAsk(this.#job.model.id);
+      if (this.#job) void options.onAsk(this.#job.model.id);
     });
   }
 
@@ -40,10 +36,11 @@ export class JobPanel {
     this.#watching.abort();
     const watching = new AbortController();
     this.#watching = watching;
+    this.#id = id;
     this.#job = undefined;
     this.#progress = undefined;
     setText('job-heading', `Job ${name}`);
-    for (const line of ['job-state', 'job-step', 'job-problem', 'job-dataset', 'job-warnings']) setText(line, '');
+    for (const line of LINES) setText(line, '');
     byId('job', HTMLElement).hidden = false;
     try {
       const onLost = () => setText('job-problem', 'Connection lost; trying again…');
@@ -100,13 +97,57 @@ export class JobPanel {
 
   async #cancel(): Promise<void> {
     if (this.#job === undefined) return;
+    const { id } = this.#job.model;
     try {
-      await this.#options.service.cancel(this.#job.model.id);
+      await this.#options.service.cancel(id);
     } catch (thrown) {
-      setText('job-problem', shownProblem(thrown));
+      if (this.#id === id) setText('job-problem', shownProblem(thrown));
     }
   }
+
+  /** The buttons to download the files of a trained model and to delete it. */
+  #startModelFiles(): void {
+    const { service, onDeleted } = this.#options;
+    const onClick = (id: string, work: (job: Job) => Promise<void>) => {
+      const button = byId(id, HTMLButtonElement);
+      button.addEventListener('click', () => {
+        const job = this.#job;
+        if (job === undefined) return;
+        setText('files-problem', '');
+        void whileBusy(button, () =>
+          work(job).catch((thrown: unknown) => {
+            if (this.#id === job.model.id) setText('files-problem', shownProblem(thrown));
+          }),
+        );
+      });
+    };
+    for (const [id, file, ending] of FILES) {
+      onClick(id, async ({ model }) => {
+        saveFile(await service.modelFile(model.id, file), model.name + ending);
+      });
+    }
+    onClick('delete-model', async ({ model }) => {
+      if (!confirm(`Delete the model ${model.name}? This can't be undone.`)) return;
+      await service.deleteModel(model.id);
+      if (this.#id === model.id) {
+        byId('job', HTMLElement).hidden = true;
+        byId('model-files', HTMLElement).hidden = true;
+        byId('jobs-heading', HTMLElement).focus();
+      }
+      onDeleted();
+    });
+  }
 }
+
+/** What the panel shows of a job in text. */
+const LINES = ['job-state', 'job-step', 'job-problem', 'job-dataset', 'job-warnings', 'files-problem'] as const;
+
+/** Files of a model to download: the id of the button, the file's name in the URL, and the ending of the saved file. */
+const FILES = [
+  ['job-report', 'report', '-report.html'],
+  ['job-card', 'card', '-card.md'],
+  ['job-zip', 'zip', '.zip'],
+] as const;
 
 function stateLine({ status, training_stats: stats, validation_rows: rows }: Job): string {
   const { main_eval_metric: metric, best_eval_metric_value: value } = stats;
@@ -209,42 +250,6 @@ function problemCells({ file, line, column, found, expected }: DatasetProblem) {
   ];
   const where = element('span', { className: 'place' }, place.join(', '));
   return [[file, ' ', where], found, expected] as const;
-}
-
-/** Files of a model to download: the id of the button, the file's name in the URL, and the ending of the saved file. */
-const FILES = [
-  ['job-report', 'report', '-report.html'],
-  ['job-card', 'card', '-card.md'],
-  ['job-zip', 'zip', '.zip'],
-] as const;
-
-/** The buttons to download the files of a trained model and to delete it. @param current the job on the page */
-function startModelFiles(service: Service, current: () => Job | undefined, onDeleted: () => void): void {
-  const onClick = (id: string, work: (job: Job) => Promise<void>) => {
-    const button = byId(id, HTMLButtonElement);
-    button.addEventListener('click', () => {
-      const job = current();
-      if (job === undefined) return;
-      const problem = byId('files-problem', HTMLElement);
-      problem.textContent = '';
-      void whileBusy(button, () =>
-        work(job).catch((thrown: unknown) => {
-          problem.textContent = shownProblem(thrown);
-        }),
-      );
-    });
-  };
-  for (const [id, file, ending] of FILES) {
-    onClick(id, async ({ model }) => {
-      saveFile(await service.modelFile(model.id, file), model.name + ending);
-    });
-  }
-  onClick('delete-model', async ({ model }) => {
-    if (!confirm(`Delete the model ${model.name}? This can't be undone.`)) return;
-    await service.deleteModel(model.id);
-    byId('model-files', HTMLElement).hidden = true;
-    onDeleted();
-  });
 }
 
 class JobCharts {

@@ -26,8 +26,12 @@ export class LabelView {
   readonly #service: Service;
   readonly #onTrained: () => void;
   #set: LabellingSet | undefined;
-  /** While a choice is saved, keys do nothing, so that no text is labelled before it is seen. */
-  #isSaving = false;
+  /** Changes when something else is to be shown, so that answers that come later are dropped. */
+  #call = 0;
+  /** Sets with a choice that is being saved. Until then keys do nothing, so that no text is labelled before it is seen. */
+  readonly #saving = new Set<string>();
+  /** Sets whose training is being started; the service doesn't know it yet. */
+  readonly #starting = new Set<string>();
   #isOrdering = false;
   #watching = new AbortController();
 
@@ -39,30 +43,34 @@ export class LabelView {
       this.#set = set;
       location.hash = `label/${set.id}`;
     });
-    onClick('skip', 'choice-problem', () => this.#choose(null));
-    onClick('undo', 'choice-problem', () => this.#undo());
-    onClick('train-set', 'train-set-problem', () => this.#train());
-    onClick('export-set', 'set-files-problem', () => this.#export());
-    onClick('delete-set', 'set-files-problem', () => this.#delete());
+    this.#onClick(byId('skip', HTMLButtonElement), 'choice-problem', () => this.#choose(null));
+    this.#onClick(byId('undo', HTMLButtonElement), 'choice-problem', () => this.#undo());
+    this.#onClick(byId('train-set', HTMLButtonElement), 'train-set-problem', () => this.#train());
+    this.#onClick(byId('export-set', HTMLButtonElement), 'set-files-problem', () => this.#export());
+    this.#onClick(byId('delete-set', HTMLButtonElement), 'set-files-problem', () => this.#delete());
     document.addEventListener('keydown', (event) => this.#press(event));
   }
 
   /** @param id of the set to open. Default: the list of all */
   async show(id: string | undefined): Promise<void> {
     this.leave();
+    const call = this.#call;
+    if (this.#set?.id !== id) this.#set = undefined;
     byId('label-start', HTMLElement).hidden = id !== undefined;
     byId('set', HTMLElement).hidden = true;
     for (const place of ['last-choice', 'opinion', 'choice-problem', 'train-set-problem', 'set-files-problem']) {
       byId(place, HTMLElement).textContent = '';
     }
-    if (id === undefined) return this.#showList();
+    if (id === undefined) return this.#showList(call);
+    byId('card', HTMLElement).ariaBusy = this.#saving.has(id) ? 'true' : null;
     try {
-      this.#take(this.#set?.id === id ? this.#set : await this.#service.set(id));
+      const set = this.#set ?? (await this.#service.set(id));
+      if (call !== this.#call) return;
+      this.#take(set);
     } catch (thrown) {
+      if (call !== this.#call) return;
       byId('label-start', HTMLElement).hidden = false;
-      await this.#showList();
-      byId('set-problem', HTMLElement).textContent = shownProblem(thrown);
-      return;
+      return this.#showList(call, shownProblem(thrown));
     }
     byId('set', HTMLElement).hidden = false;
     byId('set-heading', HTMLElement).focus();
@@ -72,15 +80,20 @@ export class LabelView {
 
   /** Another view is shown. */
   leave(): void {
+    this.#call += 1;
     this.#watching.abort();
+    byId('set-job', HTMLElement).hidden = true;
+    byId('set-job-step', HTMLElement).textContent = '';
   }
 
-  async #showList(): Promise<void> {
-    this.#set = undefined;
+  async #showList(call: number, problem = ''): Promise<void> {
+    let shown = problem;
     const sets = await this.#service.sets().catch((thrown: unknown) => {
-      byId('set-problem', HTMLElement).textContent = shownProblem(thrown);
+      shown ||= shownProblem(thrown);
       return [];
     });
+    if (call !== this.#call) return;
+    byId('set-problem', HTMLElement).textContent = shown;
     byId('sets-list', HTMLElement).replaceChildren(...sets.map(listed));
     byId('sets', HTMLElement).hidden = sets.length === 0;
     byId(sets.length === 0 ? 'new-set-heading' : 'sets-heading', HTMLElement).focus();
@@ -103,9 +116,10 @@ export class LabelView {
   async #choose(label: string | null): Promise<void> {
     const { id, next } = this.#set ?? {};
     if (id === undefined || !next) return;
-    await this.#saving(async () => {
-      byId('opinion', HTMLElement).textContent = '';
-      this.#take(await this.#service.choose(id, next.text, label));
+    await this.#save(id, async () => {
+      const set = await this.#service.choose(id, next.text, label);
+      if (this.#set?.id !== id) return;
+      this.#take(set);
       const said = label === null ? 'Skipped' : `Labelled ${label}`;
       showLast(label, next.content);
       announce(`${said}. ${this.#nextLine()}`);
@@ -127,30 +141,36 @@ export class LabelView {
   async #undo(): Promise<void> {
     const { id, last } = this.#set ?? {};
     if (id === undefined || last === null || last === undefined) return;
-    await this.#saving(async () => {
-      byId('opinion', HTMLElement).textContent = '';
-      this.#take(await this.#service.undo(id, last));
+    await this.#save(id, async () => {
+      const set = await this.#service.undo(id, last);
+      if (this.#set?.id !== id) return;
+      this.#take(set);
       byId('last-choice', HTMLElement).textContent = 'Undone: choose again.';
       announce(`Undone. ${this.#nextLine()}`);
     });
   }
 
-  async #saving(work: () => Promise<void>): Promise<void> {
-    if (this.#isSaving) return;
-    this.#isSaving = true;
+  async #save(id: string, work: () => Promise<void>): Promise<void> {
+    if (this.#saving.has(id)) return;
+    this.#saving.add(id);
     byId('card', HTMLElement).ariaBusy = 'true';
+    byId('opinion', HTMLElement).textContent = '';
     try {
       await work();
     } catch (thrown) {
-      byId('choice-problem', HTMLElement).textContent = shownProblem(thrown);
-      // Another tab was faster: show how the set is now.
-      if (thrown instanceof Refused && thrown.status === 409 && this.#set) {
-        this.#take(await this.#service.set(this.#set.id));
-      }
+      if (this.#set?.id === id) byId('choice-problem', HTMLElement).textContent = shownProblem(thrown);
+      if (thrown instanceof Refused && thrown.status === 409) await this.#reload(id); // another tab was faster
     } finally {
-      this.#isSaving = false;
-      byId('card', HTMLElement).ariaBusy = null;
+      this.#saving.delete(id);
+      if (this.#set?.id === id) byId('card', HTMLElement).ariaBusy = null;
     }
+  }
+
+  /** Shows how a set is now, if it is still open. */
+  async #reload(id: string): Promise<void> {
+    if (this.#set?.id !== id) return;
+    const set = await this.#service.set(id);
+    if (this.#set?.id === id) this.#take(set);
   }
 
   #nextLine(): string {
@@ -201,10 +221,7 @@ export class LabelView {
         const shown = [element('kbd', { ariaHidden: 'true' }, key), element('span', {}, label)];
         const button = element('button', { type: 'button' }, ...shown);
         button.setAttribute('aria-keyshortcuts', key);
-        button.addEventListener('click', () => {
-          byId('choice-problem', HTMLElement).textContent = '';
-          void this.#choose(label);
-        });
+        this.#onClick(button, 'choice-problem', () => this.#choose(label));
         return button;
       });
       place.replaceChildren(...buttons);
@@ -214,7 +231,7 @@ export class LabelView {
 
   #showModel(): void {
     if (this.#set === undefined) return;
-    const { model, training, agreement, counts } = this.#set;
+    const { id, model, training, agreement, counts } = this.#set;
     const { asked, agreed } = agreement;
     const share = asked === 0 ? '' : ` (${Math.round((100 * agreed) / asked)} %)`;
     const yours = `your ${asked} ${asked === 1 ? 'label' : 'labels'}`;
@@ -225,7 +242,7 @@ export class LabelView {
     else state.textContent = `Since its training, the model has agreed with ${agreed} of ${yours}${share}.`;
     const button = byId('train-set', HTMLButtonElement);
     const enough = counts.filter((count) => count >= LEAST_TEXTS).length >= 2;
-    const isBusy = training !== null;
+    const isBusy = training !== null || this.#starting.has(id);
     button.ariaDisabled = isBusy || !enough ? 'true' : null;
     button.textContent = isBusy
       ? 'Training…'
@@ -247,7 +264,7 @@ export class LabelView {
     try {
       const ordered = await this.#service.orderTexts(id);
       const now = this.#set;
-      if (now?.id !== id || this.#isSaving || now.last !== ordered.last) return; // the next answer has the order
+      if (now?.id !== id || this.#saving.has(id) || now.last !== ordered.last) return; // the next answer has the order
       this.#take({ ...ordered, next: now.next, order: now.order });
     } catch {
       // The next answer says that it is still due; until then the order is as before.
@@ -257,17 +274,19 @@ export class LabelView {
   }
 
   async #train(): Promise<void> {
-    const button = byId('train-set', HTMLButtonElement);
+    const set = this.#set;
+    if (set === undefined || this.#starting.has(set.id)) return;
+    this.#starting.add(set.id);
+    this.#showModel();
     try {
-      await whileBusy(button, () => this.#startTraining());
+      await this.#startTraining(set);
     } finally {
+      this.#starting.delete(set.id);
       this.#showModel();
     }
   }
 
-  async #startTraining(): Promise<void> {
-    const set = this.#set;
-    if (set === undefined) return;
+  async #startTraining(set: LabellingSet): Promise<void> {
     const type = set.labels.length === 2 ? 'binary-text-classification' : 'multiclass-text-classification';
     const rows = new File([await this.#service.labelledRows(set.id)], `${set.name}.jsonl`);
     const upload = await this.#service.upload(rows, type);
@@ -308,7 +327,7 @@ export class LabelView {
         }
       }
       this.#onTrained();
-      if (set !== undefined && this.#set?.id === set) this.#take(await this.#service.set(set));
+      if (set !== undefined) await this.#reload(set);
     } catch (thrown) {
       if (!watching.signal.aborted) problem.textContent = shownProblem(thrown);
     }
@@ -327,9 +346,23 @@ export class LabelView {
     if (id === undefined) return;
     if (!confirm(`Delete the set ${name} with its texts and labels? This can't be undone. Its models stay.`)) return;
     await this.#service.deleteSet(id);
-    this.#set = undefined;
     announce(`The set ${name} is deleted.`);
+    if (this.#set?.id !== id) return;
+    this.#set = undefined;
     location.hash = 'label';
+  }
+
+  /** @param problem the id of the place that shows why the work failed, if the same set is still open */
+  #onClick(button: HTMLButtonElement, problem: string, work: () => Promise<void>): void {
+    button.addEventListener('click', () => {
+      if (button.ariaDisabled === 'true') return;
+      const place = byId(problem, HTMLElement);
+      const id = this.#set?.id;
+      place.textContent = '';
+      work().catch((thrown: unknown) => {
+        if (this.#set?.id === id) place.textContent = shownProblem(thrown);
+      });
+    });
   }
 }
 
@@ -346,17 +379,6 @@ const orders: Readonly<Record<LabellingSet['order'], string>> = {
   spread: 'Picked to cover all kinds of texts',
   model: 'Picked by the model, which is unsure here',
 };
-
-function onClick(id: string, problem: string, work: () => Promise<void>): void {
-  const button = byId(id, HTMLButtonElement);
-  button.addEventListener('click', () => {
-    if (button.ariaDisabled === 'true') return;
-    byId(problem, HTMLElement).textContent = '';
-    work().catch((thrown: unknown) => {
-      byId(problem, HTMLElement).textContent = shownProblem(thrown);
-    });
-  });
-}
 
 function showLast(label: string | null, content: string): void {
   const short = content.length > SHOWN_CHARACTERS ? `${content.slice(0, SHOWN_CHARACTERS).trimEnd()}…` : content;

@@ -170,8 +170,9 @@ export class Service {
   async *jobEvents(id: string, signal: AbortSignal): AsyncGenerator<JobStreamEvent, void, undefined> {
     const headers = { accept: 'text/event-stream' };
     const { body } = await this.#ask(`/page/training-jobs/${id}/events`, { headers, signal });
-    const events = body?.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
-    for await (const { event, data } of events ?? []) {
+    if (body === null) return;
+    const events = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+    for await (const { event, data } of chunksOf(events)) {
       if (event === 'job' || event === 'progress' || event === 'failed') {
         yield { event, data: JSON.parse(data) };
       }
@@ -201,9 +202,13 @@ export class Service {
 
   async #ask(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = { ...init.headers, 'x-api-key': this.#apiKey };
-    const response = await fetch(path, { ...init, headers }).catch((thrown: unknown) => {
+    const response = await fetch(path, { ...init, headers }).catch(async (thrown: unknown) => {
       if (init.signal?.aborted) throw thrown;
-      throw new Refused(0, [{ loc: [], msg: "the service can't be reached; is it running?" }]);
+      const isLost = init.body instanceof Blob && !(await isReadable(init.body));
+      const problem = isLost
+        ? { loc: ['body'], msg: 'the file was changed or removed after you chose it; choose it again' }
+        : { loc: [], msg: "the service can't be reached; is it running?" };
+      throw new Refused(0, [problem]);
     });
     if (response.ok) return response;
     const answer: { readonly detail?: readonly Problem[] } = await response.json().catch(() => ({}));
@@ -213,6 +218,26 @@ export class Service {
 }
 
 type Sent = RequestInit & { readonly json?: unknown };
+
+/** Browsers refuse to read, and so to send, a file that was edited after it was chosen. */
+function isReadable(file: Blob): Promise<boolean> {
+  const firstByte = file.slice(0, 1).arrayBuffer();
+  return firstByte.then(Boolean, () => false);
+}
+
+/** Not every Safari has an async iterator of streams. A stream that is not read to its end is cancelled. */
+async function* chunksOf<Chunk>(stream: ReadableStream<Chunk>): AsyncGenerator<Chunk, void, undefined> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel();
+  }
+}
 
 const SETS = '/page/labelling-sets';
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -1,4 +1,4 @@
-import { byId, clearProblems, element, type Fields, showProblems, whileBusy } from './elements.js';
+import { byId, clearProblems, element, type Fields, showProblems, unfold, whileBusy } from './elements.js';
 import { type ColumnNames, FilePreview } from './file-preview.js';
 import type { NewJob, Service } from './service.js';
 
@@ -29,6 +29,8 @@ export function startTrainForm(
     if (target === byId('file', HTMLInputElement)) void showFile(preview);
     if (target === byId('type', HTMLSelectElement)) preview.fit(modelConfig().family);
   });
+  const seeInvalid = ({ target }: Event) => target instanceof Element && unfold(target);
+  form.addEventListener('invalid', seeInvalid, { capture: true }); // the event does not bubble
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     void whileBusy(button, async () => {
