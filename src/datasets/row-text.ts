@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { type ENCODINGS, isError } from '../contract/index.js';
+import { SourceReader } from '../system/index.js';
 import { fileKind, ZIP } from './archive-file.js';
 import { DEFAULT_MAX_UNZIPPED_BYTES, MAX_LINES } from './archive-limits.js';
 import { describeBytes, fileFailure, grouped, quoted, singleProblem } from './problems.js';
@@ -111,12 +112,12 @@ async function* unzipped(path: string): AsyncGenerator<Uint8Array> {
 const HEAD_BYTES = 65_536;
 
 async function withHead(source: AsyncIterable<Uint8Array>, file: string) {
-  const iterator = source[Symbol.asyncIterator]();
+  const all = new SourceReader(source, { doing: `reading ${file}` });
   const first: Uint8Array[] = [];
   let length = 0;
   try {
     while (length < HEAD_BYTES) {
-      const next = await iterator.next();
+      const next = await all.next();
       if (next.done) break;
       first.push(next.value);
       length += next.value.length;
@@ -124,11 +125,8 @@ async function withHead(source: AsyncIterable<Uint8Array>, file: string) {
   } catch (thrown) {
     throw readable(file, thrown);
   }
-  async function* all(): AsyncGenerator<Uint8Array> {
-    yield* first;
-    yield* { [Symbol.asyncIterator]: () => iterator };
-  }
-  return { head: Buffer.concat(first), all: all() };
+  all.putBack(first);
+  return { head: Buffer.concat(first), all };
 }
 
 function start(head: Buffer, encoding: FileEncoding): string {

@@ -296,8 +296,8 @@ export function writeArchiveHere(task: ArchiveTask): Promise<ArchiveSummary> {
  * @throws OrchardError: DatasetError if a limit is exceeded, AbortedError as soon as the signal fires; nothing is then left
  */
 export async function makeArchiveWithin(task: ArchiveTask, limits: RowsThreadLimits): Promise<void> {
-  const { areFew } = await fewRowsOf(task.options);
-  await (areFew ? writeArchiveHere(task) : makeInThread(task, limits));
+  await using few = await fewRowsOf(task.options, `making ${task.outputPath}`, limits.signal);
+  await (few.areFew ? writeArchiveHere(task) : makeInThread(task, limits));
 }
 
 interface ArchiveSources extends ArchiveOptions<{ readonly path: string } | Iterable<unknown>> {
@@ -312,9 +312,10 @@ function making<Options extends ArchiveSources, Summary extends ArchiveSummary>(
 ): ResultAsync<Summary, OrchardError> {
   const make = async (): Promise<Summary> => {
     const target = requirePath(outputPath, 'outputPath');
-    const { options, areFew } = await fewRowsOf(withSources(given));
-    if (areFew) return write(options, target);
-    return makeInThread({ kind, options, outputPath: target }, { signal: given.signal });
+    await using few = await fewRowsOf(withSources(given), `making ${target}`, given.signal);
+    const { options, areFew } = few;
+    if (areFew) return await write(options, target);
+    return await makeInThread({ kind, options, outputPath: target }, { signal: given.signal });
   };
   return callResult(make(), `making ${outputPath}`);
 }

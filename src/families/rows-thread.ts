@@ -11,7 +11,7 @@ import {
   reviveError,
   toOrchardError,
 } from '../contract/index.js';
-import { isPauseDue, ownFile, pause, startThread } from '../system/index.js';
+import { isPauseDue, ownFile, pause, SourceReader, startThread } from '../system/index.js';
 
 /**
  * Reads, checks and writes many rows in a thread of its own, so that the application's thread only hands over what it has in
@@ -251,26 +251,47 @@ const FEW_ROWS = 500;
 const FEW_CHARACTERS = 2 ** 18;
 const SMALL_FILE_BYTES = 2 ** 15;
 
+interface FewRows<Options> extends AsyncDisposable {
+  readonly options: Options;
+  readonly areFew: boolean;
+}
+
 /**
  * Whether all rows of some options are few, and the options with what was read of them for that: few rows as an array, others
- * as they come.
+ * as they come, until the signal fires. Disposing closes what was not read to its end.
+ * @param doing in words: an AbortedError names it.
+ * @throws AbortedError as soon as the signal fires; what the iterators of the rows throw
  */
 export async function fewRowsOf<Options extends object>(
   options: Options,
-): Promise<{ readonly options: Options; readonly areFew: boolean }> {
+  doing: string,
+  signal: AbortSignal | undefined,
+): Promise<FewRows<Options>> {
   const held = { ...options };
   let areFew = true;
-  for (const name of ROWS) {
-    const rows: unknown = Reflect.get(held, name);
-    if (typeof rows === 'string') areFew &&= await isSmallFile(rows);
-    else if (hasPath(rows)) areFew &&= await isSmallFile(rows.path);
-    else if (areRows(rows)) {
-      const begun = await begin(rows);
-      Reflect.set(held, name, begun.rows);
-      areFew &&= begun.areFew;
+  const begun: SourceReader<unknown>[] = [];
+  const close = async () => {
+    await Promise.all(begun.map((reader) => reader.return()));
+  };
+  try {
+    for (const name of ROWS) {
+      const rows: unknown = Reflect.get(held, name);
+      if (typeof rows === 'string') areFew &&= await isSmallFile(rows);
+      else if (hasPath(rows)) areFew &&= await isSmallFile(rows.path);
+      else if (Array.isArray(rows) && rows.length > FEW_ROWS) areFew = false;
+      else if (areRows(rows)) {
+        const reader = new SourceReader(rows, { doing, signal });
+        begun.push(reader);
+        const all = await allIfFew(reader);
+        Reflect.set(held, name, all ?? reader);
+        areFew &&= all !== undefined;
+      }
     }
+  } catch (thrown) {
+    await close();
+    throw thrown;
   }
-  return { options: held, areFew };
+  return { options: held, areFew, [Symbol.asyncDispose]: close };
 }
 
 function areRows(value: unknown): value is Iterable<unknown> | AsyncIterable<unknown> {
@@ -291,30 +312,18 @@ export async function isSmallFile(path: string): Promise<boolean> {
   return !(first === 0x1f && second === 0x8b);
 }
 
-/** Reads as many rows as may be few. */
-async function begin(rows: Iterable<unknown> | AsyncIterable<unknown>) {
-  if (Array.isArray(rows) && rows.length > FEW_ROWS) return { rows, areFew: false };
-  const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+/** Reads as many rows as may be few. @returns them if they are all; otherwise, the reader gives them again */
+async function allIfFew(reader: SourceReader<unknown>): Promise<readonly unknown[] | undefined> {
   const first: unknown[] = [];
   let characters = 0;
   while (first.length <= FEW_ROWS && characters <= FEW_CHARACTERS) {
-    const next = await iterator.next();
-    if (next.done === true) return { rows: first, areFew: true };
+    const next = await reader.next();
+    if (next.done === true) return first;
     first.push(next.value);
     characters += charactersOf(next.value);
   }
-  async function* all(): AsyncGenerator<unknown> {
-    yield* first;
-    yield* { [Symbol.asyncIterator]: () => asynchronous(iterator) };
-  }
-  return { rows: all(), areFew: false };
-}
-
-function asynchronous(iterator: Iterator<unknown> | AsyncIterator<unknown>): AsyncIterator<unknown> {
-  return {
-    next: async () => iterator.next(),
-    return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
-  };
+  reader.putBack(first);
+  return undefined;
 }
 
 function charactersOf(value: unknown): number {

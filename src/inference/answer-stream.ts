@@ -3,12 +3,14 @@ import { err, fromThrowable, type Result, type ResultAsync } from 'neverthrow';
 import {
   DatasetError,
   type InferenceResponse,
+  isOrchardError,
   OF_ONE_TEXT,
   type OrchardError,
   toOrchardError,
 } from '../contract/index.js';
 import type { JudgedResult, ModelResult } from '../families/index.js';
-import { inFlightOf, onAbort, requestOptions, type StreamOptions, toResult } from './calls.js';
+import { onAbort, SourceReader } from '../system/index.js';
+import { inFlightOf, requestOptions, type StreamOptions, toResult } from './calls.js';
 import type { ModelHandle } from './shared-models.js';
 
 /** The queries of a stream: an array, a generator, lines of a file … */
@@ -47,7 +49,8 @@ type Source<Query> = Iterable<Query> | AsyncIterable<Query>;
 
 /**
  * Answers queries in their order and reads ahead only as far as `inFlight` allows, so that queries are read no faster than
- * answers. A query that fails gives an error in its place; a failure that affects all queries ends the stream.
+ * answers. A query that fails gives an error in its place; a failure that affects all queries ends the stream, and so does
+ * an abort, also while the source waits for its next query.
  * @param ask called again while the service is overloaded.
  */
 export async function* answerStream<Query, Answer>(
@@ -55,13 +58,19 @@ export async function* answerStream<Query, Answer>(
   ask: (query: Query) => ResultAsync<Answer, OrchardError>,
   options: StreamOptions,
 ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
-  const inFlight = fromThrowable(inFlightOf, (thrown) => toOrchardError(thrown, 'asking a stream of queries'))(options);
+  const doing = 'asking a stream of queries';
+  const inFlight = fromThrowable(inFlightOf, (thrown) => toOrchardError(thrown, doing))(options);
   if (inFlight.isErr()) return yield err(inFlight.error);
   const { signal } = options;
-  const answers = readAhead(queries, (query) => withRetry(() => ask(query), signal), inFlight.value);
-  for await (const answer of answers) {
-    yield answer;
-    if (answer.isErr() && !OF_ONE_TEXT.includes(answer.error.code)) return;
+  const source = new SourceReader(queries, { doing, signal });
+  try {
+    for await (const answer of readAhead(source, (query) => withRetry(() => ask(query), signal), inFlight.value)) {
+      yield answer;
+      if (answer.isErr() && !OF_ONE_TEXT.includes(answer.error.code)) return;
+    }
+  } catch (thrown) {
+    if (!signal?.aborted || !isOrchardError(thrown)) throw thrown;
+    yield err(thrown);
   }
 }
 
@@ -108,12 +117,11 @@ function* partsOf(texts: Iterable<string>, size: number): Generator<string[]> {
 }
 
 async function* readAhead<Query, Answer>(
-  queries: Source<Query>,
+  source: SourceReader<Query>,
   ask: (query: Query) => Promise<Answer>,
   inFlight: number,
 ): AsyncGenerator<Answer, void, undefined> {
   const answers: Promise<Answer>[] = [];
-  const source = Symbol.asyncIterator in queries ? queries[Symbol.asyncIterator]() : queries[Symbol.iterator]();
   let isRead = false;
   let reading: Promise<void> | undefined;
   const read = async () => {
@@ -136,7 +144,7 @@ async function* readAhead<Query, Answer>(
       yield await next;
     }
   } finally {
-    if (!isRead) await source.return?.();
+    await source.return();
   }
 }
 

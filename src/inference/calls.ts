@@ -14,6 +14,7 @@ import {
 } from '../contract/index.js';
 import type { Explanation, JudgedResult } from '../families/index.js';
 import type { ModelLoader } from '../models/index.js';
+import { onAbort } from '../system/index.js';
 import { askableFolder } from '../training/index.js';
 import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
 
@@ -155,42 +156,6 @@ function metadataOf({ elapsedMs, truncated, model_id }: Omit<Answered, 'results'
     ...(truncated.length > 0 && { truncated }),
     ...(model_id !== undefined && { model_id }),
   };
-}
-
-interface Waiting {
-  readonly callbacks: Set<() => void>;
-  readonly callAll: () => void;
-}
-
-const waitingFor = new WeakMap<AbortSignal, Waiting>();
-
-/**
- * Calls back when a signal fires, but not if it has fired already. All callbacks of a signal share one listener: Node takes
- * more than ten for a leak and warns, and the texts of a stream can be many.
- * @returns a function that removes the callback.
- */
-export function onAbort(signal: AbortSignal, callback: () => void): () => void {
-  const waiting = waitingFor.get(signal) ?? listening(signal);
-  // A function of its own, so that a callback added twice can be removed once.
-  const own = () => callback();
-  waiting.callbacks.add(own);
-  return () => {
-    const { callbacks, callAll } = waiting;
-    if (!callbacks.delete(own) || callbacks.size > 0) return;
-    signal.removeEventListener('abort', callAll);
-    if (waitingFor.get(signal) === waiting) waitingFor.delete(signal);
-  };
-}
-
-function listening(signal: AbortSignal): Waiting {
-  const callbacks = new Set<() => void>();
-  const callAll = () => {
-    for (const callback of callbacks) callback();
-  };
-  const waiting = { callbacks, callAll };
-  waitingFor.set(signal, waiting);
-  signal.addEventListener('abort', callAll, { once: true });
-  return waiting;
 }
 
 /** Runs models by name; a loader finds their files. */

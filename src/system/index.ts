@@ -89,6 +89,7 @@ export {
 } from './network.js';
 export { quantizeRow, type Scored, scoreBelowTop, topScores } from './number-arrays.js';
 export { Random } from './numbers.js';
+export { onAbort } from './on-abort.js';
 export {
   filterWithPauses,
   isPauseDue,
@@ -100,5 +101,6 @@ export {
   withPauses,
 } from './pauses.js';
 export { publicFetch } from './public-fetch.js';
+export { SourceReader } from './source-reader.js';
 export { lockDevice, STOP_SIGNALS, startThread, turnTelemetryOff, warnOnce } from './threads.js';
 export { utf8Text } from './utf8.js';

@@ -8,6 +8,7 @@ import {
   InstallationError,
   InternalError,
   isError,
+  isOrchardError,
   type ModelType,
   OF_ONE_TEXT,
   type OrchardError,
@@ -17,6 +18,7 @@ import { provideKernels } from '../engine/index.js';
 import { PortableModel } from '../inference/index.js';
 import { type Rule, typesOfRules } from '../models/index.js';
 import { type Passage, type Prompt, promptText, requireDifferent } from '../search/index.js';
+import { SourceReader } from '../system/index.js';
 import { joinParts } from '../text/index.js';
 import {
   CallEnd,
@@ -283,10 +285,16 @@ class OpenWebModel implements WebModel {
     } catch (thrown) {
       return yield err(toOrchardError(thrown, ASKING));
     }
-    for await (const text of texts) {
-      const answer = await this.#one(text, options);
-      yield answer;
-      if (answer.isErr() && !OF_ONE_TEXT.includes(answer.error.code)) return;
+    const { signal } = options;
+    try {
+      for await (const text of new SourceReader(texts, { doing: ASKING, signal })) {
+        const answer = await this.#one(text, options);
+        yield answer;
+        if (answer.isErr() && !OF_ONE_TEXT.includes(answer.error.code)) return;
+      }
+    } catch (thrown) {
+      if (!signal?.aborted || !isOrchardError(thrown)) throw thrown;
+      yield err(thrown);
     }
   }
 

@@ -419,6 +419,19 @@ describe('a teacher', () => {
     expect(other.distillation.agreement).toEqual(one.distillation.agreement);
   });
 
+  it('stops to read a stream of texts when the signal fires, even while the stream waits', async () => {
+    const stop = new AbortController();
+    async function* stream() {
+      yield* texts.slice(0, 2);
+      setImmediate(() => stop.abort());
+      await new Promise(() => {});
+    }
+    const { teacher, asked } = aTeacher();
+    const given = { teacher, texts: stream(), labels, ...quick, output: output(), signal: stop.signal };
+    expect(await errorOf(distill(given))).toMatchObject({ code: 'aborted', message: 'the distillation was aborted' });
+    expect(asked).toEqual([]);
+  });
+
   it.each<[string, Partial<DistillOptions>, string]>([
     [
       'a function without a place for its answers',

@@ -7,7 +7,7 @@ import { trainSettings } from '../../src/api/training/train-options.js';
 import { describeError, toOrchardError } from '../../src/contract/errors.js';
 import { readRows } from '../../src/datasets/index.js';
 import { createClassificationArchive, readDataset } from '../../src/families/index.js';
-import { checkData, train } from '../../src/index.js';
+import { checkData, crossValidate, loadModel, type TrainingRow, train, tune } from '../../src/index.js';
 import { errorOf, resultOf } from '../support/outcomes.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -167,5 +167,68 @@ describe('a table of many rows', () => {
       [{ row: 0 }, { row: 900 }],
       [{ row: 1 }, { row: 901 }],
     ]);
+  });
+});
+
+describe('rows that are long in coming', () => {
+  /** Some rows; then, the signal fires while the next one is waited for. */
+  function stalled(count = 1) {
+    const stop = new AbortController();
+    async function* source(): AsyncGenerator<TrainingRow> {
+      yield* rows.slice(0, count);
+      setImmediate(() => stop.abort());
+      await new Promise(() => {});
+    }
+    return { rows: source(), signal: stop.signal };
+  }
+
+  const message = 'reading rows was aborted';
+
+  it('end with the signal, whatever they are read for', async () => {
+    const aborted = { code: 'aborted', message: 'the training was aborted' };
+    expect(await errorOf(train(stalled()))).toMatchObject(aborted);
+    expect(await errorOf(train({ ...stalled(), isolation: 'inline' }))).toMatchObject(aborted);
+    expect(await errorOf(tune({ ...stalled(), trials: 2 }))).toMatchObject({ code: 'aborted' });
+    expect(await errorOf(checkData(stalled()))).toMatchObject({ code: 'aborted', message });
+    expect(await errorOf(crossValidate(stalled()))).toMatchObject({ code: 'aborted', message });
+  });
+
+  it('end with the signal after many rows, with a thread and without one', async () => {
+    for (const isolation of ['worker', 'inline'] as const) {
+      const error = await errorOf(train({ ...stalled(700), isolation }));
+      expect(error).toMatchObject({ code: 'aborted', message: 'the training was aborted' });
+    }
+  });
+
+  it('end with the signal of an evaluation', async () => {
+    await using model = await resultOf(loadModel('sentiment-classification'));
+    const { rows: source, signal } = stalled();
+    expect(await errorOf(model.evaluate(source, { signal }))).toMatchObject({ code: 'aborted', message });
+  });
+});
+
+describe('a source of many rows', () => {
+  function closing() {
+    const state = { isClosed: false };
+    function* source() {
+      try {
+        yield* rows;
+      } finally {
+        state.isClosed = true;
+      }
+    }
+    return { source: source(), state };
+  }
+
+  it.each<[string, object]>([
+    [
+      'the rows for dev can not be read',
+      { dev: { [Symbol.iterator]: () => ({ next: () => expect.fail('no rows for dev') }) } },
+    ],
+    ['an option is refused', { delimiter: ';', isolation: 'inline' }],
+  ])('is closed when %s', async (_, options) => {
+    const { source, state } = closing();
+    await expect(prepareDataset(trainSettings({ rows: source, ...options }), temporaryDirectory())).rejects.toThrow();
+    expect(state.isClosed).toBe(true);
   });
 });

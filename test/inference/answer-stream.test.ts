@@ -36,6 +36,11 @@ function* numbers(count: number, taken: string[] = []): Generator<string> {
   }
 }
 
+async function* silentAfter(query: string): AsyncGenerator<string> {
+  yield query;
+  await new Promise(() => {});
+}
+
 async function collected(queries: Queries, ask: Ask, options: StreamOptions = {}): Promise<string[]> {
   const answers: string[] = [];
   for await (const answer of answerStream(queries, ask, options)) {
@@ -124,6 +129,27 @@ describe('a stream of queries', () => {
     const ask: Ask = () => errAsync(signal.aborted ? new AbortedError('asking') : new OverloadedError(10, 60_000));
     setTimeout(() => controller.abort(), 5);
     expect(await collected(numbers(3), ask, { signal })).toEqual(['aborted']);
+  });
+
+  it('ends with an AbortedError when it is aborted while its source waits', async () => {
+    const stop = new AbortController();
+    const answers = answerStream(silentAfter('first'), echo, { signal: stop.signal });
+    expect((await answers.next()).value?.isOk()).toBe(true);
+    const next = answers.next();
+    stop.abort();
+    expect((await next).value?._unsafeUnwrapErr()).toMatchObject({
+      code: 'aborted',
+      message: 'asking a stream of queries was aborted',
+    });
+    expect(await answers.next()).toMatchObject({ done: true });
+  });
+
+  it('ends at once while its source waits: by its reader, or by a failure that all queries share', async () => {
+    const left = answerStream(silentAfter('first'), echo, {});
+    await left.next();
+    expect(await left.return(undefined)).toMatchObject({ done: true });
+    const ask: Ask = () => errAsync(new NotFoundError('model', 'm'));
+    expect(await collected(silentAfter('first'), ask)).toEqual(['not_found']);
   });
 
   it('throws what its source throws', async () => {

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { onAbort } from '../../src/inference/calls.js';
 import { answerStream, queryResponse, toResult } from '../../src/inference/index.js';
 import { Dispatcher } from '../../src/inference/service.js';
+import { onAbort } from '../../src/system/index.js';
 import { FakeWorker } from './fake-worker.js';
 
 const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;

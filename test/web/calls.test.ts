@@ -84,6 +84,21 @@ describe('a stream of texts', () => {
   });
 });
 
+describe('a signal', () => {
+  it('ends a stream of texts while its source waits', async () => {
+    const stop = new AbortController();
+    async function* source() {
+      yield 'Works perfectly!';
+      setTimeout(() => stop.abort());
+      await new Promise(() => {});
+    }
+    const codes: (string | undefined)[] = [];
+    for await (const answer of model.predict(source(), { signal: stop.signal }))
+      codes.push(answer.isErr() ? answer.error.code : undefined);
+    expect(codes).toEqual([undefined, 'aborted']);
+  });
+});
+
 describe('a deadline', () => {
   const many = Array.from({ length: 3000 }, (_, at) => `Text number ${at} is neither good nor bad.`);
 

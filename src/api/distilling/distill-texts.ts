@@ -3,7 +3,7 @@ import { MAX_QUERY_CHARACTERS } from '../../contract/index.js';
 import { invalid, quoted, type TrainingRow } from '../../datasets/index.js';
 import { foldText } from '../../families/index.js';
 import { embed } from '../../search/index.js';
-import { isPauseDue, mapWithPauses, pause, Random, withPauses } from '../../system/index.js';
+import { isPauseDue, mapWithPauses, pause, Random, SourceReader, withPauses } from '../../system/index.js';
 import { trainingLanguage } from '../../training/index.js';
 import { centralTexts } from '../suggest-texts.js';
 import { readUnlabelled } from '../training/read-apart.js';
@@ -15,13 +15,13 @@ import { textOf } from './student-task.js';
 
 const MOST_TEXTS = 1_000_000;
 
-/** Different texts, in their order. @throws ValidationError, DatasetError */
+/** Different texts, in their order. @throws ValidationError, DatasetError, AbortedError as soon as the signal fires */
 export async function textsOf({ texts, signal }: DistillSettings): Promise<readonly string[]> {
   const limits = { mostTexts: MOST_TEXTS, mostCharacters: MAX_QUERY_CHARACTERS };
   if (typeof texts === 'string') return readUnlabelled({ rows: texts, ...limits }, { signal });
   const different = new Map<string, string>();
   let position = 0;
-  for await (const text of texts) {
+  for await (const text of new SourceReader(texts, { doing: 'the distillation', signal })) {
     if (typeof text !== 'string') throw invalid(['texts', position], `found ${quoted(text)}; give a text`);
     if (text.length > MAX_QUERY_CHARACTERS) {
       throw invalid(

@@ -303,12 +303,14 @@ export async function prepareDataset(
   const rows =
     source.kind === 'rows' ? source.rows : source.kind === 'path' ? await rowsAtPath(source.path) : undefined;
   const archive = rows === undefined ? await placedArchive(source, settings, work) : undefined;
-  const { options, areFew } = await fewRowsOf(rowsOptions(rows, settings));
+  const doing = 'the training';
+  await using few = await fewRowsOf(rowsOptions(rows, settings), doing, signal);
+  const { options, areFew } = few;
   const task: DatasetTask = { kind: 'dataset', options, ...(archive && { archive }), work, isReadOften };
   const isSmall = archive === undefined ? areFew : await isSmallArchive(archive, task);
-  if (isSmall || isolation === 'inline') return prepareHere({ ...task, options: { ...options, signal } });
+  if (isSmall || isolation === 'inline') return await prepareHere({ ...task, options: { ...options, signal } });
   const origin = archive?.name ?? (typeof rows === 'string' ? basename(rows) : 'rows');
-  const limits = { doing: 'the training', origin, signal, memoryLimit };
+  const limits = { doing, origin, signal, memoryLimit };
   const { rows: packed, ...prepared } = await inRowsThread<DatasetTask, PackedDataset>(task, limits);
   return { ...prepared, ...(packed && { rows: unpackedRows(packed) }) };
 }

@@ -86,16 +86,18 @@ export interface FoldTask {
 
 /** @throws as `readRows` of the room of datasets; AbortedError as soon as the signal fires */
 export async function readTable(given: TableOptions): Promise<RowTable> {
-  const { options, areFew } = await fewRowsOf(given);
-  if (areFew) return readRows(options.rows, options);
+  await using few = await fewRowsOf(given, doingOf(given), given.signal);
+  const { options, areFew } = few;
+  if (areFew) return await readRows(options.rows, options);
   const packed = await readInThread<PackedTable>({ kind: 'table', options }, given);
   return unpacked(packed, given.signal);
 }
 
 /** @throws as {@link readTypedRows} and {@link checkedRows}; AbortedError as soon as the signal fires */
 export async function readTypedTable(given: TypedOptions): Promise<TypedTable> {
-  const { options, areFew } = await fewRowsOf(given);
-  if (areFew) return typedTable(options);
+  await using few = await fewRowsOf(given, doingOf(given), given.signal);
+  const { options, areFew } = few;
+  if (areFew) return await typedTable(options);
   const { packed, ...typed } = await readInThread<PackedTyped>({ kind: 'typed-table', options }, given);
   return { ...typed, table: await unpacked(packed, given.signal) };
 }
@@ -103,11 +105,13 @@ export async function readTypedTable(given: TypedOptions): Promise<TypedTable> {
 /** A dataset of some rows of a table. @param work a folder for it. @throws as {@link checkedRows} */
 export async function datasetOfFold(given: FoldOptions, work: string): Promise<DatasetSource> {
   const { checked, signal, origin } = given;
-  const { options, areFew } = await fewRowsOf({ ...given, rows: checked.rows });
+  const doing = 'the cross-validation';
+  await using few = await fewRowsOf({ ...given, rows: checked.rows }, doing, signal);
+  const { options, areFew } = few;
   if (areFew) return { rows: await foldDataset(given) };
   const file = join(work, 'rows');
   const task = { kind: 'fold', options: { ...options, checked: { ...checked, rows: [] } }, file } as const;
-  await inRowsThread<FoldTask, undefined>(task, { doing: 'the cross-validation', origin, signal });
+  await inRowsThread<FoldTask, undefined>(task, { doing, origin, signal });
   return { file };
 }
 
@@ -141,10 +145,14 @@ export async function readUnlabelled(options: TextsOptions, limits: RowsThreadLi
   return allOf<string>(packed, limits.signal);
 }
 
-function readInThread<Result>(task: TableTask, { rows, signal }: ReadingTask): Promise<Result> {
-  const origin = typeof rows === 'string' ? basename(rows) : 'rows';
-  return inRowsThread<TableTask, Result>(task, { doing: `reading ${origin}`, origin, signal });
+function readInThread<Result>(task: TableTask, given: ReadingTask): Promise<Result> {
+  const { signal } = given;
+  return inRowsThread<TableTask, Result>(task, { doing: doingOf(given), origin: originOf(given), signal });
 }
+
+const originOf = ({ rows }: ReadingTask): string => (typeof rows === 'string' ? basename(rows) : 'rows');
+
+const doingOf = (given: ReadingTask): string => `reading ${originOf(given)}`;
 
 async function typedTable(options: TypedOptions): Promise<TypedTable> {
   const { table, type } = await readTypedRows(options.rows, options);
