@@ -38,7 +38,7 @@ export interface CheckDataOptions<Row extends TrainingRow = TrainingRow> extends
 
 /** Where a row is. */
 export interface RowPlace {
-  /** Its position, from 0. */
+  /** Its position, from 0: among `rows` as they were given, or among the rows that were read from a file. */
   readonly row: number;
   /** Its line in the file, from 1; absent for rows in memory. */
   readonly line?: number | undefined;

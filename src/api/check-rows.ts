@@ -6,10 +6,10 @@ import {
   arePairs,
   type DatasetWarning,
   invalid,
-  placeOfRow,
   type RowsOrPath,
   type RowTable,
   readingShape,
+  rowPlace,
   rowsAt,
 } from '../datasets/index.js';
 import { type DoubtfulLabels, families, foldText } from '../families/index.js';
@@ -156,10 +156,6 @@ function textsIn({ text, text2 }: Pick<Example, 'text' | 'text2'>) {
   return { text, ...(text2 !== undefined && { text2 }) };
 }
 
-function rowPlace(table: RowTable, row: number): RowPlace {
-  return { row, ...(table.places && { line: placeOfRow(table, row).line }) };
-}
-
 /** Equal for rows that say the same. */
 function answerOf({ labels, entities, passages }: Example): string {
   const places = entities.map(({ start, end, type }) => `${start} ${end} ${type}`);
@@ -287,10 +283,12 @@ async function judgeLabels(
 ): Promise<JudgedLabels> {
   const { maxJudged, seed, threads = availableParallelism(), model, modelLoader, signal } = settings;
   const sample = await withPauses(differentRows(examples, maxJudged, seed), signal);
-  const lines = sample.map((row) => placeOfRow(table, row).line);
+  // Positions stand for lines: rows of a JSON array may share one.
+  const lines = sample.map((row) => row + 1);
   const places = { lines, columns: table.places?.columns ?? {} };
   const checked = rowsAt(table.checked, new Set(sample));
-  const { dataset } = await checkedRows({ train: { checked, origin: table.origin, places } }, found, signal);
+  const train = { checked, origin: table.origin, places };
+  const { dataset } = await checkedRows({ train, skipInvalid: settings.skipInvalid }, found, signal);
   const { fewRows } = (await families[found.family].training()).task(dataset);
   if (fewRows?.checkLabels === undefined) return { doubtful: [], confusions: [], warnings: [] };
   const isPair = arePairs(checked);
@@ -302,11 +300,10 @@ async function judgeLabels(
     ...{ lowercase: true, language: 'english', balanced: true },
     repeats: Math.max(1, Math.min(MOST_REPEATS, Math.floor(REPEATED_ROWS / fewRows.trainRows))),
   });
-  const rowOf = new Map(lines.map((line, at) => [line, sample[at] ?? 0]));
   const doubtful = noise.doubtful.map((each): DoubtfulRow => {
-    const { line = 0, given, suggested, probability, alternative } = each;
-    const row = rowPlace(table, rowOf.get(line) ?? 0);
-    return { ...row, ...textsIn(each), given, suggested, probability, score: alternative - probability };
+    const { line = 1, given, suggested, probability, alternative } = each;
+    const place = rowPlace(table, line - 1);
+    return { ...place, ...textsIn(each), given, suggested, probability, score: alternative - probability };
   });
   return {
     labelErrors: { judged: noise.judged, expected: Math.round(noise.wrong), isEvident: noise.isEvident },

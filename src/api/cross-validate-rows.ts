@@ -6,6 +6,7 @@ import {
   counted,
   invalid,
   type RowTable,
+  rowPlace,
   rowsAt,
   rowsOf,
   type TrainingRow,
@@ -138,27 +139,30 @@ function crossValidateSettings(options: unknown) {
 
 async function readGroups(
   { groups, groupColumn, training }: CrossValidateSettings,
-  { checked: { rows }, places }: RowTable,
+  table: RowTable,
 ): Promise<readonly string[] | undefined> {
+  const {
+    checked: { rows },
+    places,
+  } = table;
   const { source, signal } = training;
-  const read =
-    groupColumn !== undefined && source.kind === 'path'
-      ? await groupsOf(
-          await readColumn({
-            rows: source.path,
-            column: groupColumn,
-            reading: readingOf(source.path, training),
-            signal,
-          }),
-          places?.lines ?? [],
-          signal,
-        )
-      : typeof groups === 'function'
-        ? rows.map((row, at) => String(groups(row, at)))
-        : groups;
-  if (read === undefined || read.length === rows.length) return read;
-  const option = groupColumn === undefined ? 'groups' : 'groupColumn';
-  const found = `found ${counted(read.length, 'group')} for ${counted(rows.length, 'row')}`;
+  if (typeof groups === 'function') return rows.map((row, at) => String(groups(row, rowPlace(table, at).row)));
+  if (groups !== undefined) {
+    // Also those of rows that are left out.
+    requireOneEach('groups', groups.length, places?.given ?? rows.length);
+    return rows.map((_, at) => groups[rowPlace(table, at).row] ?? '');
+  }
+  if (groupColumn === undefined || source.kind !== 'path') return undefined;
+  const reading = readingOf(source.path, training);
+  const cells = await readColumn({ rows: source.path, column: groupColumn, reading, signal });
+  const read = await groupsOf(cells, places?.lines ?? [], signal);
+  requireOneEach('groupColumn', read.length, rows.length);
+  return read;
+}
+
+function requireOneEach(option: string, groups: number, rows: number): void {
+  if (groups === rows) return;
+  const found = `found ${counted(groups, 'group')} for ${counted(rows, 'row')}`;
   throw invalid([option], `${found}; give one group for each row`);
 }
 
@@ -213,7 +217,7 @@ async function runRepeats(validation: Validation) {
     for (const [row, example] of rows.entries()) {
       const answer = byText.get(keyOfTexts(example));
       if (answer === undefined) continue;
-      answers.push({ ...answer, row });
+      answers.push({ ...answer, row: rowPlace(table, row).row });
       given[row]?.push(answer.answer);
     }
     const { seed } = settings.training;
@@ -226,7 +230,8 @@ async function runRepeats(validation: Validation) {
     const row = judged.kind === 'passages' ? (firstRowOf.get(example.text) ?? 0) : at;
     return { row, example, answers: given[row] ?? [] };
   });
-  const doubtful = doubtfulRows(answered, judged.type === 'multilabel-text-classification');
+  const found = doubtfulRows(answered, judged.type === 'multilabel-text-classification');
+  const doubtful = found.map((each) => ({ ...each, ...rowPlace(table, each.row) }));
   return { folds, figures: figuresOverFolds(folds), evaluations, answers, doubtful };
 }
 

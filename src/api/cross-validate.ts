@@ -21,7 +21,8 @@ export interface CrossValidateOptions<Row extends TrainingRow = TrainingRow> ext
   /** Number of repeats, each with different folds, 1 to 20. Default 1. */
   readonly repeats?: number | undefined;
   /**
-   * The group of each row of `rows`, as an array in their order or as a function. All rows of a group are in the same
+   * The group of each row of `rows`, as an array in their order or as a function. With `skipInvalid`, the array has the
+   * groups of all rows, and the function is called for those that are not left out. All rows of a group are in the same
    * fold. Default: only rows with equal texts stay together.
    */
   readonly groups?: readonly string[] | ((row: Row, at: number) => string) | undefined;
@@ -61,7 +62,7 @@ export interface FoldFigure {
 
 /** The answer to a row from a model that was not trained on it. */
 export interface OutOfFoldAnswer<Given extends Answer = Answer> {
-  /** The position of the row, from 0. */
+  /** The position of the row, from 0: among `rows` as they were given, or among the rows that were read from a file. */
   readonly row: number;
   readonly repeat: number;
   readonly fold: number;

@@ -5,7 +5,7 @@ import { type Example, entityNames, holds } from './evaluate.js';
 
 /** A row whose labels may be wrong. */
 export interface DoubtfulRow {
-  /** Its position, from 0. */
+  /** Its position, from 0: among `rows` as they were given, or among the rows that were read from a file. */
   readonly row: number;
   readonly text: string;
   /** The second text, in rows of pairs. */

@@ -80,7 +80,7 @@ import {
 import type { BaselineOptions, DriftOptions } from './drift.js';
 import type { EvaluateOptions, Evaluation } from './evaluate.js';
 import type { Model, ModelText, ModelTexts } from './model.js';
-import { asOfNow } from './paths.js';
+import { asOfNow, requireNotRead } from './paths.js';
 import { checkedReplacements, type RedactedText, type Replacements, redacted } from './redact.js';
 import { rulesSchema } from './rules.js';
 
@@ -539,8 +539,10 @@ export function exportModel(
       await writeWebFile(source, requirePath(asked.output, 'output'));
       return asked.output;
     }
+    const target = requirePath(asked.output, 'output');
+    await requireNotRead(target, { inputs: [source] });
     const write = (made: string) => convertFolder(source, made, asked.weights ?? 'float32');
-    await writeFolder(asked.output, MODEL_FOLDER, write, 'output');
+    await writeFolder(target, MODEL_FOLDER, write, 'output');
     return asked.output;
   };
   return callResult(exported(), `exporting ${folder}`);

@@ -1,5 +1,6 @@
+import { ValidationError } from '../contract/index.js';
 import { modelAsOfNow } from '../models/index.js';
-import { absolutePath } from '../system/index.js';
+import { absolutePath, lostInput } from '../system/index.js';
 
 /** Paths are those of the call: an application may change its working directory while files are read. */
 
@@ -12,6 +13,22 @@ export function withAbsolutePaths<Options extends Paths>(options: Options): Opti
   for (const name of PATHS) if (name in copy) Reflect.set(copy, name, asOfNow(copy[name]));
   if (typeof copy.base === 'string') Reflect.set(copy, 'base', modelAsOfNow(copy.base));
   return copy;
+}
+
+interface WhatIsRead {
+  /** Paths. Values that are not paths, such as rows, are skipped. */
+  readonly inputs: readonly unknown[];
+  /** Folders or names of models, which may be in the output folder's place, but not in it. Default: none. */
+  readonly models?: readonly (string | undefined)[];
+}
+
+/** The folder of a model is replaced with all that is in it. @throws ValidationError if that is also read */
+export async function requireNotRead(output: string | undefined, { inputs, models }: WhatIsRead): Promise<void> {
+  const paths = inputs.filter((input) => typeof input === 'string');
+  const lost = await lostInput(output, { inputs: paths, ...(models && { replaceable: models }) });
+  if (lost === undefined) return;
+  const msg = `writing ${output} would destroy ${lost}, which is read; give another folder`;
+  throw new ValidationError([{ loc: ['output'], msg, type: 'is_read' }]);
 }
 
 /** @param path of a file, or rows */

@@ -8,6 +8,7 @@ import { claimFolder, type FoundModel, findModel, readModelReport } from '../mod
 import { Random, TemporaryDirectory } from '../system/index.js';
 import type { TunedModel } from './model.js';
 import { MODEL_FOLDER } from './open-model.js';
+import { requireNotRead } from './paths.js';
 import {
   type CheckedSpace,
   defaultSpace,
@@ -17,8 +18,8 @@ import {
   type TrialSettings,
 } from './search-space.js';
 import { nameOf, type PreparedDataset, prepareDataset } from './training/prepare-dataset.js';
-import { openTrained, type TrainedFolder, trainInFolder } from './training/train-model.js';
-import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
+import { filesOf, openTrained, type TrainedFolder, trainInFolder } from './training/train-model.js';
+import { callback, requireUsedBase, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
 import type { Trial, TrialRun, TuneOptions, TuningSummary } from './tune.js';
 
 /** How `tune` works: trains the defaults in full, then other trials by successive halving, and keeps the best model. */
@@ -41,9 +42,10 @@ const tuneSchema = z.strictObject({
 export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
   const startedAt = performance.now();
   const settings = tuneSettings(options);
-  const { training } = settings;
-  const { output, signal } = training;
+  const { training, space } = settings;
+  const { output, signal, base } = training;
   if (signal?.aborted) throw new AbortedError('the search', { cause: signal.reason });
+  await requireNotRead(output, { inputs: filesOf(training), models: [base, ...(space?.base ?? [])] });
   const search = () => searchAndOpen(settings, startedAt);
   return output === undefined ? search() : claimFolder(output, MODEL_FOLDER, 'output', search);
 }
@@ -80,6 +82,7 @@ function tuneSettings(options: unknown): TuneSettings {
   if (twice !== undefined) {
     throw invalid(['space', twice], `\`${twice}\` is also an option with a fixed value; leave one of the two out`);
   }
+  requireUsedBase({ base: space?.base, pretrained: training.pretrained }, ['space', 'base']);
   const most = budgetSeconds === undefined ? DEFAULT_TRIALS : MOST_TRIALS;
   return { training, budgetSeconds, trials: trials ?? most, space, onTrial };
 }

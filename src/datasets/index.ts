@@ -50,6 +50,7 @@ export {
   readingShape,
   readRowFile,
   readRows,
+  rowsInUtf16,
 } from './read-rows.js';
 export { readTexts, type TextLimits } from './read-texts.js';
 export {
@@ -72,6 +73,7 @@ export {
   type Rows,
   type RowsOrPath,
   type RowTable,
+  rowPlace,
   rowShapes,
   rowsAt,
   rowsOf,

@@ -30,6 +30,7 @@ import {
   type RowTable,
   rowShapes,
   shapeOfFirst,
+  type TrainingRow,
 } from './rows.js';
 import { columnRows, type FoundRows, spansIn, toolRows } from './shapes.js';
 import type { TextLine } from './text-lines.js';
@@ -252,7 +253,7 @@ function settledRows(
   const lines = places?.lines ?? found.rows.map((_, row) => row + 1);
   const keptPlaces = {
     columns: {},
-    ...places,
+    ...(places ?? { given: found.rows.length }),
     lines: kept(lines),
     ...(places?.wordLines && { wordLines: kept(places.wordLines) }),
   };
@@ -406,19 +407,49 @@ async function readRowsInMemory(
   reading: RowFileOptions,
   signal?: AbortSignal,
 ): Promise<RowTable> {
+  const rows: readonly unknown[] = await collected(source, option, signal);
+  const shape = shapeOfFirst(rows[0], option);
+  const spelled = rows.map((row) => spelledOut(row, reading.tagNames));
+  const { table, warnings } = settledRows({ shape, rows: spelled, origin: option }, reading);
+  return { ...table, ...(warnings.length > 0 && { warnings }) };
+}
+
+async function collected<Row extends TrainingRow>(
+  source: Rows<Row>,
+  option: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly Row[]> {
   const isIterable =
     typeof source === 'object' && source !== null && (Symbol.iterator in source || Symbol.asyncIterator in source);
   if (!isIterable) throw invalid([option], 'give an array, an iterable of rows, or the path of a file');
-  const rows: unknown[] = [];
+  const rows: Row[] = [];
   for await (const row of source) {
     rows.push(row);
     if (signal?.aborted) throw new AbortedError(`reading ${option}`, { cause: signal.reason });
     if (isPauseDue()) await pause(signal);
   }
-  const shape = shapeOfFirst(rows[0], option);
-  const spelled = rows.map((row) => spelledOut(row, reading.tagNames));
-  const { table, warnings } = settledRows({ shape, rows: spelled, origin: option }, reading);
-  return { ...table, ...(warnings.length > 0 && { warnings }) };
+  return rows;
+}
+
+/**
+ * Rows in memory with the places of their entities in UTF-16 code units. Anything that can't be read as such stays as it
+ * is, to be judged with all rows. @throws ValidationError, AbortedError; what the iterator throws
+ */
+export async function rowsInUtf16(
+  source: Rows,
+  offsets: Offsets | undefined,
+  signal?: AbortSignal,
+): Promise<readonly TrainingRow[]> {
+  const rows = await collected(source, 'rows', signal);
+  const read = rows.map((row) => spansSchema.safeParse(spelledOut(row, undefined)).data);
+  const settled = settleSpans(
+    read.flatMap((each) => each ?? []),
+    offsets,
+  ).rows.values();
+  return rows.map((row, at) => {
+    const { entities, doubts } = (read[at] && settled.next().value) ?? {};
+    return entities === undefined ? row : Object.assign({ ...row }, { entities, ...(doubts && { doubts }) });
+  });
 }
 
 function spelledOut(row: unknown, tagNames: readonly string[] | undefined): unknown {

@@ -286,9 +286,11 @@ export interface RowTable {
   readonly warnings?: readonly DatasetWarning[];
 }
 
-/** Where the rows of a file are. */
+/** Where the rows of a file are, or the rows in memory that remain where some are left out. */
 export interface RowPlaces {
   readonly lines: readonly number[];
+  /** Rows in memory: how many were given. Their lines are their positions, from 1. */
+  readonly given?: number;
   readonly columns: Readonly<Record<string, string>>;
   /** CoNLL: the line of each row's words. */
   readonly wordLines?: readonly (readonly number[])[];
@@ -299,6 +301,16 @@ type Place = Pick<DatasetProblem, 'file' | 'column'> & { readonly line: number }
 /** Where a row is. @param row from 0 */
 export function placeOfRow({ origin, places }: RowTable, row: number): Place {
   return { file: origin, line: places?.lines[row] ?? row + 1 };
+}
+
+/**
+ * Where a caller finds a row: its position from 0, in memory among the rows as they were given and in a file among those
+ * that were read, and its line in a file.
+ */
+export function rowPlace({ places }: RowTable, row: number): { readonly row: number; readonly line?: number } {
+  const line = places?.lines[row];
+  if (line === undefined) return { row };
+  return places?.given === undefined ? { row, line } : { row: line - 1 };
 }
 
 /** Where a field of a row is. @param item of a list of words or tags */

@@ -90,6 +90,7 @@ export {
 export { quantizeRow, type Scored, scoreBelowTop, topScores } from './number-arrays.js';
 export { Random } from './numbers.js';
 export { onAbort } from './on-abort.js';
+export { isInFolder, lostInput } from './overwriting.js';
 export {
   filterWithPauses,
   isPauseDue,

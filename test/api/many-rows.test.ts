@@ -5,7 +5,7 @@ import { prepareDataset } from '../../src/api/training/prepare-dataset.js';
 import { datasetOfFold, readColumn, readTable, readTypedTable } from '../../src/api/training/read-apart.js';
 import { trainSettings } from '../../src/api/training/train-options.js';
 import { describeError, toOrchardError } from '../../src/contract/errors.js';
-import { readRows } from '../../src/datasets/index.js';
+import { readRows, rowPlace } from '../../src/datasets/index.js';
 import { createClassificationArchive, readDataset } from '../../src/families/index.js';
 import { checkData, crossValidate, loadModel, type TrainingRow, train, tune } from '../../src/index.js';
 import { errorOf, resultOf } from '../support/outcomes.js';
@@ -122,6 +122,14 @@ describe('a table of many rows', () => {
     const given = source();
     const options = { option: 'rows', reading: {}, refusesBlank: true };
     expect(await readTable({ rows: given, ...options })).toEqual(await readRows(given, options));
+  });
+
+  it('has the places of rows that are left, in memory too', async () => {
+    const given = [{ text: ' ', label: 'l0' }, ...rows];
+    const options = { option: 'rows', reading: { skipInvalid: true } };
+    const read = await readTable({ rows: given, ...options });
+    expect(read).toEqual(await readRows(given, options));
+    expect([0, 899].map((row) => rowPlace(read, row))).toEqual([{ row: 1 }, { row: 900 }]);
   });
 
   it('has its type, and what all of its rows as one dataset are warned of', async () => {

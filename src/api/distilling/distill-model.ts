@@ -13,13 +13,14 @@ import {
 } from '../../datasets/index.js';
 import { foldText } from '../../families/index.js';
 import { CARD_FILE, claimFolder } from '../../models/index.js';
-import { filterWithPauses, requirePath, withPauses } from '../../system/index.js';
+import { filterWithPauses, isInFolder, requirePath, withPauses } from '../../system/index.js';
 import { trainingLanguage } from '../../training/index.js';
 import type { Answer } from '../answers.js';
 import type { DistillationSummary, DistillEvent, DistilledModel, DistillOptions, ModelCost } from '../distill.js';
 import { answersTo, type Evaluation, type Example, examplesOf, judge } from '../evaluate.js';
 import type { Model } from '../model.js';
 import { MODEL_FOLDER, OpenModel } from '../open-model.js';
+import { requireNotRead } from '../paths.js';
 import type { TrainOptions } from '../train.js';
 import { readingOf } from '../training/prepare-dataset.js';
 import { readTable } from '../training/read-apart.js';
@@ -56,8 +57,22 @@ export async function distillModel(options: DistillOptions): Promise<DistilledMo
   requireUsed(settings);
   if (signal?.aborted) throw new AbortedError('the distillation', { cause: signal.reason });
   const path = answers === undefined ? undefined : requirePath(answers, 'answers');
+  if (output !== undefined && path !== undefined && (await isInFolder(path, output))) {
+    throw invalid(['answers'], `${path} is in the output folder ${output}, which is replaced; give a path outside it`);
+  }
+  const { texts, rows, dev, test } = settings;
+  await requireNotRead(output, { inputs: [texts, rows, dev, test], models: modelsOf(settings) });
   const work = () => new Distillation(settings, path, startedAt).run();
   return output === undefined ? work() : claimFolder(output, MODEL_FOLDER, 'output', work);
+}
+
+/** The folders or names of the models that are read. */
+function modelsOf({ base, teacher }: DistillSettings): readonly (string | undefined)[] {
+  const folders = [teacher].flat().map((each) => {
+    if (typeof each === 'function') return undefined;
+    return typeof each === 'string' ? each : each.directory;
+  });
+  return [base, ...folders];
 }
 
 /** What the teacher has answered. */

@@ -98,12 +98,13 @@ function found(type: ModelType, typeIs: FoundType['typeIs'], reason: string): Fo
   return { type, family: familyNameOf[type], typeIs, reason };
 }
 
-function inferred({ checked, origin }: RowTable): FoundType {
+function inferred({ checked, origin, readAs }: RowTable): FoundType {
   switch (checked.shape) {
     case 'label':
       return typeOfLabels(
         checked.rows.map(({ label }) => label),
         origin,
+        readAs !== undefined,
       );
     case 'labels':
       return found('multilabel-text-classification', 'inferred', 'rows have any number of labels');
@@ -119,14 +120,17 @@ function inferred({ checked, origin }: RowTable): FoundType {
 }
 
 /** @throws ValidationError where it can't be told whether a comma separates labels, or there is but one label. */
-function typeOfLabels(labels: readonly string[], origin: string): FoundType {
+function typeOfLabels(labels: readonly string[], origin: string, areOfFile: boolean): FoundType {
   const distinct = new Set(labels);
   const joined = [...distinct].find((label) => isListOf(label, distinct));
   if (joined !== undefined) {
-    throw invalid(
-      ['type'],
-      `${rowsOf(origin)} have the label ${quoted(joined)}, which may be one label or several; pass \`type: 'multilabel-text-classification'\` if a comma separates labels, else \`type: 'multiclass-text-classification'\``,
-    );
+    const parts = joined.split(',').map((part) => quoted(part.trim()));
+    // Only the cells of files are split.
+    const advice = areOfFile
+      ? "pass `type: 'multilabel-text-classification'` if a comma separates labels, else"
+      : `if it is several, give each row a list, such as \`labels: [${parts.join(', ')}]\`, else pass`;
+    const what = `${rowsOf(origin)} have the label ${quoted(joined)}, which may be one label or several`;
+    throw invalid(['type'], `${what}; ${advice} \`type: 'multiclass-text-classification'\``);
   }
   const reason = `each row has one of ${counted(distinct.size, 'label')}`;
   if (distinct.size > 2) return found('multiclass-text-classification', 'inferred', reason);
@@ -260,7 +264,18 @@ export interface PreparedDataset {
 type RowsOptions = ReadingOptions &
   Pick<
     TrainSettings,
-    'type' | 'labels' | 'positive' | 'passages' | 'dev' | 'devFraction' | 'seed' | 'signal' | 'path' | 'test' | 'effort'
+    | 'type'
+    | 'labels'
+    | 'positive'
+    | 'passages'
+    | 'dev'
+    | 'devFraction'
+    | 'seed'
+    | 'signal'
+    | 'path'
+    | 'test'
+    | 'effort'
+    | 'hasReadRows'
   > & {
     readonly rows?: RowsOrPath | undefined;
   };
@@ -341,11 +356,11 @@ async function prepareHere({ options, archive, work, isReadOften }: DatasetTask)
 }
 
 function rowsOptions(rows: RowsOrPath | undefined, settings: TrainSettings): RowsOptions {
-  const { type, labels, positive, passages, dev, devFraction, seed, path, test } = settings;
+  const { type, labels, positive, passages, dev, devFraction, seed, path, test, hasReadRows } = settings;
   const effort = settings.effort ?? settings.tuning?.effort;
   const { columns, format, encoding, delimiter, offsets, tagNames, skipInvalid } = settings;
   return {
-    ...{ rows, type, labels, positive, passages, dev, devFraction, seed, path, effort },
+    ...{ rows, type, labels, positive, passages, dev, devFraction, seed, path, effort, hasReadRows },
     ...{ columns, format, encoding, delimiter, offsets, tagNames, skipInvalid },
     ...(typeof test === 'string' && { test }), // rows to test on are read later
   };
@@ -438,8 +453,10 @@ function typeOfNames(names: readonly string[], given: ModelType | undefined): Fo
 }
 
 async function datasetOfRows(rows: RowsOrPath, settings: Omit<RowsOptions, 'rows'>): Promise<PreparedDataset> {
-  const { signal, devFraction, seed, passages, dev: given, skipInvalid } = settings;
-  const { table: train, type } = await readTypedRows(rows, { ...settings, reading: readingOf(rows, settings) });
+  const { signal, devFraction, seed, passages, dev: given, skipInvalid, offsets, hasReadRows } = settings;
+  const asWritten = readingOf(rows, settings);
+  const ofTrain = hasReadRows && offsets !== undefined ? { ...asWritten, offsets: 'utf-16' as const } : asWritten;
+  const { table: train, type } = await readTypedRows(rows, { ...settings, reading: ofTrain });
   const isMultilabel = type.type === 'multilabel-text-classification';
   const reading = given === undefined ? {} : readingOf(given, settings);
   const dev = given === undefined ? undefined : await readRows(given, { option: 'dev', isMultilabel, reading, signal });
@@ -469,11 +486,12 @@ export function readingOf(
     offsets,
     tagNames,
     skipInvalid,
+    hasReadRows = false,
     ...others
-  }: ReadingOptions & Partial<Pick<TrainSettings, 'path' | 'dev' | 'test'>>,
+  }: ReadingOptions & Partial<Pick<TrainSettings, 'path' | 'dev' | 'test' | 'hasReadRows'>>,
 ): ReadingOptions {
   const ofAll = { offsets, tagNames, skipInvalid };
-  const hasFile = [others.path, others.dev, others.test].some((each) => typeof each === 'string');
+  const hasFile = hasReadRows || [others.path, others.dev, others.test].some((each) => typeof each === 'string');
   return typeof source !== 'string' && hasFile ? ofAll : { columns, format, encoding, delimiter, ...ofAll };
 }
 

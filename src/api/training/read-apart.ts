@@ -186,9 +186,13 @@ export async function packTable(task: TableTask): Promise<PackedTable | PackedTy
 }
 
 function packedTable({ checked, places, ...table }: RowTable): PackedTable {
-  const { lines = [], wordLines, columns } = places ?? {};
+  const { lines = [], wordLines, ...others } = places ?? {};
   return {
-    table: { ...table, checked: { ...checked, rows: [] }, ...(columns && { places: { lines: [], columns } }) },
+    table: {
+      ...table,
+      checked: { ...checked, rows: [] },
+      ...(places && { places: { ...others, columns: places.columns, lines: [] } }),
+    },
     rows: packRows(checked.rows),
     lines: packRows(lines),
     ...(wordLines && { wordLines: packRows(wordLines) }),

@@ -15,6 +15,8 @@ import {
   invalid,
   quoted,
   type Rows,
+  type RowsOrPath,
+  rowsInUtf16,
   someOf,
   type TrainingRow,
 } from '../../datasets/index.js';
@@ -31,7 +33,7 @@ import {
   readModelReport,
   writeFolder,
 } from '../../models/index.js';
-import { TemporaryDirectory } from '../../system/index.js';
+import { isPauseDue, pause, SourceReader, TemporaryDirectory } from '../../system/index.js';
 import {
   type BackboneSource,
   backboneLoader,
@@ -45,19 +47,29 @@ import {
 } from '../../training/index.js';
 import type { LearnOptions, TrainedModel, TrainingSummary } from '../model.js';
 import { MODEL_FOLDER, OpenModel } from '../open-model.js';
-import { withAbsolutePaths } from '../paths.js';
+import { requireNotRead, withAbsolutePaths } from '../paths.js';
 import type { TrainOptions } from '../train.js';
 import { type FoundType, nameOf, type PreparedDataset, prepareDataset, readingOf } from './prepare-dataset.js';
 import { type TrainSettings, trainSettings } from './train-options.js';
 
 /** Prepares the data, trains, and opens the model. @throws as `train` fails */
 export async function trainModel(options: TrainOptions): Promise<TrainedModel> {
+  return trainInto(options, trainSettings(options));
+}
+
+/** Trains in the claimed folder of the output, if there is one. @throws as `train` fails */
+async function trainInto(options: TrainOptions, settings: TrainSettings): Promise<TrainedModel> {
   const startedAt = performance.now();
-  const settings = trainSettings(options);
   const { output, signal } = settings;
   if (signal?.aborted) throw new AbortedError('the training', { cause: signal.reason });
+  await requireNotRead(output, { inputs: filesOf(settings), models: [settings.base] });
   const work = () => trainAndOpen(options, settings, { startedAt });
   return output === undefined ? work() : claimFolder(output, MODEL_FOLDER, 'output', work);
+}
+
+/** The files that training reads, and rows that are none. */
+export function filesOf({ source, dev, test }: TrainSettings): readonly unknown[] {
+  return [source.kind === 'path' ? source.path : undefined, dev, test];
 }
 
 interface TrainAndOpen {
@@ -70,9 +82,11 @@ interface TrainAndOpen {
 /** The work of `train`, in the claimed folder of its output. @throws as `train` fails, and what `finish` throws */
 export async function trainAndOpen(
   options: TrainOptions,
-  settings: TrainSettings,
+  given: TrainSettings,
   { startedAt, finish }: TrainAndOpen,
 ): Promise<TrainedModel> {
+  const reusable = await readOnce(given);
+  const settings = { ...given, ...reusable };
   const { base, modelLoader, signal } = settings;
   const placedBase = base === undefined ? undefined : await findModel(base, { modelLoader, backbones: true, signal });
   const { isolation, memoryLimit = defaultMemoryLimit() } = settings;
@@ -87,11 +101,38 @@ export async function trainAndOpen(
       throw thrown;
     });
     const opened = await openTrained(trained, { ...type, readAs }, (performance.now() - startedAt) / 1000, settings);
-    return Object.assign(opened, { learn: learning(options, rows) });
+    const again = { ...options, ...reusable, name: nameOf(settings) };
+    return Object.assign(opened, { learn: learning(again, rows) });
   } finally {
     await host.close();
     await work.remove();
   }
+}
+
+/** What `learn` reads again, as arrays: an iterable may give its items only once. @throws AbortedError; what an iterable throws */
+async function readOnce({ passages, dev, test, signal }: TrainSettings) {
+  return {
+    passages: passages && (await arrayOf(passages, signal)),
+    dev: isIterable(dev) ? await arrayOf(dev, signal) : dev,
+    test: isIterable(test) ? await arrayOf(test, signal) : test,
+  };
+}
+
+/** Rows that aren't iterable are refused where they are read. */
+const isIterable = (rows: RowsOrPath | undefined): rows is Rows =>
+  typeof rows === 'object' && (Symbol.iterator in rows || Symbol.asyncIterator in rows);
+
+async function arrayOf<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  signal: AbortSignal | undefined,
+): Promise<readonly Item[]> {
+  if (Array.isArray(items)) return [...items];
+  const all: Item[] = [];
+  for await (const item of new SourceReader(items, { doing: 'the training', signal })) {
+    all.push(item);
+    if (isPauseDue()) await pause(signal);
+  }
+  return all;
 }
 
 /** Trains on the rows of an earlier run and further ones. @param rows undefined of an archive. */
@@ -100,14 +141,16 @@ function learning(options: TrainOptions, rows: Iterable<TrainingRow> | undefined
     if (rows === undefined) {
       throw invalid(['rows'], 'the model was trained on an archive; add the rows to the archive and train again');
     }
+    const { rows: _, path, url, output, onProgress, signal, ...kept } = options;
+    const changed = withAbsolutePaths(changes);
+    const again: TrainOptions = { ...kept, ...changed };
     async function* all() {
       yield* rows ?? [];
-      yield* more;
+      yield* await rowsInUtf16(more, again.offsets, again.signal);
     }
-    const { path, url, columns, format, encoding, delimiter, offsets, output, onProgress, signal, ...kept } = options;
-    const hasFile = typeof kept.dev === 'string' || typeof kept.test === 'string';
-    const ofFiles = hasFile ? { columns, format, encoding, delimiter } : {};
-    return trainModel({ ...kept, ...ofFiles, ...withAbsolutePaths(changes), rows: all() });
+    await requireNotRead(changed.output, { inputs: [path, url] }); // `rows` may be read from this file
+    const settings = { ...trainSettings({ ...again, rows: all() }), hasReadRows: true };
+    return trainInto({ ...again, path, url }, settings);
   };
   return (more: Rows, changes?: LearnOptions) => callResult(learn(more, changes), 'training a model');
 }

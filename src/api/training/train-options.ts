@@ -80,6 +80,11 @@ export type TrainSettings = z.infer<typeof trainSchema> & {
   readonly source: TrainSource;
   /** Whether the encoder is trained for epochs however few the rows are. Default false. */
   readonly trainsEncoder?: boolean;
+  /**
+   * Whether the rows were read earlier: the places of their entities are in UTF-16 code units, and the options for files
+   * are those of that time. Default false.
+   */
+  readonly hasReadRows?: boolean | undefined;
 };
 
 type TrainSource =
@@ -105,9 +110,22 @@ export function trainSettings(options: unknown): TrainSettings {
   return settingsFrom(validate(trainSchema, options ?? {}));
 }
 
-/** Options that were checked, with what they say to train on. @throws ValidationError unless they say one thing */
+/**
+ * Options that were checked, with what they say to train on.
+ * @throws ValidationError unless they say one thing, and for a `base` that would not be used
+ */
 export function settingsFrom(options: z.infer<typeof trainSchema>): TrainSettings {
+  requireUsedBase(options, ['base']);
   return { ...options, source: sourceOf(options) };
+}
+
+/** @param at where the option `base` is, for errors. @throws ValidationError for a base that random weights replace */
+export function requireUsedBase(
+  { base, pretrained }: { readonly base?: unknown; readonly pretrained?: boolean | undefined },
+  at: readonly string[],
+): void {
+  if (base === undefined || pretrained !== false) return;
+  throw invalid(at, 'has no effect with `pretrained: false`, which starts from random weights; leave one of them out');
 }
 
 export function callback<Call>() {
