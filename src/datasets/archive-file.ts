@@ -281,14 +281,18 @@ const LOCATOR_BYTES = 20;
 
 /** Where the locator points, yauzl reads unchecked: an offset of 2^53 or more makes Node throw where nothing can catch it. */
 async function checkEnd(zipPath: string): Promise<void> {
-  await using file = await open(zipPath);
-  const { size } = await file.stat();
   const buffer = Buffer.alloc(LOCATOR_BYTES + END_BYTES + MAX_COMMENT_BYTES);
-  const { bytesRead } = await file.read(buffer, 0, buffer.length, Math.max(0, size - buffer.length));
-  const tail = buffer.subarray(0, bytesRead);
-  const locator = tail.lastIndexOf('PK\x05\x06', -END_BYTES, 'latin1') - LOCATOR_BYTES;
-  if (locator < 0 || tail.toString('latin1', locator, locator + 4) !== 'PK\x06\x07') return;
-  if (tail.readBigUInt64LE(locator + 8) > size) throw new Error('its zip64 end record is outside of the file');
+  const file = await open(zipPath);
+  try {
+    const { size } = await file.stat();
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, Math.max(0, size - buffer.length));
+    const tail = buffer.subarray(0, bytesRead);
+    const locator = tail.lastIndexOf('PK\x05\x06', -END_BYTES, 'latin1') - LOCATOR_BYTES;
+    if (locator < 0 || tail.toString('latin1', locator, locator + 4) !== 'PK\x06\x07') return;
+    if (tail.readBigUInt64LE(locator + 8) > size) throw new Error('its zip64 end record is outside of the file');
+  } finally {
+    await file.close();
+  }
 }
 
 async function unpackEntries(zip: ZipFile, directory: string, options: NamedOptions): Promise<string[]> {

@@ -14,7 +14,7 @@ import { type ClassificationType, classificationTypes } from './classification/c
 import { beginTag, entityTypes, parseTag } from './entities/bio-tags.js';
 import type { FamilyRows } from './family.js';
 import type { CheckedRowSets, Dataset, RowSets } from './row-sets.js';
-import { fewRowsOf, inRowsThread, type RowsThreadLimits } from './rows-thread.js';
+import { inRowsThread, type RowsThreadLimits, withFewRows } from './rows-thread.js';
 
 /**
  * Creates dataset archives (docs/archives.md) from rows: few rows in the caller's thread, more in a thread of their
@@ -296,8 +296,10 @@ export function writeArchiveHere(task: ArchiveTask): Promise<ArchiveSummary> {
  * @throws OrchardError: DatasetError if a limit is exceeded, AbortedError as soon as the signal fires; nothing is then left
  */
 export async function makeArchiveWithin(task: ArchiveTask, limits: RowsThreadLimits): Promise<void> {
-  await using few = await fewRowsOf(task.options, `making ${task.outputPath}`, limits.signal);
-  await (few.areFew ? writeArchiveHere(task) : makeInThread(task, limits));
+  const reading = { doing: `making ${task.outputPath}`, signal: limits.signal };
+  await withFewRows(task.options, reading, async ({ areFew }) => {
+    await (areFew ? writeArchiveHere(task) : makeInThread(task, limits));
+  });
 }
 
 interface ArchiveSources extends ArchiveOptions<{ readonly path: string } | Iterable<unknown>> {
@@ -312,10 +314,10 @@ function making<Options extends ArchiveSources, Summary extends ArchiveSummary>(
 ): ResultAsync<Summary, OrchardError> {
   const make = async (): Promise<Summary> => {
     const target = requirePath(outputPath, 'outputPath');
-    await using few = await fewRowsOf(withSources(given), `making ${target}`, given.signal);
-    const { options, areFew } = few;
-    if (areFew) return await write(options, target);
-    return await makeInThread({ kind, options, outputPath: target }, { signal: given.signal });
+    const { signal } = given;
+    return withFewRows(withSources(given), { doing: `making ${target}`, signal }, async ({ options, areFew }) =>
+      areFew ? write(options, target) : makeInThread({ kind, options, outputPath: target }, { signal }),
+    );
   };
   return callResult(make(), `making ${outputPath}`);
 }

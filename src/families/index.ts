@@ -104,13 +104,13 @@ export {
   writeDataset,
 } from './row-sets.js';
 export {
-  fewRowsOf,
   inRowsThread,
   isSmallFile,
   packRows,
   type RowsThreadLimits,
   serveRows,
   unpackedRows,
+  withFewRows,
 } from './rows-thread.js';
 export {
   outsideOf,

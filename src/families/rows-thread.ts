@@ -251,28 +251,25 @@ const FEW_ROWS = 500;
 const FEW_CHARACTERS = 2 ** 18;
 const SMALL_FILE_BYTES = 2 ** 15;
 
-interface FewRows<Options> extends AsyncDisposable {
+interface FewRows<Options> {
   readonly options: Options;
   readonly areFew: boolean;
 }
 
 /**
- * Whether all rows of some options are few, and the options with what was read of them for that: few rows as an array, others
- * as they come, until the signal fires. Disposing closes what was not read to its end.
+ * Finds out whether all rows of some options are few, and passes the options with what was read of them for that: few rows as
+ * an array, others as they come, until the signal fires. Closes what was not read to its end when the work is done.
  * @param doing in words: an AbortedError names it.
- * @throws AbortedError as soon as the signal fires; what the iterators of the rows throw
+ * @throws AbortedError as soon as the signal fires; what the iterators of the rows and the work throw
  */
-export async function fewRowsOf<Options extends object>(
+export async function withFewRows<Options extends object, Result>(
   options: Options,
-  doing: string,
-  signal: AbortSignal | undefined,
-): Promise<FewRows<Options>> {
+  { doing, signal }: { readonly doing: string; readonly signal: AbortSignal | undefined },
+  work: (few: FewRows<Options>) => Promise<Result>,
+): Promise<Result> {
   const held = { ...options };
   let areFew = true;
   const begun: SourceReader<unknown>[] = [];
-  const close = async () => {
-    await Promise.all(begun.map((reader) => reader.return()));
-  };
   try {
     for (const name of ROWS) {
       const rows: unknown = Reflect.get(held, name);
@@ -287,11 +284,10 @@ export async function fewRowsOf<Options extends object>(
         areFew &&= all !== undefined;
       }
     }
-  } catch (thrown) {
-    await close();
-    throw thrown;
+    return await work({ options: held, areFew });
+  } finally {
+    await Promise.all(begun.map((reader) => reader.return()));
   }
-  return { options: held, areFew, [Symbol.asyncDispose]: close };
 }
 
 function areRows(value: unknown): value is Iterable<unknown> | AsyncIterable<unknown> {

@@ -278,12 +278,9 @@ class Distillation {
         ...train.texts.filter((each) => some.has(each)).map((each) => taughtRow(each, task, temperature)),
       ];
       const { output: _, test: __, ...rest } = options;
-      await using model = await trainModel({ ...rest, rows });
-      const answers = await answersTo(
-        model,
-        heldOut.map(({ text }) => text),
-        { signal: this.#settings.signal },
-      );
+      const model = await trainModel({ ...rest, rows });
+      const texts = heldOut.map(({ text }) => text);
+      const answers = await answersTo(model, texts, { signal: this.#settings.signal }).finally(() => model.close());
       const { labels: ___, ...agreement } = agreementOf(heldOut, answers, task.isMultilabel).agreement;
       points.push({ texts: count, agreement });
     }
@@ -297,31 +294,37 @@ class Distillation {
     { heldOut, learned }: { readonly heldOut: readonly TaughtText[]; readonly learned: number },
   ): Promise<DistillationSummary> {
     const { device, signal } = this.#settings;
-    await using model = await OpenModel.open({ name: 'student', directory }, { service: { device }, signal });
-    const texts = heldOut.map(({ text }) => text);
-    const answers = await answersTo(model, texts, { signal });
-    const { unusable } = answered;
-    const timed = texts.length > 0 ? texts : judged.map(({ example }) => example.text);
-    const student: ModelCost = { bytes: await bytesToAnswer(directory), ...(await timeOf(model, timed)) };
-    const { millisecondsPerText } = answered;
-    const measured = (await teacher.cost?.(timed)) ?? {};
-    const accuracy = await this.#accuracy(model, task, judged);
-    return {
-      teacher: teacher.name,
-      texts: given,
-      answered: answered.taught.length + unusable.length,
-      kept: answered.kept,
-      retries: answered.retries,
-      unusable: {
-        count: unusable.length,
-        examples: unusable.slice(0, 10).map(({ text, problem }) => ({ text: text.slice(0, MOST_CHARACTERS), problem })),
-      },
-      ...(this.#answersPath !== undefined && { answers: this.#answersPath }),
-      learned: { texts: learned, rows: learnedRows.length },
-      ...(heldOut.length > 0 ? agreementOf(heldOut, answers, task.isMultilabel) : { differences: [] }),
-      ...(accuracy && { accuracy }),
-      cost: { teacher: { ...(millisecondsPerText !== undefined && { millisecondsPerText }), ...measured }, student },
-    };
+    const model = await OpenModel.open({ name: 'student', directory }, { service: { device }, signal });
+    try {
+      const texts = heldOut.map(({ text }) => text);
+      const answers = await answersTo(model, texts, { signal });
+      const { unusable } = answered;
+      const timed = texts.length > 0 ? texts : judged.map(({ example }) => example.text);
+      const student: ModelCost = { bytes: await bytesToAnswer(directory), ...(await timeOf(model, timed)) };
+      const { millisecondsPerText } = answered;
+      const measured = (await teacher.cost?.(timed)) ?? {};
+      const accuracy = await this.#accuracy(model, task, judged);
+      return {
+        teacher: teacher.name,
+        texts: given,
+        answered: answered.taught.length + unusable.length,
+        kept: answered.kept,
+        retries: answered.retries,
+        unusable: {
+          count: unusable.length,
+          examples: unusable
+            .slice(0, 10)
+            .map(({ text, problem }) => ({ text: text.slice(0, MOST_CHARACTERS), problem })),
+        },
+        ...(this.#answersPath !== undefined && { answers: this.#answersPath }),
+        learned: { texts: learned, rows: learnedRows.length },
+        ...(heldOut.length > 0 ? agreementOf(heldOut, answers, task.isMultilabel) : { differences: [] }),
+        ...(accuracy && { accuracy }),
+        cost: { teacher: { ...(millisecondsPerText !== undefined && { millisecondsPerText }), ...measured }, student },
+      };
+    } finally {
+      await model.close();
+    }
   }
 
   async #accuracy(

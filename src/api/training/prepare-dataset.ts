@@ -42,13 +42,13 @@ import {
 import {
   type CheckedRowSets,
   families,
-  fewRowsOf,
   inRowsThread,
   isSmallFile,
   packRows,
   type RowSets,
   SUM_TOLERANCE,
   unpackedRows,
+  withFewRows,
   writeDataset,
 } from '../../families/index.js';
 import { defaultMemoryLimit } from '../../jobs/index.js';
@@ -319,15 +319,15 @@ export async function prepareDataset(
     source.kind === 'rows' ? source.rows : source.kind === 'path' ? await rowsAtPath(source.path) : undefined;
   const archive = rows === undefined ? await placedArchive(source, settings, work) : undefined;
   const doing = 'the training';
-  await using few = await fewRowsOf(rowsOptions(rows, settings), doing, signal);
-  const { options, areFew } = few;
-  const task: DatasetTask = { kind: 'dataset', options, ...(archive && { archive }), work, isReadOften };
-  const isSmall = archive === undefined ? areFew : await isSmallArchive(archive, task);
-  if (isSmall || isolation === 'inline') return await prepareHere({ ...task, options: { ...options, signal } });
-  const origin = archive?.name ?? (typeof rows === 'string' ? basename(rows) : 'rows');
-  const limits = { doing, origin, signal, memoryLimit };
-  const { rows: packed, ...prepared } = await inRowsThread<DatasetTask, PackedDataset>(task, limits);
-  return { ...prepared, ...(packed && { rows: unpackedRows(packed) }) };
+  return withFewRows(rowsOptions(rows, settings), { doing, signal }, async ({ options, areFew }) => {
+    const task: DatasetTask = { kind: 'dataset', options, ...(archive && { archive }), work, isReadOften };
+    const isSmall = archive === undefined ? areFew : await isSmallArchive(archive, task);
+    if (isSmall || isolation === 'inline') return prepareHere({ ...task, options: { ...options, signal } });
+    const origin = archive?.name ?? (typeof rows === 'string' ? basename(rows) : 'rows');
+    const limits = { doing, origin, signal, memoryLimit };
+    const { rows: packed, ...prepared } = await inRowsThread<DatasetTask, PackedDataset>(task, limits);
+    return { ...prepared, ...(packed && { rows: unpackedRows(packed) }) };
+  });
 }
 
 /** Prepares a dataset in a thread: rows come to a file, so that no other thread has to take them apart. */

@@ -13,13 +13,13 @@ import {
 } from '../../datasets/index.js';
 import {
   type Dataset,
-  fewRowsOf,
   inRowsThread,
   isSmallFile,
   packRows,
   type RowSets,
   type RowsThreadLimits,
   unpackedRows,
+  withFewRows,
   writeDataset,
 } from '../../families/index.js';
 import { isPauseDue, pause } from '../../system/index.js';
@@ -86,33 +86,34 @@ export interface FoldTask {
 
 /** @throws as `readRows` of the room of datasets; AbortedError as soon as the signal fires */
 export async function readTable(given: TableOptions): Promise<RowTable> {
-  await using few = await fewRowsOf(given, doingOf(given), given.signal);
-  const { options, areFew } = few;
-  if (areFew) return await readRows(options.rows, options);
-  const packed = await readInThread<PackedTable>({ kind: 'table', options }, given);
-  return unpacked(packed, given.signal);
+  const { signal } = given;
+  return withFewRows(given, { doing: doingOf(given), signal }, async ({ options, areFew }) => {
+    if (areFew) return readRows(options.rows, options);
+    return unpacked(await readInThread<PackedTable>({ kind: 'table', options }, given), signal);
+  });
 }
 
 /** @throws as {@link readTypedRows} and {@link checkedRows}; AbortedError as soon as the signal fires */
 export async function readTypedTable(given: TypedOptions): Promise<TypedTable> {
-  await using few = await fewRowsOf(given, doingOf(given), given.signal);
-  const { options, areFew } = few;
-  if (areFew) return await typedTable(options);
-  const { packed, ...typed } = await readInThread<PackedTyped>({ kind: 'typed-table', options }, given);
-  return { ...typed, table: await unpacked(packed, given.signal) };
+  const { signal } = given;
+  return withFewRows(given, { doing: doingOf(given), signal }, async ({ options, areFew }) => {
+    if (areFew) return typedTable(options);
+    const { packed, ...typed } = await readInThread<PackedTyped>({ kind: 'typed-table', options }, given);
+    return { ...typed, table: await unpacked(packed, signal) };
+  });
 }
 
 /** A dataset of some rows of a table. @param work a folder for it. @throws as {@link checkedRows} */
 export async function datasetOfFold(given: FoldOptions, work: string): Promise<DatasetSource> {
   const { checked, signal, origin } = given;
   const doing = 'the cross-validation';
-  await using few = await fewRowsOf({ ...given, rows: checked.rows }, doing, signal);
-  const { options, areFew } = few;
-  if (areFew) return { rows: await foldDataset(given) };
-  const file = join(work, 'rows');
-  const task = { kind: 'fold', options: { ...options, checked: { ...checked, rows: [] } }, file } as const;
-  await inRowsThread<FoldTask, undefined>(task, { doing, origin, signal });
-  return { file };
+  return withFewRows({ ...given, rows: checked.rows }, { doing, signal }, async ({ options, areFew }) => {
+    if (areFew) return { rows: await foldDataset(given) };
+    const file = join(work, 'rows');
+    const task = { kind: 'fold', options: { ...options, checked: { ...checked, rows: [] } }, file } as const;
+    await inRowsThread<FoldTask, undefined>(task, { doing, origin, signal });
+    return { file };
+  });
 }
 
 async function foldDataset({ checked, origin, type, signal, ...sets }: FoldOptions): Promise<Dataset> {
