@@ -146,8 +146,8 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
    */
   readonly temperature?: number | undefined;
   /**
-   * The path of the JSON Lines file that keeps the answers. Default: `<output>.answers.jsonl`. A function requires this
-   * or `output`. Without both, the answers of a model are not kept.
+   * The path of the JSON Lines file that keeps the answers, outside `output`. Default: `<output>.answers.jsonl`. A
+   * function requires this or `output`. Without both, the answers of a model are not kept.
    */
   readonly answers?: string | undefined;
   /**

@@ -50,8 +50,8 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
    */
   readonly size?: ModelSize | undefined;
   /**
-   * The folder to write the model to. It must be missing or empty, or hold a model, which is replaced. Default: a
-   * temporary folder, which `close` of the model removes.
+   * The folder to write the model to. It must be missing or empty, or hold a model, which is replaced with all that is in
+   * the folder; so it must hold no file that is read. Default: a temporary folder, which `close` of the model removes.
    */
   readonly output?: string | undefined;
   /**

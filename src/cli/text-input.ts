@@ -173,7 +173,7 @@ export async function openTextSource(
   const format = inputFormat ?? formatOfInput(input);
   const hasColumns = format !== 'text';
   if (textColumn !== undefined && !hasColumns) throw new UsageError(`--text-column: ${WITHOUT_COLUMNS}`);
-  const textsIn = (bytes: Readable) => withinLimits(textsOf({ bytes: untilAborted(bytes, signal), format, reading }));
+  const textsIn = (bytes: Readable) => withinLimits(textsOf({ bytes: abortableBytes(bytes, signal), format, reading }));
   if (input === undefined || input === '-') {
     if (stdin.isTTY) write(stderr, 'Type one text per line; press Ctrl+D to end.\n');
     const stop = () => void stdin.destroy();
@@ -190,7 +190,7 @@ export async function openTextSource(
 }
 
 /** Also while no byte comes, as from a terminal. @throws AbortedError */
-export async function* untilAborted(
+export async function* abortableBytes(
   bytes: Readable,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array, void, undefined> {

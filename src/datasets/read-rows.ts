@@ -2,7 +2,6 @@ import { stat } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import * as z from 'zod';
 import {
-  AbortedError,
   type DatasetError,
   type DatasetProblem,
   ENCODINGS,
@@ -10,7 +9,7 @@ import {
   ROW_FORMATS,
   ValidationError,
 } from '../contract/index.js';
-import { isPauseDue, pause } from '../system/index.js';
+import { allItems, mapWithPauses } from '../system/index.js';
 import { conllSentences, looksLikeConll } from './conll.js';
 import { type Offsets, offsetsName, settleSpans } from './entity-spans.js';
 import { settledLabels } from './label-cells.js';
@@ -422,13 +421,7 @@ async function collected<Row extends TrainingRow>(
   const isIterable =
     typeof source === 'object' && source !== null && (Symbol.iterator in source || Symbol.asyncIterator in source);
   if (!isIterable) throw invalid([option], 'give an array, an iterable of rows, or the path of a file');
-  const rows: Row[] = [];
-  for await (const row of source) {
-    rows.push(row);
-    if (signal?.aborted) throw new AbortedError(`reading ${option}`, { cause: signal.reason });
-    if (isPauseDue()) await pause(signal);
-  }
-  return rows;
+  return allItems(source, { doing: `reading ${option}`, signal });
 }
 
 /**
@@ -441,7 +434,7 @@ export async function rowsInUtf16(
   signal?: AbortSignal,
 ): Promise<readonly TrainingRow[]> {
   const rows = await collected(source, 'rows', signal);
-  const read = rows.map((row) => spansSchema.safeParse(spelledOut(row, undefined)).data);
+  const read = await mapWithPauses(rows, (row) => spansSchema.safeParse(spelledOut(row, undefined)).data, signal);
   const settled = settleSpans(
     read.flatMap((each) => each ?? []),
     offsets,

@@ -7,7 +7,14 @@ import {
   pretrainedModelNames,
 } from '../contract/index.js';
 import type { Explanation } from '../families/index.js';
-import { type ExplainOptions, inferenceService, Medley, Predictor, type ServiceOptions } from '../inference/index.js';
+import {
+  type ExplainOptions,
+  inferenceService,
+  isNamedDevice,
+  Medley,
+  Predictor,
+  type ServiceOptions,
+} from '../inference/index.js';
 import {
   type ErasedAccount,
   eraseAccount,
@@ -169,9 +176,8 @@ export function accountServices({
   const strict = { allowFileUrls: false, allowPrivateAddresses: false };
   const host = uploadReadingHost(trainerOptions, storage);
   const training = { ...strict, ...trainerOptions, host, storage };
-  const { device = 'cpu' } = inferenceOptions ?? {};
-  const workers = device === 'cpu' || device === 'auto' ? { workers: 2 } : {}; // another device gets the service's default
-  const inference = inferenceService({ ...workers, ...inferenceOptions });
+  const workers = isNamedDevice(inferenceOptions?.device) ? 1 : 2;
+  const inference = inferenceService({ workers, ...inferenceOptions });
   const models = { inference, modelLoader };
   const trainers = perAccount((account) => new Trainer({ ...training, account }));
   const predictors = perAccount((account) => new Predictor({ ...models, storage, account }));

@@ -130,7 +130,7 @@ export class DatasetUploads {
   /** Idempotent. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#sweeping?.catch(() => undefined); // whoever started it is told
+    await this.#sweeping?.catch(() => undefined); // the caller of `sweep` gets its error
   }
 
   /** Removes the uploads whose jobs have ended, and abandoned ones. @throws StorageError */

@@ -30,6 +30,7 @@ export {
 } from './predictor.js';
 export {
   inferenceService,
+  isNamedDevice,
   listDevices,
   type RunOptions,
   type ServiceOptions,

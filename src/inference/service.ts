@@ -628,6 +628,9 @@ function isForeignRealm(): boolean {
   return outer !== Float32Array;
 }
 
+/** Several workers gain little on such a device: one thread at a time uses it. */
+export const isNamedDevice = (device: Device = 'cpu'): boolean => device !== 'cpu' && device !== 'auto';
+
 /** @param startsThread ahead of the first request. @throws ValidationError for a device that the runtime can't use */
 export function createService(
   { isolation, workers, threads, device, runtime, ...settings }: ServiceSettings,
@@ -636,7 +639,7 @@ export function createService(
   if (runtime === 'wasm' && device !== 'cpu' && device !== 'auto') throw withoutDevice(device);
   if (isolation === 'inline')
     return new Dispatcher([callingThread({ threads, device, runtime })], { ...settings, sizeOf: memoryOfFolder });
-  const length = workers ?? (device === 'cpu' || device === 'auto' ? PROCESSORS : 1);
+  const length = workers ?? (isNamedDevice(device) ? 1 : PROCESSORS);
   const open = isolation === 'process' ? openProcess : undefined;
   const remoteWorkers = Array.from({ length }, () => new RemoteWorker({ threads, device, runtime }, open));
   if (startsThread) remoteWorkers[0]?.start();

@@ -18,16 +18,13 @@ const LAST_ATTEMPT_MS = 10_000;
 
 export class QueryTimeout extends Error {
   override readonly name = 'QueryTimeout';
-  constructor(timeoutMs: number, message = `no answer within ${timeoutMs} ms`) {
-    super(message);
-  }
 }
 
 /** Waits for an answer of the server. @throws QueryTimeout; the connection must be discarded then. */
 export async function withinTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new QueryTimeout(timeoutMs)), timeoutMs);
+    timer = setTimeout(() => reject(new QueryTimeout(`no answer within ${timeoutMs} ms`)), timeoutMs);
   });
   try {
     return await Promise.race([answer, timeout]);

@@ -226,7 +226,7 @@ export class Database {
         (late) => late.release(),
         () => undefined,
       );
-      throw new QueryTimeout(CONNECT_TIMEOUT_MS, NO_CONNECTION);
+      throw new QueryTimeout(NO_CONNECTION);
     }
   }
 

@@ -102,6 +102,6 @@ export {
   withPauses,
 } from './pauses.js';
 export { publicFetch } from './public-fetch.js';
-export { SourceReader } from './source-reader.js';
+export { allItems, SourceReader } from './source-reader.js';
 export { lockDevice, STOP_SIGNALS, startThread, turnTelemetryOff, warnOnce } from './threads.js';
 export { utf8Text } from './utf8.js';

@@ -1,5 +1,6 @@
 import { AbortedError } from '../contract/index.js';
 import { onAbort } from './on-abort.js';
+import { isPauseDue, pause } from './pauses.js';
 
 interface ReaderOptions {
   /** What is done, in words: an AbortedError names it. */
@@ -90,4 +91,18 @@ export class SourceReader<Item> implements AsyncIterableIterator<Item, undefined
   #aborted(): AbortedError {
     return new AbortedError(this.#options.doing, { cause: this.#options.signal?.reason });
   }
+}
+
+/** All items of a source, read with pauses. A reader is read as it is, with its own options. @throws AbortedError as soon as the signal fires; what the source throws */
+export async function allItems<Item>(
+  source: Iterable<Item> | AsyncIterable<Item>,
+  options: ReaderOptions,
+): Promise<readonly Item[]> {
+  const items: Item[] = [];
+  const reader = source instanceof SourceReader ? source : new SourceReader(source, options);
+  for await (const item of reader) {
+    items.push(item);
+    if (isPauseDue()) await pause(options.signal);
+  }
+  return items;
 }

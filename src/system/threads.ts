@@ -15,6 +15,7 @@ const [NEXT, SERVED] = [0, 1];
 const LOOK_MS = 1;
 /** A turn that takes longer is that of a thread that has died within it. */
 const STUCK_MS = 120_000;
+const PASS_ON_MS = 100;
 
 /** Call this before starting a thread that may use a device. Does nothing outside the main thread. */
 export function shareDeviceLock(): void {
@@ -48,7 +49,7 @@ export async function lockDevice(device: string): Promise<() => void> {
 }
 
 async function passOn(counters: Int32Array, own: number): Promise<void> {
-  while (Atomics.load(counters, SERVED) !== own) await sleep(LOOK_MS, undefined, { ref: false });
+  while (Atomics.load(counters, SERVED) !== own) await sleep(PASS_ON_MS, undefined, { ref: false });
   Atomics.add(counters, SERVED, 1);
 }
 

@@ -33,7 +33,7 @@ import {
   readModelReport,
   writeFolder,
 } from '../../models/index.js';
-import { isPauseDue, pause, SourceReader, TemporaryDirectory } from '../../system/index.js';
+import { allItems, TemporaryDirectory } from '../../system/index.js';
 import {
   type BackboneSource,
   backboneLoader,
@@ -126,13 +126,7 @@ async function arrayOf<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
   signal: AbortSignal | undefined,
 ): Promise<readonly Item[]> {
-  if (Array.isArray(items)) return [...items];
-  const all: Item[] = [];
-  for await (const item of new SourceReader(items, { doing: 'the training', signal })) {
-    all.push(item);
-    if (isPauseDue()) await pause(signal);
-  }
-  return all;
+  return Array.isArray(items) ? [...items] : allItems(items, { doing: 'the training', signal });
 }
 
 /** Trains on the rows of an earlier run and further ones. @param rows undefined of an archive. */

@@ -81,7 +81,7 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
     const { MAX_QUERY_CHARACTERS } = await import('../../contract/index.js');
     const { lines } = await import('../../inference/index.js');
     const { TeacherCommand } = await import('../teacher-command.js');
-    const { untilAborted } = await import('../text-input.js');
+    const { abortableBytes } = await import('../text-input.js');
     const { texts, teacher, teacherCommand, teacherName, rows, labels, passages, ...training } = settings;
     const { maxTexts, choose, temperature, answers, concurrency, textsPerCall, attempts, curve, ...rest } = training;
     if ((teacher === undefined) === (teacherCommand === undefined)) {
@@ -110,7 +110,7 @@ The program of --teacher-command reads a line {"id": 1, "text": "…"} for each 
         ...(rulesGiven !== undefined && { rules: rulesGiven }),
         teacher: program ? (some, call) => program.ask(some, call) : others.length === 0 ? only : models,
         ...(name !== undefined && { teacherName: name }),
-        texts: texts === '-' ? lines(untilAborted(terminal.stdin, signal)) : texts,
+        texts: texts === '-' ? lines(abortableBytes(terminal.stdin, signal)) : texts,
         ...{ rows, maxTexts, choose, temperature, answers, concurrency, textsPerCall, attempts, curve, signal },
         ...(labels !== undefined && { labels: labels.split(',').map((label) => label.trim()) }),
         ...(passages !== undefined && { passages: await readUnlabelled({ rows: passages, ...limits }, { signal }) }),

@@ -55,15 +55,13 @@ export const searchCommand = command({
   parameters,
   async run({ settings, terminal, output }) {
     const { passages: path, questions, save, top = 3, rerankDepth } = settings;
-    if (questions.length === 0) {
-      if (save === undefined && path === '-')
-        throw new UsageError('the passages come from standard input; give the questions as arguments');
-      for (const [flag, value] of Object.entries({ top: settings.top, 'rerank-depth': rerankDepth }))
-        if (save !== undefined && value !== undefined)
-          throw new UsageError(
-            `--${flag}: with --save, only questions on the command line are answered; give one, or omit --${flag}`,
-          );
-    }
+    if (questions.length === 0 && save === undefined && path === '-')
+      throw new UsageError('the passages come from standard input; give the questions as arguments');
+    const unread = [settings.top !== undefined && '--top', rerankDepth !== undefined && '--rerank-depth'].find(Boolean);
+    if (questions.length === 0 && save !== undefined && unread)
+      throw new UsageError(
+        `${unread}: with --save, only questions on the command line are answered; give one, or omit ${unread}`,
+      );
     if (!(await isFolder(path))) await requireNotRead({ path: save, flag: '--save', inputs: [path] });
     await using index = await interruptible((signal) => indexOf(settings, { terminal, output, signal }));
     if (save !== undefined) {
