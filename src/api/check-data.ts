@@ -108,8 +108,8 @@ export interface DataCheck {
   /** What a file was read as, in words: `CSV: 240 texts, 3 labels`. Absent for rows in memory. */
   readonly readAs?: string;
   /**
-   * Warnings: columns that are not used, rows that were left out, entity offsets that don't fit the words, an encoder that
-   * hardly knows the language of the texts.
+   * Warnings, also about `dev` and `test`: columns that are not used, rows that were left out, entity offsets that don't
+   * fit the words, an encoder that hardly knows the language of the texts.
    */
   readonly warnings: readonly DatasetWarning[];
   /** The most frequent first. */

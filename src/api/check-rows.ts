@@ -9,6 +9,7 @@ import {
   type RowsOrPath,
   type RowTable,
   readingShape,
+  requireUsedReading,
   rowPlace,
   rowsAt,
 } from '../datasets/index.js';
@@ -69,6 +70,8 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
     const from = settings[set];
     if (from !== undefined) others.push({ set, table: await readOther(from, set, found, settings) });
   }
+  const tables = [table, ...others.map((other) => other.table)];
+  requireUsedReading(tables, settings);
   const isMultilabel = found.type === 'multilabel-text-classification';
   const examples = await examplesOf(table.checked, signal, isMultilabel);
   const isRetrieval = families[found.family].answerView === 'passages';
@@ -79,7 +82,11 @@ export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
   return {
     ...{ type, typeIs, reason, rows: examples.length, labels },
     ...(table.readAs && { readAs: table.readAs }),
-    warnings: [...(table.warnings ?? []), ...leftOut.filter(({ kind }) => kind === 'invalid_row'), ...warnings],
+    warnings: [
+      ...tables.flatMap((each) => each.warnings ?? []),
+      ...leftOut.filter(({ kind }) => kind === 'invalid_row'),
+      ...warnings,
+    ],
     rareLabels: labels.filter((each) => each.rows < RARE),
     similarLabels: await withPauses(similarLabels(labels), signal),
     duplicates: await withPauses(duplicatesIn(texts), signal),

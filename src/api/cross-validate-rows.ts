@@ -6,6 +6,7 @@ import {
   counted,
   invalid,
   type RowTable,
+  requireUsedReading,
   rowPlace,
   rowsAt,
   rowsOf,
@@ -46,7 +47,7 @@ import { evaluationFigures } from './evaluation-report.js';
 import { doubtfulRows } from './label-errors.js';
 import type { ModelText } from './model.js';
 import { OpenModel } from './open-model.js';
-import { type FoundType, nameOf, readingOf, requirePositive } from './training/prepare-dataset.js';
+import { type FoundType, nameOf, readingOf, requirePositive, requireUsedSettings } from './training/prepare-dataset.js';
 import { datasetOfFold, readColumn, readTypedTable } from './training/read-apart.js';
 import { trainInFolder } from './training/train-model.js';
 import { callback, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
@@ -88,6 +89,8 @@ export async function crossValidateRows(options: CrossValidateOptions): Promise<
   const reading = readingOf(given, settings.training);
   const read = await readTypedTable({ rows: given, reading, labels, passages, type: asked, effort, signal });
   const { table, type } = read;
+  requireUsedReading([table], settings.training);
+  requireUsedSettings(type, settings.training);
   const rows = await examplesOf(table.checked, signal, type.type === 'multilabel-text-classification');
   const groups = await readGroups(settings, table);
   const units = await withPauses(unitsOf(rows, groups), signal);

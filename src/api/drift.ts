@@ -15,10 +15,10 @@ import {
   requireBaseline,
   requireSameModel,
 } from '../drift/index.js';
-import { SentenceEncoder } from '../search/index.js';
 import { mapWithPauses, validateWithPauses, withPauses } from '../system/index.js';
 import { labelsOf } from './answers.js';
 import type { Model } from './model.js';
+import { encoderOf } from './open-model.js';
 
 /** `model.baseline` and `model.drift`: which texts are usual for a model, and whether others are like them. */
 
@@ -126,11 +126,11 @@ async function answeredTexts(
 }
 
 async function vectorsOf(
-  { name, directory, runtime }: Model,
+  model: Model,
   texts: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<readonly Float32Array[]> {
-  const encoder = await SentenceEncoder.ofModel({ name, directory }, { service: { runtime }, signal });
+  const encoder = await encoderOf(model, { service: { runtime: model.runtime }, signal });
   try {
     return await encoder.vectors(texts, { signal });
   } finally {

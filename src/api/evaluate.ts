@@ -10,6 +10,7 @@ import {
   type RowShape,
   type RowsOrPath,
   readingShape,
+  requireUsedReading,
   rowsOf,
 } from '../datasets/index.js';
 import {
@@ -176,15 +177,24 @@ const optionsSchema = z.strictObject({
   signal: signalSchema.optional(),
 });
 
+interface ReadElsewhere {
+  /** Whether other rows than these were read with the same options, which may be of use only there. Default false. */
+  readonly isReadElsewhere?: boolean;
+}
+
 /** @throws ValidationError, DatasetError, AbortedError, and any error of `model.predict` */
-export async function evaluateModel(model: Model, rows: RowsOrPath, options: EvaluateOptions): Promise<Evaluation> {
+export async function evaluateModel(
+  model: Model,
+  rows: RowsOrPath,
+  options: EvaluateOptions,
+  { isReadElsewhere = false }: ReadElsewhere = {},
+): Promise<Evaluation> {
   const { positive, rules, resamples, seed, signal, ...reading } = validate(optionsSchema, options ?? {});
   requirePositive(positive, model.type, model.labels);
   const isMultilabel = model.type === 'multilabel-text-classification';
-  const { checked, origin } = await readTable({
-    ...{ rows, option: 'rows', reading, isMultilabel, signal },
-    refusesBlank: true,
-  });
+  const table = await readTable({ ...{ rows, option: 'rows', reading, isMultilabel, signal }, isStrict: true });
+  if (!isReadElsewhere) requireUsedReading([table], reading);
+  const { checked, origin } = table;
   const examples = await examplesFor(model, checked, origin, signal);
   requireReadable(model, checked, origin);
   const answers = await answersTo(model, examples.map(askedOf), { rules, signal });

@@ -66,7 +66,8 @@ import {
   typesOfRules,
   writeFolder,
 } from '../models/index.js';
-import { mapWithPauses, requirePath, TemporaryDirectory, validateWithPauses } from '../system/index.js';
+import type { EncoderOptions, SentenceEncoder } from '../search/index.js';
+import { listAsOfNow, mapWithPauses, requirePath, TemporaryDirectory, validateWithPauses } from '../system/index.js';
 import { joinParts } from '../text/index.js';
 import { type AskableModel, askableFolder, type CopiedWeights, convertFolder } from '../training/index.js';
 import {
@@ -205,6 +206,12 @@ export class OpenModel implements Model {
     });
   }
 
+  /** The encoder of this model, even if another model has replaced its folder. @throws as {@link SentenceEncoder.ofOpenModel} */
+  async openEncoder(options: EncoderOptions): Promise<SentenceEncoder> {
+    const { SentenceEncoder } = await import('../search/index.js');
+    return SentenceEncoder.ofOpenModel({ name: this.name, directory: this.directory }, this.#handle, options);
+  }
+
   explain(text: string, options: ExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {
     if (this.#handle.isClosed) return errAsync(new ClosedError('model'));
     return toResult(`explaining an answer of model ${this.name}`, options.signal, async () => {
@@ -271,16 +278,18 @@ export class OpenModel implements Model {
   }
 
   baseline(options: BaselineOptions = {}): ResultAsync<Baseline, OrchardError> {
+    const given = options?.texts ? { ...options, texts: listAsOfNow(options.texts) } : options;
     return this.#call(`the baseline of ${this.name}`, async () => {
       const { modelBaseline } = await import('./drift.js');
-      return modelBaseline(this, options, () => this.#recordedBaseline());
+      return modelBaseline(this, given, () => this.#recordedBaseline());
     });
   }
 
   drift(texts: readonly string[], options: DriftOptions = {}): ResultAsync<Drift, OrchardError> {
+    const given = listAsOfNow(texts);
     return this.#call(`comparing texts with the baseline of ${this.name}`, async () => {
       const { modelDrift } = await import('./drift.js');
-      return modelDrift(this, texts, options, () => this.#recordedBaseline());
+      return modelDrift(this, given, options, () => this.#recordedBaseline());
     });
   }
 
@@ -472,6 +481,17 @@ async function open(model: string, options: LoadModelOptions): Promise<Model> {
     return OpenModel.open(placed, { service, signal, rules });
   };
   return (await readUnchanged(asked, openOnce, (opened) => opened.close())).value;
+}
+
+/** Not by its class: another copy of this module may have opened the model. An application's own `Model` lacks the method. */
+const opensEncoder = (model: Model): model is Model & Pick<OpenModel, 'openEncoder'> => 'openEncoder' in model;
+
+/** The encoder that gives a model's vectors. @throws ModelFolderError, StorageError, AbortedError */
+export async function encoderOf(model: Model, options: EncoderOptions): Promise<SentenceEncoder> {
+  if (opensEncoder(model)) return model.openEncoder(options);
+  const { SentenceEncoder } = await import('../search/index.js');
+  const { name, directory } = model;
+  return SentenceEncoder.ofModel({ name, directory }, options);
 }
 
 /** @throws ValidationError for too many rules, or terms, with those of the folder */

@@ -1,16 +1,17 @@
 import { ValidationError } from '../contract/index.js';
 import { modelAsOfNow } from '../models/index.js';
-import { absolutePath, lostInput } from '../system/index.js';
+import { absolutePath, listAsOfNow, lostInput } from '../system/index.js';
 
-/** Paths are those of the call: an application may change its working directory while files are read. */
+/** Paths and arrays are those of the call: an application may change its working directory, or an array, while a call works. */
 
-const PATHS = ['path', 'output', 'dev', 'test'] as const;
+const PATHS = ['path', 'output', 'dev', 'test', 'texts', 'rows', 'answers'] as const;
 type Paths = { readonly [Name in (typeof PATHS)[number] | 'base']?: unknown };
 
-/** The same options, with absolute paths. Values that are not paths, such as rows, stay as they are. */
+/** The same options, with absolute paths and copies of arrays. Other values, such as iterables of rows, stay as they are. */
 export function withAbsolutePaths<Options extends Paths>(options: Options): Options {
   const copy = { ...options };
-  for (const name of PATHS) if (name in copy) Reflect.set(copy, name, asOfNow(copy[name]));
+  for (const [name, value] of Object.entries(copy)) Reflect.set(copy, name, listAsOfNow(value));
+  for (const name of PATHS) if (typeof copy[name] === 'string') Reflect.set(copy, name, asOfNow(copy[name]));
   if (typeof copy.base === 'string') Reflect.set(copy, 'base', modelAsOfNow(copy.base));
   return copy;
 }
@@ -31,8 +32,8 @@ export async function requireNotRead(output: string | undefined, { inputs, model
   throw new ValidationError([{ loc: ['output'], msg, type: 'is_read' }]);
 }
 
-/** @param path of a file, or rows */
-export function asOfNow<Given>(path: Given): Given | string {
-  const isPath = typeof path === 'string' && path !== '' && (!URL.canParse(path) || /^file:/i.test(path));
-  return isPath ? absolutePath(path) : path;
+/** @param given the path of a file, or rows */
+export function asOfNow<Given>(given: Given): Given | string {
+  const isPath = typeof given === 'string' && given !== '' && (!URL.canParse(given) || /^file:/i.test(given));
+  return isPath ? absolutePath(given) : listAsOfNow(given);
 }

@@ -9,10 +9,10 @@ import {
   validate,
 } from '../contract/index.js';
 import { isQueries, type Queries } from '../inference/index.js';
-import { SentenceEncoder } from '../search/index.js';
-import { mapSteps, type Random, type Steps, withPauses } from '../system/index.js';
+import { listAsOfNow, mapSteps, type Random, type Steps, withPauses } from '../system/index.js';
 import type { Answer } from './answers.js';
 import type { Model } from './model.js';
+import { encoderOf } from './open-model.js';
 
 /** `suggestTexts`: the unlabelled texts that are most worth labelling next. */
 
@@ -71,7 +71,7 @@ export function suggestTexts(
   texts: Iterable<string> | AsyncIterable<string>,
   options: SuggestOptions = {},
 ): ResultAsync<readonly SuggestedText[], OrchardError> {
-  return callResult(suggest(model, texts, options), 'suggesting texts');
+  return callResult(suggest(model, listAsOfNow(texts), options), 'suggesting texts');
 }
 
 async function suggest(model: Model, texts: Queries, options: SuggestOptions): Promise<readonly SuggestedText[]> {
@@ -123,14 +123,14 @@ async function addAnswered(
 
 /** The centres of groups, by the vectors of the model's own encoder. */
 async function mostCentral(
-  { name, directory, runtime }: Model,
+  model: Model,
   texts: readonly SuggestedText[],
   count: number,
   random: Random,
   signal: AbortSignal | undefined,
 ): Promise<readonly SuggestedText[]> {
-  const service = { isolation: 'worker', runtime } as const;
-  const encoder = await SentenceEncoder.ofModel({ name, directory }, { service, signal });
+  const service = { isolation: 'worker', runtime: model.runtime } as const;
+  const encoder = await encoderOf(model, { service, signal });
   try {
     const vectors = await encoder.vectors(
       texts.map(({ text }) => text),

@@ -18,8 +18,8 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
   readonly url?: string | undefined;
   /**
    * Classifiers: the labels in the order of their ids, or an object that maps each label to what it means in words,
-   * which a model on few rows learns from, too (docs/few-rows.md). Without rows, a first classifier is made from this
-   * option alone. Default: the labels of the rows.
+   * which a model on few rows learns from, too (docs/few-rows.md); a warning says if others don't. Without rows, a first
+   * classifier is made from this option alone. Default: the labels of the rows.
    */
   readonly labels?: readonly string[] | Readonly<Record<string, string>> | undefined;
   /**
@@ -45,8 +45,8 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
   /** Loads `base` if it is not a folder. Default: the catalogue, the backbones and, for `owner/name`, the Hub. */
   readonly modelLoader?: ModelLoader | undefined;
   /**
-   * Selects the backbone, together with `language`, if `base` is not given. If training starts from random weights, the
-   * number and width of the layers. Default `mini`.
+   * Selects the backbone, together with `language`. If training starts from random weights, the number and width of the
+   * layers. Not with `base`. Default `mini`.
    */
   readonly size?: ModelSize | undefined;
   /**
@@ -62,7 +62,10 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
    * all judge the model, whose vectors are not trained.
    */
   readonly dev?: RowsOrPath<Row> | undefined;
-  /** Share of the rows to set aside for dev, above 0 and below 1. Default 0.1, except for few rows (see `dev`). */
+  /**
+   * Share of the rows to set aside for dev, above 0 and below 1. Not with `dev`. Default 0.1, except for few rows (see
+   * `dev`).
+   */
   readonly devFraction?: number | undefined;
   /**
    * Rows to evaluate the trained model on, or the path of their file; `training.test` has the result. Default: none.
@@ -86,7 +89,7 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
    * Classifiers and entity models: how much time to spend on a better model (docs/few-rows.md). With up to 20,000 rows,
    * `quick` leaves the encoder as it is. `balanced` trains it if there are at least 40 rows; `thorough`, if there are
    * at least 16, and for longer if there are more than 300. Without effect if an option for training in epochs, such as
-   * `epochs`, is set; a ValidationError for pairs of texts. Default `balanced`.
+   * `epochs`, is set; a ValidationError for pairs of texts and for question answering. Default `balanced`.
    */
   readonly effort?: Effort | undefined;
   /**
@@ -94,7 +97,7 @@ export interface TrainOptions<Row extends TrainingRow = TrainingRow> extends Rea
    * count in its figures, but don't change what the model learns. Default: none.
    */
   readonly rules?: readonly Rule[] | undefined;
-  /** Further settings (docs/training.md). */
+  /** Further settings (docs/training.md). Those that question answering does not use are a ValidationError for it. */
   readonly tuning?: Tuning | undefined;
   /** Seed of all random choices. Default 0. */
   readonly seed?: number | undefined;

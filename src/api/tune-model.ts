@@ -18,8 +18,22 @@ import {
   type TrialSettings,
 } from './search-space.js';
 import { nameOf, type PreparedDataset, prepareDataset } from './training/prepare-dataset.js';
-import { filesOf, openTrained, type TrainedFolder, trainInFolder } from './training/train-model.js';
-import { callback, requireUsedBase, settingsFrom, type TrainSettings, trainSchema } from './training/train-options.js';
+import {
+  filesOf,
+  openTrained,
+  readOnce,
+  requireUsed,
+  type TrainedFolder,
+  trainInFolder,
+} from './training/train-model.js';
+import {
+  callback,
+  requireUsedBase,
+  requireUsedSize,
+  settingsFrom,
+  type TrainSettings,
+  trainSchema,
+} from './training/train-options.js';
 import type { Trial, TrialRun, TuneOptions, TuningSummary } from './tune.js';
 
 /** How `tune` works: trains the defaults in full, then other trials by successive halving, and keeps the best model. */
@@ -30,8 +44,6 @@ const DEFAULT_TRIALS = 20;
 const { effort, ...trainingShape } = trainSchema.shape;
 const tuneSchema = z.strictObject({
   ...trainingShape,
-  // Without its default: a size that is not given may be searched for.
-  size: trainingShape.size.unwrap().optional(),
   tuning: tuningSchema.omit({ effort: true }).optional(),
   budgetSeconds: z.number().positive().max(2_000_000).optional(),
   trials: z.int().min(1).max(MOST_TRIALS).optional(),
@@ -50,13 +62,15 @@ export async function tuneModel(options: TuneOptions): Promise<TunedModel> {
   return output === undefined ? search() : claimFolder(output, MODEL_FOLDER, 'output', search);
 }
 
-async function searchAndOpen(settings: TuneSettings, startedAt: number): Promise<TunedModel> {
-  const { training } = settings;
+async function searchAndOpen(given: TuneSettings, startedAt: number): Promise<TunedModel> {
+  const training = { ...given.training, ...(await readOnce(given.training)) };
+  const settings = { ...given, training };
   const bases = await placedBases(settings);
   const work = new TemporaryDirectory();
   try {
     if (training.source.kind === 'labels') throw invalid(['rows'], 'trials are compared on rows; give rows');
     const dataset = await prepareDataset(training, await work.path(), { isReadOften: true });
+    await requireUsed(dataset, training);
     requireUseful(settings.space, dataset);
     const { trained, run, tuning } = await new Search({ settings, dataset, bases, startedAt }).run();
     const seconds = (performance.now() - startedAt) / 1000;
@@ -76,13 +90,14 @@ interface TuneSettings {
 }
 
 function tuneSettings(options: unknown): TuneSettings {
-  const { budgetSeconds, trials, space, onTrial, size, ...rest } = validate(tuneSchema, options ?? {});
-  const training = settingsFrom({ ...rest, size: trainingShape.size.parse(size) });
-  const twice = space && fixedSetting(space, { ...training, size });
+  const { budgetSeconds, trials, space, onTrial, ...given } = validate(tuneSchema, options ?? {});
+  const training = settingsFrom(given);
+  const twice = space && fixedSetting(space, { ...training, size: given.size });
   if (twice !== undefined) {
     throw invalid(['space', twice], `\`${twice}\` is also an option with a fixed value; leave one of the two out`);
   }
   requireUsedBase({ base: space?.base, pretrained: training.pretrained }, ['space', 'base']);
+  requireUsedSize({ base: given.base ?? space?.base, size: space?.size }, ['space', 'size']);
   const most = budgetSeconds === undefined ? DEFAULT_TRIALS : MOST_TRIALS;
   return { training, budgetSeconds, trials: trials ?? most, space, onTrial };
 }

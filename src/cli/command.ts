@@ -100,6 +100,7 @@ export function isOption({ usage }: Parameter): boolean {
 /** Options of the library that a command has under another name. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ['baseline', 'usual'],
+  ['devRows', 'dev'],
   ['folder', 'save'],
   ['k', 'top'],
   ['replacements', 'types'],

@@ -47,10 +47,13 @@ export {
   isRowFile,
   leftOut,
   type ReadingOptions,
+  type ReadSource,
   readingShape,
   readRowFile,
   readRows,
+  requireUsedReading,
   rowsInUtf16,
+  unusedReading,
 } from './read-rows.js';
 export { readTexts, type TextLimits } from './read-texts.js';
 export {

@@ -86,6 +86,7 @@ export type DatasetWarningKind =
   | 'similar_labels'
   | 'odd_label'
   | 'label_not_found'
+  | 'unused_description'
   | 'empty_sentence'
   | 'inside_without_begin'
   | 'truncated_text'

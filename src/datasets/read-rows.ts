@@ -31,7 +31,7 @@ import {
   shapeOfFirst,
   type TrainingRow,
 } from './rows.js';
-import { columnRows, type FoundRows, spansIn, toolRows } from './shapes.js';
+import { columnRows, type FoundRows, hasNumberTags, spansIn, toolRows } from './shapes.js';
 import type { TextLine } from './text-lines.js';
 import { bratRows, faqRows, fastTextRows, isBratFolder, looksLikeFastText } from './text-rows.js';
 
@@ -72,7 +72,7 @@ export const columnsSchema: z.ZodType<Columns> = z.strictObject({
 
 /**
  * How to read rows, if what is detected is wrong. All options but `offsets`, `tagNames` and `skipInvalid` apply only to
- * files.
+ * files. An option that no given rows have a use for, such as `delimiter` for JSON, is a ValidationError.
  */
 export interface ReadingOptions {
   readonly columns?: Columns | undefined;
@@ -105,8 +105,11 @@ export const readingShape = {
 interface RowFileOptions extends ReadingOptions {
   /** Whether rows have any number of labels. Default: as the labels say. */
   readonly isMultilabel?: boolean | undefined;
-  /** Whether blank texts and labels are refused here, not only by the family. Default: as `skipInvalid`. */
-  readonly refusesBlank?: boolean | undefined;
+  /**
+   * Whether blank texts and labels and repeated labels are refused here, not only by the family. Default: as
+   * `skipInvalid`.
+   */
+  readonly isStrict?: boolean | undefined;
   /** The shapes that its rows may have, in the order in which they are tried. Default: any. */
   readonly fitting?: readonly RowShape[] | undefined;
 }
@@ -134,12 +137,16 @@ export async function readRowFile(path: string, options: RowFileOptions = {}): P
   }
   const problems = new ProblemList();
   const read = isFolder
-    ? { ...(await bratRows(path, problems)), written: [] }
+    ? { ...(await bratRows(path, problems)), written: [], uses: [] }
     : await fileRows(path, origin, options, problems);
   return rowTable(read, origin, options, problems);
 }
 
-type WrittenRows = FoundRows & { readonly written: readonly string[] };
+type WrittenRows = FoundRows & {
+  readonly written: readonly string[];
+  /** As in a {@link RowTable}, by the format alone. */
+  readonly uses: readonly string[];
+};
 
 /** The rows of a file, by what its text says it is. */
 async function fileRows(
@@ -158,24 +165,25 @@ async function fileRows(
       expected: `a table or JSON, which can have a column for ${extra}`,
     });
   }
+  const isTable = format === 'csv' || format === 'tsv';
+  const more = { written, uses: ['format', 'encoding', ...(isTable ? ['delimiter'] : [])] };
   switch (format) {
     case 'conll': {
       const sentences = conllSentences(lines, file, problems);
       const name = sentences.scheme === 'BIO' ? 'CoNLL' : `CoNLL with ${sentences.scheme} tags`;
-      return { name, shape: 'tags', columns: {}, ...sentences, written };
+      return { name, shape: 'tags', columns: {}, ...sentences, ...more };
     }
     case 'fasttext':
-      return { ...fastTextRows(lines, file, problems), written };
+      return { ...fastTextRows(lines, file, problems), ...more };
     case 'markdown':
-      return { ...faqRows(lines, file), written };
+      return { ...faqRows(lines, file), ...more };
     default: {
-      const isTable = format === 'csv' || format === 'tsv';
       const delimiter = options.delimiter ?? (format === 'tsv' ? '\t' : undefined);
       const records = isTable ? tableRecords(lines, file, problems, delimiter) : jsonRecords(lines, file, problems);
       if (problems.total > 0 && (records.cells ?? records.records).length === 0) throw problems.toError();
       const shaping = { columns: columns && { ...columns }, fitting, tagNames };
       const tool = isTable || columns !== undefined ? undefined : toolRows(records, file, problems);
-      return { ...(tool ?? columnRows(records, file, shaping, problems)), written };
+      return { ...(tool ?? columnRows(records, file, shaping, problems)), ...more };
     }
   }
 }
@@ -212,11 +220,62 @@ function rowTable(read: WrittenRows, origin: string, options: RowFileOptions, pr
   const message = `${origin}: the ${unread.length === 1 ? 'column' : 'columns'} ${listed} ${unread.length === 1 ? 'is' : 'are'} not used`;
   const unreadWarning: DatasetWarning = { kind: 'unread_column', count: unread.length, message, examples: [] };
   const told = [...read.written, ...(read.notes ?? []), ...notes, ...settled.notes];
+  const named = Object.keys(columns).map((field) => `columns.${field}`);
   return {
     ...settled.table,
+    uses: [...read.uses, ...named, ...usesOf(shape, read.hasNamedTags)],
     readAs: [`${read.name}: ${contentOf(settled.table.checked)}`, ...told].join('; '),
     warnings: [...left, ...settled.warnings, ...(unread.length > 0 ? [unreadWarning] : [])],
   };
+}
+
+/** The options that rows have a use for, in a file or in memory. @param hasNamedTags whether tags that are numbers were named */
+function usesOf(shape: RowShape, hasNamedTags = false): readonly string[] {
+  return [...(shape === 'entities' ? ['offsets'] : []), ...(hasNamedTags ? ['tagNames'] : [])];
+}
+
+/** What was read, and what it has a use for. */
+export interface ReadSource {
+  readonly origin: string;
+  readonly readAs?: string | undefined;
+  readonly uses?: readonly string[] | undefined;
+}
+
+interface UnusedOption {
+  readonly name: string;
+  readonly appliesTo: string;
+}
+
+/** The options that were given and that none of the sources has a use for. */
+export function unusedReading(
+  sources: readonly ReadSource[],
+  { columns = {}, format, encoding, delimiter, offsets, tagNames }: ReadingOptions,
+): readonly UnusedOption[] {
+  const used = new Set(sources.flatMap(({ uses = [] }) => uses));
+  const ofColumns = Object.entries(columns).map(([field, value]) => {
+    return { name: `columns.${field}`, value, appliesTo: `tables and JSON with a ${field} in each row` };
+  });
+  const options = [
+    ...ofColumns,
+    { name: 'format', value: format, appliesTo: 'single files' },
+    { name: 'encoding', value: encoding, appliesTo: 'single files' },
+    { name: 'delimiter', value: delimiter, appliesTo: 'tables' },
+    { name: 'offsets', value: offsets, appliesTo: 'texts with entities' },
+    { name: 'tagNames', value: tagNames, appliesTo: 'tags that are numbers' },
+  ];
+  return options.filter(({ name, value }) => value !== undefined && !used.has(name));
+}
+
+/** @throws ValidationError for an option that none of the sources has a use for. @param reading as the caller gave it */
+export function requireUsedReading(sources: readonly ReadSource[], reading: ReadingOptions): void {
+  const [unused] = unusedReading(sources, reading);
+  if (unused === undefined) return;
+  const { name, appliesTo } = unused;
+  const found = sources.flatMap(({ origin, readAs }) =>
+    readAs === undefined ? [] : `${origin} was read as ${readAs}`,
+  );
+  const why = [`applies only to ${appliesTo}`, ...found].join(', and ');
+  throw invalid(name.split('.'), `${why}; leave \`${name}\` out`);
 }
 
 interface FoundTable {
@@ -235,12 +294,12 @@ interface SettledTable {
 /** Checked rows; places of entities in UTF-16 code units. @throws DatasetError, or ValidationError for rows in memory */
 function settledRows(
   found: FoundTable,
-  { offsets, skipInvalid = false, refusesBlank = skipInvalid }: ReadingOptions & Pick<RowFileOptions, 'refusesBlank'>,
+  { offsets, skipInvalid = false, isStrict = skipInvalid }: ReadingOptions & Pick<RowFileOptions, 'isStrict'>,
 ): SettledTable {
   const { shape, origin, places } = found;
   const spans = shape === 'entities' ? settledEntities(found, offsets) : { rows: found.rows, notes: [], warnings: [] };
   const { checked, issues } = checkRows(shape, spans.rows, {
-    refusesBlank,
+    isStrict,
     ...(skipInvalid && { most: Number.POSITIVE_INFINITY }),
   });
   const table = { checked, origin, ...(places && { places }) };
@@ -378,22 +437,25 @@ interface ReadOptions {
   readonly option: string;
   readonly reading?: ReadingOptions | undefined;
   readonly isMultilabel?: boolean | undefined;
-  /** Whether blank texts and labels are refused here, not only by the family. Default: as `skipInvalid`. */
-  readonly refusesBlank?: boolean | undefined;
+  /**
+   * Whether blank texts and labels and repeated labels are refused here, not only by the family. Default: as
+   * `skipInvalid`.
+   */
+  readonly isStrict?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Reads and checks all rows. @throws ValidationError, DatasetError, AbortedError; what the iterator of the rows throws */
 export async function readRows(
   source: RowsOrPath,
-  { option, reading = {}, isMultilabel, refusesBlank, signal }: ReadOptions,
+  { option, reading = {}, isMultilabel, isStrict, signal }: ReadOptions,
 ): Promise<RowTable> {
-  if (typeof source === 'string') return readRowFile(source, { ...reading, isMultilabel, refusesBlank });
+  if (typeof source === 'string') return readRowFile(source, { ...reading, isMultilabel, isStrict });
   for (const name of ['columns', 'format', 'encoding', 'delimiter'] as const) {
     if (reading[name] !== undefined)
       throw invalid([name], `applies only to files, and rows are given in memory; leave \`${name}\` out`);
   }
-  return readRowsInMemory(source, option, { ...reading, refusesBlank }, signal);
+  return readRowsInMemory(source, option, { ...reading, isStrict }, signal);
 }
 
 /**
@@ -410,7 +472,8 @@ async function readRowsInMemory(
   const shape = shapeOfFirst(rows[0], option);
   const spelled = rows.map((row) => spelledOut(row, reading.tagNames));
   const { table, warnings } = settledRows({ shape, rows: spelled, origin: option }, reading);
-  return { ...table, ...(warnings.length > 0 && { warnings }) };
+  const hasNamedTags = reading.tagNames !== undefined && rows.some(hasNumberTags);
+  return { ...table, uses: usesOf(shape, hasNamedTags), ...(warnings.length > 0 && { warnings }) };
 }
 
 async function collected<Row extends TrainingRow>(

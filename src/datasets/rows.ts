@@ -22,7 +22,7 @@ export interface LabelledRow extends ClassifiedRow {
   readonly label: string;
 }
 
-/** A text, or a pair of texts, with any number of labels. Such rows train a multilabel classifier. */
+/** A text, or a pair of texts, with any number of different labels. Such rows train a multilabel classifier. */
 export interface MultilabelRow extends ClassifiedRow {
   readonly labels: readonly string[];
 }
@@ -284,6 +284,8 @@ export interface RowTable {
   readonly readAs?: string;
   /** What was noticed while reading. */
   readonly warnings?: readonly DatasetWarning[];
+  /** The options for reading that its rows have a use for, such as `delimiter` and `columns.text`, given or not. */
+  readonly uses?: readonly string[];
 }
 
 /** Where the rows of a file are, or the rows in memory that remain where some are left out. */
@@ -342,8 +344,8 @@ export function invalid(loc: readonly (string | number)[], msg: string): Validat
 interface RowChecks {
   /** Issues after which the rest is not looked at. Default 100. */
   readonly most?: number;
-  /** Whether a blank text or label is an issue, too. Default: it is left to the family. */
-  readonly refusesBlank?: boolean;
+  /** Whether a blank text or label and a repeated label are issues, too. Default: they are left to the family. */
+  readonly isStrict?: boolean;
 }
 
 /** The rows that have the fields of a shape, and what is wrong with the others. */
@@ -382,25 +384,37 @@ function parsed<Row extends object>(
   rows: readonly unknown[],
   schema: z.ZodType<Row>,
   issues: RowIssue[],
-  { most = MAX_ISSUES, refusesBlank = false, fields }: RowChecks & { readonly fields: readonly string[] },
+  { most = MAX_ISSUES, isStrict = false, fields }: RowChecks & { readonly fields: readonly string[] },
 ): Row[] {
   const checked: Row[] = [];
   for (const [row, value] of rows.entries()) {
     const result = schema.safeParse(value, { reportInput: true, error: ofNoObject });
     if (result.success) {
-      const blank = refusesBlank
-        ? Object.entries(result.data).find(
-            ([field, input]) => fields.includes(field) && typeof input === 'string' && input.trim() === '',
-          )
-        : undefined;
-      if (blank === undefined) checked.push(result.data);
-      else issues.push({ row, path: [blank[0]], message: `give a ${blank[0]} that is not blank`, input: blank[1] });
+      const flaw = isStrict ? flawOf(result.data, fields) : undefined;
+      if (flaw === undefined) checked.push(result.data);
+      else issues.push({ row, ...flaw });
     } else
       for (const { path, message, input } of result.error.issues)
         issues.push({ row, path: path.map(segment), message, input });
     if (issues.length >= most) break;
   }
   return checked;
+}
+
+const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
+
+/** The first blank text or label of a row, or label that repeats an earlier one. */
+function flawOf(row: object, fields: readonly string[]): Omit<RowIssue, 'row'> | undefined {
+  for (const [field, input] of Object.entries(row)) {
+    if (!fields.includes(field)) continue;
+    if (isBlank(input)) return { path: [field], message: `give a ${field} that is not blank`, input };
+    const labels: readonly unknown[] = field === 'labels' && Array.isArray(input) ? input : [];
+    const at = labels.findIndex((label, place) => isBlank(label) || labels.indexOf(label) < place);
+    if (at < 0) continue;
+    const message = isBlank(labels[at]) ? 'give a label that is not blank' : 'give each label once';
+    return { path: [field, at], message, input: labels[at] };
+  }
+  return undefined;
 }
 
 /** Of a row that is no object. What its fields lack is in their schemas. */

@@ -18,6 +18,8 @@ export interface FoundRows {
   /** What the fields are called in the file, by their names here. */
   readonly columns: Readonly<Record<string, string>>;
   readonly wordLines?: readonly (readonly number[])[];
+  /** Whether tags are numbers that names were given for. Default false. */
+  readonly hasNamedTags?: boolean;
   /** Columns that nothing reads. */
   readonly unread?: readonly string[];
   /** Further notes, such as rows that were left out. */
@@ -444,7 +446,11 @@ function oneHotColumns(
   return hot.length >= 2 ? hot : undefined;
 }
 
-function withNamedTags(made: FoundRows, file: string, { tagNames }: ShapeOptions, problems: ProblemList): FoundRows {
+export const hasNumberTags = (row: unknown): boolean =>
+  isObject(row) && Array.isArray(row.tags) && row.tags.some((tag: unknown) => typeof tag === 'number');
+
+function withNamedTags(found: FoundRows, file: string, { tagNames }: ShapeOptions, problems: ProblemList): FoundRows {
+  const made = { ...found, hasNamedTags: tagNames !== undefined && found.rows.some(hasNumberTags) };
   const rows = made.rows.map((row, at) => {
     if (!isObject(row) || !Array.isArray(row.tags) || !row.tags.every((tag) => Number.isInteger(tag))) return row;
     return { ...row, tags: namedTags(row.tags, tagNames, { file, line: made.lines[at] ?? 1 }, problems) };

@@ -31,7 +31,10 @@ export interface ArchiveOptions<Source> {
   readonly name: string;
   /** Default: the name. */
   readonly description?: string | undefined;
-  /** Share of the rows to set aside for dev, above 0 and below 1. Default {@link DEFAULT_DEV_FRACTION}. */
+  /**
+   * Share of the rows to set aside for dev, above 0 and below 1. Not with `devRows`. Default
+   * {@link DEFAULT_DEV_FRACTION}.
+   */
   readonly devFraction?: number | undefined;
   /** Seed of the choice of the rows that are set aside. Default 0. */
   readonly seed?: number | undefined;
@@ -114,10 +117,12 @@ async function writeClassificationArchive(
   const isMultilabel = type === 'multilabel-text-classification';
   const read = async (source: RowSource, option: string): Promise<RowTable> => {
     if (!(Symbol.iterator in source)) {
-      const { readRowFile } = await import('../datasets/index.js');
+      const { readRowFile, requireUsedReading } = await import('../datasets/index.js');
       const { path, format, textColumn: text, labelColumn: label } = source;
       const fitting = ['labels', 'label'] as const;
-      return readRowFile(path, { columns: { text, label }, format, isMultilabel, fitting });
+      const table = await readRowFile(path, { columns: { text, label }, format, isMultilabel, fitting });
+      requireUsedReading([table], { columns: { text, label } });
+      return table;
     }
     const rows = mapRows(source, option, (row) => {
       const extra = ['text2', 'weight'].find((field) => Reflect.get(row, field) !== undefined);
@@ -263,9 +268,12 @@ async function writeRetrievalArchive(
       const rows = mapRows(source, option, ({ question, context: passage }) => ({ question, passage }));
       return given({ shape: 'passage', rows }, option, { passage: 'context' });
     }
-    const { readRowFile } = await import('../datasets/index.js');
+    const { readRowFile, requireUsedReading } = await import('../datasets/index.js');
     const { path, format, questionColumn: question, contextColumn: passage } = source;
-    return readRowFile(path, { columns: { question, passage }, format, fitting: ['passages', 'passage'] });
+    const columns = { question, passage };
+    const table = await readRowFile(path, { columns, format, fitting: ['passages', 'passage'] });
+    requireUsedReading([table], { columns });
+    return table;
   };
   const { retrievalRows } = await import('./retrieval/rows.js');
   const checked = await checkSources(retrievalRows, 'question-answering', options, read);
@@ -360,13 +368,16 @@ async function makeInThread<Task extends { readonly options: ArchiveSources; rea
   }
 }
 
-function checkArchiveOptions(options: Omit<ArchiveOptions<unknown>, 'rows' | 'devRows'>): void {
-  const { name, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
+function checkArchiveOptions(options: Omit<ArchiveOptions<unknown>, 'rows'>): void {
+  const { name, devRows, devFraction = DEFAULT_DEV_FRACTION, seed = 0 } = options;
   if (!/^(?!\.+$)[\w.-]{1,100}$/.test(name)) {
     throw invalidOption('name', 'give 1 to 100 letters, digits, ".", "_" and "-"');
   }
   if (!(devFraction > 0 && devFraction < 1)) {
     throw invalidOption('devFraction', 'give a number above 0 and below 1');
+  }
+  if (devRows !== undefined && options.devFraction !== undefined) {
+    throw invalidOption('devFraction', 'has no effect with `devRows`; leave one of them out');
   }
   if (!Number.isSafeInteger(seed)) throw invalidOption('seed', 'give a whole number');
 }

@@ -86,6 +86,7 @@ export type {
   PartFigures,
   Scores,
   TaskDescription,
+  TeacherEncoder,
   TrainedExpert,
   TrainedFewRows,
   TrainingTask,

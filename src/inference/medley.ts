@@ -22,7 +22,7 @@ import {
 import type { ModelLoader } from '../models/index.js';
 import { batchResponse, type CallOptions, PretrainedModels, queryResponse, requestOptions, toResult } from './calls.js';
 import type { InferenceService, InferenceStats, Predictions } from './inference-service.js';
-import { createService, type RunOptions, runSchema } from './service.js';
+import { createService, type RunOptions, requireOwnService, runSchema } from './service.js';
 import { closeWhenDropped } from './shared-models.js';
 
 /** Options of {@link Medley}. */
@@ -121,6 +121,7 @@ export class Medley implements AsyncDisposable {
   /** @throws ValidationError for an unknown option, or one outside its range. */
   constructor(options: MedleyOptions = {}) {
     const { account, modelLoader, inference, ...service } = validate(medleySchema, options);
+    requireOwnService(options);
     this.#account = account;
     const asked = inference ?? createService(service);
     const own = inference === undefined ? asked : undefined;

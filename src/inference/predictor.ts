@@ -32,7 +32,7 @@ import {
   toResult,
 } from './calls.js';
 import type { InferenceService, InferenceStats, Predictions, RequestOptions } from './inference-service.js';
-import { createService, type RunOptions, runSchema } from './service.js';
+import { createService, type RunOptions, requireOwnService, runSchema } from './service.js';
 import { Shadows } from './shadow.js';
 import { closeWhenDropped } from './shared-models.js';
 
@@ -86,6 +86,7 @@ export class Predictor implements AsyncDisposable {
   /** @throws ValidationError for an unknown option, or one outside its range. */
   constructor(options: PredictorOptions) {
     const { storage, account, modelLoader, inference, ...service } = validate(predictorSchema, options ?? {});
+    requireOwnService(options);
     this.#account = account;
     const asked = inference ?? createService(service);
     const ready = new ReadyModels(storage, account.app_id, { gone: (directory) => asked.forget(directory) });

@@ -575,8 +575,8 @@ export interface ServiceOptions {
 /** How a predictor or medley runs models. */
 export interface RunOptions extends ServiceOptions {
   /**
-   * A service to run the models in, instead of a new one with the other options. Several predictors and medleys can
-   * share a service and its loaded models. It stays open when they are closed.
+   * A service to run the models in, instead of a new one; the other options of a service must be left out. Several
+   * predictors and medleys can share a service and its loaded models. It stays open when they are closed.
    */
   readonly inference?: InferenceService;
 }
@@ -616,6 +616,15 @@ export const runSchema = serviceSchema.extend({
   ).default(() => catalogueModels()),
   account: accountSchema.default(LOCAL_ACCOUNT),
 });
+
+/** @throws ValidationError for an option that a new service would have, next to a service that has its own */
+export function requireOwnService(options: RunOptions): void {
+  if (options.inference === undefined) return;
+  const given = serviceSchema.keyof().options.find((name) => options[name] !== undefined);
+  if (given === undefined) return;
+  const msg = `has no effect with \`inference\`, a service with its own \`${given}\`; leave one of them out`;
+  throw new ValidationError([{ loc: [given], msg, type: 'unsupported' }]);
+}
 
 /** Creates a service with these options, for several predictors and medleys to share. @throws ValidationError */
 export function inferenceService(options: ServiceOptions = {}): InferenceService {

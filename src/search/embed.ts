@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
 import {
@@ -21,9 +21,11 @@ import {
   CONFIG_FILE,
   type FoundModel,
   findModel,
+  folderState,
   type ModelFolderConfig,
   type ModelLoader,
   modelAsOfNow,
+  readUnchanged,
   type SentenceConfig,
 } from '../models/index.js';
 import { mapWithPauses, TemporaryDirectory, validateWithPauses } from '../system/index.js';
@@ -76,9 +78,10 @@ const textsSchema = z.array(querySchema);
  * LayerNorm and Normalize layers, its prompts and its `max_seq_length`. The vector of any other model is the mean of
  * the states of a text's first 256 tokens, of unit length, so that the dot product of two vectors is their cosine.
  *
- * The two encoders used last stay open for the next call. Fails with a ValidationError, also if the encoder knows no
- * word of the texts, so that all vectors are the same; a NotFoundError that lists what exists; a ModelFolderError that
- * names the module or setting that can't be computed here; or an AbortedError.
+ * The two encoders used last stay open for the next call, and are opened again if a file of theirs has changed. Fails
+ * with a ValidationError, also if the encoder knows no word of the texts, so that all vectors are the same; a
+ * NotFoundError that lists what exists; a ModelFolderError that names the module or setting that can't be computed
+ * here; or an AbortedError.
  */
 export function embed(
   texts: readonly string[],
@@ -104,27 +107,32 @@ export async function withSentenceEncoder<Value>(
   const placed = await findEncoder(model, { modelLoader, signal });
   const service = { device, runtime };
   const open = () => SentenceEncoder.ofModel(placed, { service });
-  return encoders.use(await encoderKey(placed, service), open, work);
+  return encoders.use(encoderKey(placed, service), open, work);
 }
 
-/** Changes when another model replaces the folder. */
-export async function encoderKey(
-  { directory }: FoundModel,
+interface FoundEncoder extends FoundModel {
+  /** Further files; see {@link namedFiles}. */
+  readonly named: readonly string[];
+}
+
+/** Changes with any file of the encoder. `loadModel` tells by the same state whether a folder has changed. */
+export function encoderKey(
+  { directory, named }: FoundEncoder,
   { device, runtime }: { readonly device: Device; readonly runtime: Runtime },
-): Promise<string> {
-  const { ino, mtimeMs } = await stat(directory);
-  return `${device} ${runtime} ${directory} ${ino} ${mtimeMs}`;
+): string {
+  const folders = new Set([directory, ...named.map((name) => dirname(join(directory, name)))]);
+  return [device, runtime, directory, ...[...folders].map((folder) => folderState(folder).stamp)].join(' ');
 }
 
 /** @throws NotFoundError that lists what exists, ModelDownloadError, StorageError, AbortedError */
 export async function findEncoder(
   model: string,
   { modelLoader, signal }: Pick<EmbedOptions, 'modelLoader' | 'signal'>,
-): Promise<FoundModel> {
+): Promise<FoundEncoder> {
   const find = (files: readonly string[]) => findModel(model, { modelLoader, backbones: true, files, signal });
   const found = await find(ENCODER_FILES);
-  const inner = await namedFiles(found.directory);
-  return inner.length === 0 ? found : find([...ENCODER_FILES, ...inner]);
+  const named = await namedFiles(found.directory);
+  return { ...(named.length === 0 ? found : await find([...ENCODER_FILES, ...named])), named };
 }
 
 interface OpenEncoder<Encoder> {
@@ -188,6 +196,7 @@ interface AskOptions {
 }
 
 type OrchardConfig = ModelFolderConfig['orchard'];
+type WriteEncoder = (model: FoundModel, directory: string) => Promise<void>;
 
 /** A folder that {@link writeSentenceEncoder} or {@link writePairEncoder} has written, and the threads that run it. */
 export class RunningEncoder {
@@ -203,12 +212,16 @@ export class RunningEncoder {
     this.#model = model;
   }
 
-  /** @throws ModelFolderError, StorageError, AbortedError, and what `write` throws */
-  static async written(
-    model: FoundModel,
-    write: (model: FoundModel, directory: string) => Promise<void>,
-    options: EncoderOptions,
-  ): Promise<RunningEncoder> {
+  /**
+   * All of it is of one model, even if another model replaces the folder meanwhile.
+   * @throws ModelFolderError, StorageError, AbortedError, and what `write` throws
+   */
+  static async written(model: FoundModel, write: WriteEncoder, options: EncoderOptions): Promise<RunningEncoder> {
+    const open = () => RunningEncoder.#writtenOnce(model, write, options);
+    return (await readUnchanged(model.directory, open, (mixed) => mixed.close())).value;
+  }
+
+  static async #writtenOnce(model: FoundModel, write: WriteEncoder, options: EncoderOptions): Promise<RunningEncoder> {
     const temporary = new TemporaryDirectory();
     try {
       const directory = join(await temporary.path(), 'encoder');
@@ -263,6 +276,19 @@ export class SentenceEncoder {
   /** The encoder of a backbone or of a trained model. @throws ModelFolderError, StorageError, AbortedError */
   static async ofModel(model: FoundModel, options: EncoderOptions): Promise<SentenceEncoder> {
     return new SentenceEncoder(await RunningEncoder.written(model, writeSentenceEncoder, options));
+  }
+
+  /**
+   * The encoder of a model as it was opened, even if another model has replaced its folder since.
+   * @throws ModelFolderError, also if its files were overwritten; StorageError, AbortedError
+   */
+  static async ofOpenModel(model: FoundModel, handle: ModelHandle, options: EncoderOptions): Promise<SentenceEncoder> {
+    const write: WriteEncoder = (_, target) =>
+      handle.read(async (directory) => {
+        await rm(target, { recursive: true, force: true }); // what was written before a change was seen
+        await writeSentenceEncoder({ ...model, directory }, target);
+      }, ENCODER_FILES);
+    return new SentenceEncoder(await RunningEncoder.written(model, write, options));
   }
 
   /** @param directory a copy of an encoder's {@link directory}. @throws ModelFolderError, AbortedError */

@@ -1,4 +1,11 @@
-export { type EmbedOptions, embed, findEncoder, SentenceEncoder, withSentenceEncoder } from './embed.js';
+export {
+  type EmbedOptions,
+  type EncoderOptions,
+  embed,
+  findEncoder,
+  SentenceEncoder,
+  withSentenceEncoder,
+} from './embed.js';
 export { isWanted, numbered, PassageCollection, type Similarity, similarityOf } from './passage-collection.js';
 export {
   contentWords,

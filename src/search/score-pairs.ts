@@ -42,7 +42,7 @@ const pairsSchema = z.array(z.tuple([querySchema, querySchema]));
 /**
  * Scores pairs of texts with a cross-encoder, in the order of the pairs: how well a passage answers a question, or
  * whatever else the model was trained to score. A pair that is too long is cut, the longer text first. The two models
- * used last stay open for the next call.
+ * used last stay open for the next call, and are opened again if a file of theirs has changed.
  *
  * The model is a checkpoint of transformers that classifies sequences and has one label. Its scores are those of
  * sentence-transformers' `CrossEncoder.predict`: the sigmoid of the model's output, 0 to 1, or what its `activation_fn`
@@ -72,7 +72,7 @@ export async function withCrossEncoder<Value>(
   const placed = await findEncoder(modelAsOfNow(model), { modelLoader, signal });
   const service = { device, runtime };
   const open = () => CrossEncoder.ofModel(placed, { service });
-  return encoders.use(await encoderKey(placed, service), open, work);
+  return encoders.use(encoderKey(placed, service), open, work);
 }
 
 /** Each open encoder takes threads, and memory for its weights. */

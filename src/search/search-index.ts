@@ -29,6 +29,7 @@ import {
   contentHash,
   filesIn,
   isPauseDue,
+  listAsOfNow,
   mapWithPauses,
   pause,
   validateWithPauses,
@@ -225,9 +226,10 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
   }
 
   add(passages: Iterable<string | Passage<Data>>, options: ChangeOptions = {}): ResultAsync<void, OrchardError> {
+    const list = listAsOfNow(passages);
     return this.#change('adding passages', async () => {
       const { signal } = validate(changeSchema, options);
-      const given = await passagesOf(passages);
+      const given = await passagesOf(list);
       await this.#put(
         numbered(given, this.#added, (id) => this.#collection.has(id)),
         [],
@@ -240,9 +242,10 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
     passages: Iterable<Passage<Data> & { readonly id: string }>,
     options: ChangeOptions = {},
   ): ResultAsync<void, OrchardError> {
+    const list = listAsOfNow(passages);
     return this.#change('updating passages', async () => {
       const { signal } = validate(changeSchema, options);
-      const given = numbered(await passagesOf(passages), 0, () => false);
+      const given = numbered(await passagesOf(list), 0, () => false);
       const earlier = given.map(({ id }, at) => {
         const passage = this.#collection.get(id);
         if (passage !== undefined) return passage;
@@ -254,8 +257,9 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
   }
 
   delete(ids: Iterable<string>): ResultAsync<number, OrchardError> {
+    const list = listAsOfNow(ids);
     return this.#change('deleting passages', async () => {
-      const given = validate(z.array(idSchema), isIterableObject(ids) ? [...ids] : ids, ['ids']);
+      const given = validate(z.array(idSchema), isIterableObject(list) ? [...list] : list, ['ids']);
       let deleted = 0;
       for (const id of given) if (await this.#remove(id)) deleted += 1;
       if (this.#collection.isSparse) await this.#compact();

@@ -14,7 +14,7 @@ import {
   validate,
 } from '../contract/index.js';
 import { modelAsOfNow } from '../models/index.js';
-import { requirePath } from '../system/index.js';
+import { listAsOfNow, requirePath } from '../system/index.js';
 import { trainingLanguage } from '../training/index.js';
 import { type EmbedOptions, embedSchema, findEncoder, SentenceEncoder } from './embed.js';
 import {
@@ -222,8 +222,9 @@ export function search<Data = unknown>(
     const rerankName = rerank && modelAsOfNow(rerank);
     const find = (name: string) => findEncoder(name, { modelLoader, signal });
     const opening = { service: { device, runtime }, signal };
+    const list = listAsOfNow(passages);
     const { createIndex, passagesOf } = await indexing();
-    const given = await passagesOf(passages);
+    const given = await passagesOf(list);
     const placed = await find(name).catch((thrown: unknown) => {
       const isChosenByLanguage = model === undefined && language !== undefined;
       throw isChosenByLanguage && thrown instanceof NotFoundError ? noEncoderOf(languageName) : thrown;
@@ -276,8 +277,9 @@ export function rerank<Data = unknown>(
   const work = async () => {
     const { k, minScore, ...asked } = validate(rerankSchema, options);
     const text = validate(querySchema, question, ['question']);
+    const list = listAsOfNow(passages);
     const [{ passagesOf }, { numbered }] = await Promise.all([indexing(), import('./passage-collection.js')]);
-    const given = numbered(await passagesOf(passages), 0, () => false);
+    const given = numbered(await passagesOf(list), 0, () => false);
     const unordered = given.map(({ text: passage, ...rest }, index) => ({ ...rest, passage, index }));
     const choice = { k: k ?? unordered.length, minScore, signal: asked.signal };
     return withCrossEncoder(asked, (encoder) => encoder.ordered(text, unordered, choice));

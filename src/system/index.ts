@@ -75,7 +75,7 @@ export {
   whole,
 } from './json-shape.js';
 export { latePattern } from './late-pattern.js';
-export { validateWithPauses } from './long-lists.js';
+export { listAsOfNow, validateWithPauses } from './long-lists.js';
 export {
   type DownloadOptions,
   type DownloadProgress,

@@ -5,6 +5,12 @@ import { isPauseDue, pause } from './pauses.js';
 /** Texts that are checked at a time. */
 const CHECKED = 500;
 
+/** A copy of an array, since the caller may change its own after the call. Other values stay as they are. */
+export function listAsOfNow<Given>(given: Given): Given;
+export function listAsOfNow(given: unknown): unknown {
+  return Array.isArray(given) ? [...given] : given;
+}
+
 /** As `validate` of an array, with pauses; of what it was when this was called. @throws ValidationError with every problem */
 export async function validateWithPauses<Item>(
   schema: z.ZodType<Item[]>,

@@ -153,6 +153,7 @@ export async function runTraining(
     ));
   const warnings = [
     ...task.warnings,
+    ...(fewRows ? [] : (plain.warningsOfEpochs ?? [])),
     ...runWarnings(spec, rows, hyperparameters, backbone),
     ...(unfamiliar ? [unfamiliar] : []),
   ];

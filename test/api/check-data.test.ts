@@ -125,6 +125,25 @@ describe('rows with the same text', () => {
     expect(leaks).toEqual([{ text: 'this lamp is great', set: 'test', rows: [{ row: at }], others: [{ row: 1 }] }]);
   });
 
+  it('come with the warnings of all files', async () => {
+    const file = async (name: string, column: string) => {
+      const path = join(folder, name);
+      const lines = base.map(({ text, label }) => `${text},${label},x`);
+      await writeFile(path, `text,label,${column}\n${lines.join('\n')}\n`);
+      return path;
+    };
+    const { warnings } = await check({
+      path: await file('a.csv', 'one'),
+      dev: await file('dev.csv', 'two'),
+      test: await file('test.csv', 'three'),
+    });
+    expect(warnings.filter(({ kind }) => kind === 'unread_column').map(({ message }) => message)).toEqual([
+      'a.csv: the column "one" is not used',
+      'dev.csv: the column "two" is not used',
+      'test.csv: the column "three" is not used',
+    ]);
+  });
+
   it('are compared for sentences and questions, whose labels are not judged', async () => {
     const tagged = ['Rome', 'Oslo', 'Bern', 'Lima'].map((town) => ({ tokens: ['in', town], tags: ['O', 'B-TOWN'] }));
     const sentences = [

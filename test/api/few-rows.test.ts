@@ -119,6 +119,20 @@ describe('labels', () => {
     }
   });
 
+  it('have descriptions that few rows learn from; a warning says if training in epochs does not', async () => {
+    const few = await trained({ labels });
+    expect(few.training.warnings).toEqual([]);
+    await model?.close();
+    const { training } = await trained({ labels, epochs: 1 });
+    expect(training.warnings).toContainEqual({
+      ...{ kind: 'unused_description', count: 2, examples: [] },
+      message: expect.stringMatching(/^the model did not learn from the 2 descriptions in `labels`: /),
+    });
+    await model?.close();
+    const named = await trained({ labels: Object.keys(labels), epochs: 1 });
+    expect(named.training.warnings.map(({ kind }) => kind)).not.toContain('unused_description');
+  });
+
   it('are those of the model, in their order, even if no row has one of them', async () => {
     const { labels: known } = await trained({ labels: ['positive', 'neutral', 'negative'] });
     expect(known).toEqual(['positive', 'neutral', 'negative']);

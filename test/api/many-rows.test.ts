@@ -120,7 +120,7 @@ describe('a table of many rows', () => {
     ],
   ])('comes from a thread as this thread reads it: %s', async (_, source) => {
     const given = source();
-    const options = { option: 'rows', reading: {}, refusesBlank: true };
+    const options = { option: 'rows', reading: {}, isStrict: true };
     expect(await readTable({ rows: given, ...options })).toEqual(await readRows(given, options));
   });
 

@@ -3,7 +3,15 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { checkedRows, readTypedRows } from '../../src/api/training/prepare-dataset.js';
-import type { ReadingOptions } from '../../src/datasets/index.js';
+import {
+  type LabelledRow,
+  type MultilabelRow,
+  type ReadingOptions,
+  type RowsOrPath,
+  readRows,
+  requireUsedReading,
+  type TaggedRow,
+} from '../../src/datasets/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /** Files in the shapes that people and tools write: each is read as it is meant, or refused with what to do. */
@@ -607,6 +615,89 @@ describe('rows in memory', () => {
       'labels that differ only in case, spaces or Unicode form: "Good" (4 rows) and "good" (4 rows)',
       '"NA" (4 rows) is read as a label; remove the rows that have no label',
     ]);
+  });
+});
+
+describe('an option for reading', () => {
+  const labelled: readonly LabelledRow[] = pairs;
+  const tagged: readonly TaggedRow[] = [{ tokens: ['Ada', 'left'], tags: ['B-PER', 'O'] }];
+  const numbered = jsonl([{ tokens: ['Ada', 'left'], tags: [1, 0] }]);
+  const tagNames = ['O', 'B-PER'];
+  const refusal = async (sources: readonly RowsOrPath[], reading: ReadingOptions) => {
+    const ofRows = { offsets: reading.offsets, tagNames: reading.tagNames };
+    const tables = await Promise.all(
+      sources.map((source) =>
+        readRows(source, { option: 'rows', reading: typeof source === 'string' ? reading : ofRows }),
+      ),
+    );
+    return () => requireUsedReading(tables, reading);
+  };
+
+  it.each<[string, string, ReadingOptions, RegExp]>([
+    [
+      'a.jsonl',
+      jsonl(pairs),
+      { delimiter: ';' },
+      /^delimiter: .*to tables, and a\.jsonl was read as JSON Lines: .*leave `delimiter` out$/,
+    ],
+    ['a.conll', conll([['Ada', 'B-PER']]), { delimiter: ';' }, /^delimiter: .* a\.conll was read as CoNLL/],
+    ['a.conll', conll([['Ada', 'B-PER']]), { tagNames }, /^tagNames: applies only to tags that are numbers/],
+    ['a.jsonl', jsonl(tagged), { tagNames }, /^tagNames: applies only to tags that are numbers/],
+    ['a.jsonl', jsonl(tagged), { offsets: 'bytes' }, /^offsets: applies only to texts with entities/],
+    ['a.csv', csv(), { offsets: 'bytes' }, /^offsets: .* a\.csv was read as CSV: 6 texts, 2 labels/],
+    [
+      'a.conll',
+      conll([['Ada', 'B-PER']]),
+      { columns: { text: 'body' } },
+      /^columns\.text: .*leave `columns\.text` out$/,
+    ],
+    [
+      'a.csv',
+      'question,answer\nWho?,Ada\n',
+      { columns: { text: 'body' } },
+      /^columns\.text: applies only to tables and JSON with a text/,
+    ],
+    ['a.csv', 'text,bug,web\na,1,0\nb,0,1\n', { columns: { label: 'topic' } }, /^columns\.label: .*a column per label/],
+  ])('is refused for a file that has no use for it: %s %j %j', async (file, content, reading, message) => {
+    expect(await refusal([written(file, content)], reading)).toThrow(message);
+  });
+
+  it('is refused for rows in memory that have no use for it', async () => {
+    expect(await refusal([labelled], { offsets: 'bytes' })).toThrow(
+      /^offsets: applies only to texts with entities; leave `offsets` out$/,
+    );
+    expect(await refusal([tagged], { tagNames })).toThrow(/^tagNames: applies only to tags that are numbers/);
+  });
+
+  it('is refused for a folder of brat if it is one for files', async () => {
+    const folder = temporaryDirectory();
+    writeFileSync(join(folder, 'a.txt'), 'Ada left');
+    writeFileSync(join(folder, 'a.ann'), 'T1\tPER 0 3\tAda\n');
+    expect(await refusal([folder], { encoding: 'utf-8' })).toThrow(/^encoding: applies only to single files/);
+    expect(await refusal([folder], { offsets: 'code-points' })).not.toThrow();
+  });
+
+  it('may be of use to one of several sources', async () => {
+    const sources = [tagged, written('dev.jsonl', numbered)];
+    expect(await refusal(sources, { tagNames, format: 'jsonl' })).not.toThrow();
+    const files = [written('a.jsonl', jsonl(pairs)), written('dev.csv', csv(';'))];
+    expect(await refusal(files, { delimiter: ';', columns: { text: 'text', label: 'label' } })).not.toThrow();
+    expect(await refusal(files, { delimiter: ';', offsets: 'bytes' })).toThrow(/a\.jsonl was .*, and dev\.csv was /);
+  });
+});
+
+describe('rows that are only judged', () => {
+  const strict = (rows: readonly MultilabelRow[]) => readRows(rows, { option: 'rows', isStrict: true });
+
+  it('have each label once, as rows to train on', async () => {
+    await expect(strict([{ text: 'a', labels: ['x', 'y', 'x'] }])).rejects.toThrow(
+      'rows.0.labels.2: give each label once',
+    );
+    await expect(strict([{ text: 'a', labels: ['x', ' '] }])).rejects.toThrow('give a label that is not blank');
+    const path = written('a.csv', 'text,labels\na,x|x\nb,x|y\n');
+    await expect(readRows(path, { option: 'rows', isStrict: true })).rejects.toThrow(
+      'a.csv line 2, column labels.1: found "x"; expected each label once',
+    );
   });
 });
 

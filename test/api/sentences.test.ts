@@ -1,4 +1,15 @@
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
@@ -93,6 +104,46 @@ describe('a vector', () => {
       expect(norm).not.toBeCloseTo(1, 3);
       for (const [element, value] of vector.entries()) expect(plain[at]?.[element]).toBeCloseTo(value / norm, 5);
     }
+  });
+});
+
+describe('a folder of which a file was overwritten in place', () => {
+  /** Writes a file again: the folder, the size and the date of the file stay as they were. */
+  function overwrite(file: string, change: (content: Buffer) => Uint8Array): void {
+    const { mtime } = statSync(file);
+    writeFileSync(file, change(readFileSync(file)));
+    utimesSync(file, mtime, mtime);
+  }
+
+  /** The sign of every weight changes. */
+  function negated(safetensors: Buffer): Uint8Array {
+    const start = 8 + Number(safetensors.readBigUInt64LE());
+    return safetensors.map((byte, at) => (at >= start && at % 4 === (start + 3) % 4 ? byte ^ 0x80 : byte));
+  }
+
+  it.each<[string, (content: Buffer) => Uint8Array]>([
+    ['model.safetensors', negated],
+    ['1_Pooling/config.json', (json) => Buffer.from(json.toString().replaceAll('max', 'cls'))],
+  ])('gives the vectors of what it holds now: %s', async (name, change) => {
+    const folder = changed('bert-max', { '1_Pooling/config.json': { pooling_mode: 'max' } });
+    const vectors = () => resultOf(embed(['lamp'], { model: folder }));
+    const before = await vectors();
+    expect(await vectors()).toEqual(before);
+    overwrite(join(folder, name), change);
+    const after = await vectors();
+    expect(after).not.toEqual(before);
+    const copy = join(temporaryDirectory(), 'copy');
+    cpSync(folder, copy, { recursive: true });
+    expect(after).toEqual(await resultOf(embed(['lamp'], { model: copy })));
+  });
+
+  it('scores pairs as what it holds now', async () => {
+    const folder = changed('cross-bert');
+    const scores = () => resultOf(scorePairs([['lamp', 'room']], { model: folder }));
+    const before = await scores();
+    expect(await scores()).toEqual(before);
+    overwrite(join(folder, 'model.safetensors'), negated);
+    expect(await scores()).not.toEqual(before);
   });
 });
 

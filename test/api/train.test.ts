@@ -173,6 +173,21 @@ describe('a model trained on rows', () => {
     expect(rest).not.toHaveProperty('unknownLabels');
   });
 
+  it('refuses rows with a label twice, and options for reading that they have no use for', async () => {
+    const messageOf = async (
+      given: Parameters<typeof model.evaluate>[0],
+      options?: Parameters<typeof model.evaluate>[1],
+    ) => (await model.evaluate(given, options))._unsafeUnwrapErr().message;
+    const twice = [{ text: 'it is great', labels: ['positive', 'positive'] }];
+    expect(await messageOf(twice)).toBe('rows.0.labels.1: give each label once');
+    expect(await messageOf(rows, { offsets: 'bytes' })).toBe(
+      'offsets: applies only to texts with entities; leave `offsets` out',
+    );
+    const path = join(folder, 'judged.jsonl');
+    await writeFile(path, rows.map((row) => JSON.stringify(row)).join('\n'));
+    expect(await messageOf(path, { delimiter: ';' })).toMatch(/^delimiter: .* judged\.jsonl was read as JSON Lines: /);
+  });
+
   it('is judged on rows, which have to be of its kind', async () => {
     const evaluation = await model.evaluate(rows);
     expect(evaluation.isOk() && evaluation.value.kind === 'labels' && evaluation.value.accuracy).toBeGreaterThan(0.9);
@@ -291,6 +306,21 @@ it('figures depend on no name: each label has its own, and positive says whose F
     expect(result._unsafeUnwrapErr().message).toBe(
       'positive: "Danger" is not a label; the labels are "danger", "normal"',
     );
+});
+
+it('options for reading may be of use to the rows to train on or to those of test alone', async () => {
+  const tagNames = ['O', 'B-TOWN'];
+  const tagged = ['Rome', 'Oslo', 'Bern', 'Lima'].map((town) => ({ tokens: ['to', town], tags: ['O', 'B-TOWN'] }));
+  const path = join(folder, 'numbered.jsonl');
+  const numbered = tagged.map(({ tokens }) => ({ tokens, tags: [0, 1] }));
+  await writeFile(path, numbered.map((row) => JSON.stringify(row)).join('\n'));
+  for (const options of [
+    { rows: tagged, test: path },
+    { path, test: tagged },
+  ]) {
+    await using learned = (await train({ ...options, tagNames, ...quick }))._unsafeUnwrap();
+    expect(learned.training.test).toMatchObject({ kind: 'entities', rows: 4 });
+  }
 });
 
 it('positive is refused where a model does not choose between two labels', async () => {

@@ -30,6 +30,15 @@ it('orchard train trains on an archive that orchard archive made', async () => {
   expect(validated.stderr).toMatch(/rows\.zip: found a zip archive; .*unzip it and give the file of rows in it/);
 });
 
+it('orchard archive refuses a share to set aside next to rows that are set aside', async () => {
+  const rows = join(temporaryDirectory(), 'rows.csv');
+  writeFileSync(rows, 'text,label\na,x\nb,y\n');
+  const args = ['archive', rows, '--type', 'binary-text-classification', '--dev', rows, '--dev-fraction', '0.2'];
+  const { exitCode, stderr } = await run(args);
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('--dev-fraction: has no effect with --dev; leave one of them out');
+});
+
 it('orchard archive refuses the name of a column that the rows of the type do not have', async () => {
   const { exitCode, stderr } = await run(['archive', 'x.conll', '--type', 'sequence-labeling', '--text-column', 'a']);
   expect(exitCode).toBe(2);

@@ -44,7 +44,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 function aMedley(options: MedleyOptions = {}): Medley {
-  const medley = new Medley({ modelLoader: catalogue, isolation: 'inline', ...options });
+  const isolation = options.inference === undefined ? ({ isolation: 'inline' } as const) : {};
+  const medley = new Medley({ modelLoader: catalogue, ...isolation, ...options });
   onTestFinished(() => medley.close());
   return medley;
 }

@@ -1,7 +1,7 @@
 import { cp, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type LoadModelOptions, loadModel, type Model } from '../../src/index.js';
+import { type LoadModelOptions, loadModel, type Model, suggestTexts } from '../../src/index.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /** Models that are opened again and again, as development servers do: a folder is loaded once in a process. */
@@ -218,4 +218,44 @@ it('a copy of a model that was loaded is that model, whatever its folder holds b
   expect(await answerOf(await opened(copy))).toEqual(await answerOf(model));
   expect((await model.card())._unsafeUnwrap()).toBe(card);
   expect((await model.report())._unsafeUnwrap()).toBe(report);
+});
+
+describe('vectors of a model', () => {
+  const texts = [
+    'it works',
+    'it broke',
+    'a fine lamp',
+    'awful room',
+    'my order',
+    'so so',
+    'great',
+    'no',
+    'yes',
+    'help',
+  ];
+  /** What needs the vectors of its encoder. */
+  const resultsOf = async (model: Model) => {
+    const suggested = await suggestTexts(model, texts, { count: 3 });
+    return { suggested: suggested._unsafeUnwrap(), baseline: (await model.baseline({ texts }))._unsafeUnwrap() };
+  };
+
+  it('are those of the model that was loaded, whatever its folder holds by now', async () => {
+    const directory = await folderOf('customer-review');
+    const model = await opened(directory);
+    const before = await resultsOf(model);
+    await rename(directory, `${directory}.old`);
+    expect(await resultsOf(model)).toEqual(before);
+    await cp(join(catalogue, 'emotion-detection'), directory, { recursive: true });
+    expect(await resultsOf(model)).toEqual(before);
+  });
+
+  it('are refused if the files of its encoder were overwritten', async () => {
+    const directory = await folderOf('customer-review');
+    const model = await opened(directory);
+    const graph = 'onnx/model_quantized.onnx';
+    await writeFile(join(directory, graph), await readFile(join(catalogue, 'emotion-detection', graph)));
+    const refused = { code: 'model_folder', message: expect.stringContaining('it has changed since the model was') };
+    expect((await suggestTexts(model, texts, { count: 3 }))._unsafeUnwrapErr()).toMatchObject(refused);
+    expect((await model.baseline({ texts }))._unsafeUnwrapErr()).toMatchObject(refused);
+  });
 });

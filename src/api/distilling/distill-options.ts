@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { invalid, type RowsOrPath } from '../../datasets/index.js';
 import type { DistillEvent, DistillOptions, Teacher } from '../distill.js';
-import { callback, requireUsedBase, trainSchema } from '../training/train-options.js';
+import { callback, requireUsedBase, requireUsedSize, trainSchema } from '../training/train-options.js';
 
 /** The options of `distill`, as they are checked. */
 
@@ -54,6 +54,7 @@ function isTeacher(value: unknown): boolean {
 export function requireUsed(settings: DistillSettings): void {
   const { rows, dev, test, choose, maxTexts } = settings;
   requireUsedBase(settings, ['base']);
+  requireUsedSize(settings, ['size']);
   if (choose !== undefined && maxTexts === undefined) {
     throw invalid(
       ['choose'],

@@ -22,6 +22,7 @@ import {
   ProblemList,
   quoted,
   type ReadingOptions,
+  type ReadSource,
   type RowShape,
   type RowsOrPath,
   type RowTable,
@@ -258,6 +259,8 @@ export interface PreparedDataset {
   readonly rows?: Iterable<TrainingRow>;
   /** What a file was read as, in words. */
   readonly readAs?: string | undefined;
+  /** Of rows and files: what was read. */
+  readonly read?: readonly ReadSource[];
 }
 
 /** How rows are read and checked; `rows` may be the path of a file. */
@@ -469,7 +472,8 @@ async function datasetOfRows(rows: RowsOrPath, settings: Omit<RowsOptions, 'rows
   requirePositive(settings.positive, type.type, Array.isArray(names) ? names.map(String) : []);
   const noticed = [...(train.warnings ?? []), ...(dev?.warnings ?? [])];
   const made = { ...dataset, warnings: [...noticed, ...leftOut, ...dataset.warnings] };
-  return { dataset: { rows: made }, type, rows: train.checked.rows, ...(train.readAs && { readAs: train.readAs }) };
+  const read = [train, ...(dev ? [dev] : [])].map(({ origin, readAs, uses }): ReadSource => ({ origin, readAs, uses }));
+  return { dataset: { rows: made }, type, rows: train.checked.rows, readAs: train.readAs, read };
 }
 
 /**
@@ -502,6 +506,20 @@ export function requireFitting({ shape }: CheckedRows, { type }: FoundType, opti
   const wanted = fitting.map(fieldsOf).join(', or ');
   const msg = `the rows have ${fieldsOf(shape)}, but the rows to train on have ${wanted}; give both the same fields`;
   throw invalid([option], msg);
+}
+
+/** @throws ValidationError for a setting that training a model of this type has no use for */
+export function requireUsedSettings({ type, family }: FoundType, { effort, tuning = {} }: TrainSettings): void {
+  if (family !== 'Dragonfruit') return;
+  const unused = [
+    ['effort', effort],
+    ['tuning.effort', tuning.effort],
+    ['tuning.labelSmoothing', tuning.labelSmoothing],
+    ['tuning.classWeights', tuning.classWeights],
+  ] as const;
+  for (const [name, value] of unused) {
+    if (value !== undefined) throw invalid(name.split('.'), `${type} does not use \`${name}\`; leave it out`);
+  }
 }
 
 /** Checks rows as the family of a type does. @throws DatasetError with every problem, AbortedError */

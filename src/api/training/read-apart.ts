@@ -39,8 +39,8 @@ interface TableOptions extends ReadingTask {
   /** The option that they were given as, for messages. */
   readonly option: string;
   readonly isMultilabel?: boolean | undefined;
-  /** Whether blank texts and labels are refused. Default: as `skipInvalid` of the reading. */
-  readonly refusesBlank?: boolean | undefined;
+  /** Whether blank texts and labels and repeated labels are refused. Default: as `skipInvalid` of the reading. */
+  readonly isStrict?: boolean | undefined;
 }
 
 type TypedOptions = ReadingTask & Pick<TrainSettings, 'labels' | 'passages' | 'type' | 'effort'>;

@@ -16,11 +16,20 @@ import {
   quoted,
   type Rows,
   type RowsOrPath,
+  requireUsedReading,
   rowsInUtf16,
   someOf,
   type TrainingRow,
+  unusedReading,
 } from '../../datasets/index.js';
-import { accuracyInterval, macroF1Of } from '../../families/index.js';
+import {
+  accuracyInterval,
+  families,
+  macroF1Of,
+  readDataset,
+  type TeacherEncoder,
+  writeDataset,
+} from '../../families/index.js';
 import { defaultMemoryLimit } from '../../jobs/index.js';
 import {
   type ClassFigures,
@@ -33,7 +42,7 @@ import {
   readModelReport,
   writeFolder,
 } from '../../models/index.js';
-import { allItems, TemporaryDirectory } from '../../system/index.js';
+import { allItems, listAsOfNow, TemporaryDirectory } from '../../system/index.js';
 import {
   type BackboneSource,
   backboneLoader,
@@ -45,11 +54,20 @@ import {
   type TrainingRunEvent,
   type TrainingSpec,
 } from '../../training/index.js';
+import { evaluateModel } from '../evaluate.js';
 import type { LearnOptions, TrainedModel, TrainingSummary } from '../model.js';
 import { MODEL_FOLDER, OpenModel } from '../open-model.js';
 import { requireNotRead, withAbsolutePaths } from '../paths.js';
 import type { TrainOptions } from '../train.js';
-import { type FoundType, nameOf, type PreparedDataset, prepareDataset, readingOf } from './prepare-dataset.js';
+import {
+  type FoundType,
+  nameOf,
+  type PreparedDataset,
+  prepareDataset,
+  readingOf,
+  requireUsedSettings,
+} from './prepare-dataset.js';
+import { readTable } from './read-apart.js';
 import { type TrainSettings, trainSettings } from './train-options.js';
 
 /** Prepares the data, trains, and opens the model. @throws as `train` fails */
@@ -75,15 +93,17 @@ export function filesOf({ source, dev, test }: TrainSettings): readonly unknown[
 interface TrainAndOpen {
   /** By the clock of `performance`. */
   readonly startedAt: number;
+  /** A larger encoder that the model learns from, too. */
+  readonly teacher?: TeacherEncoder | undefined;
   /** Measures the trained model, or adds files to it, before it is where it belongs. */
   readonly finish?: (directory: string) => Promise<void>;
 }
 
-/** The work of `train`, in the claimed folder of its output. @throws as `train` fails, and what `finish` throws */
+/** The work of `train`, in the claimed folder of its output. @throws as `train` fails, and what `teacher` and `finish` throw */
 export async function trainAndOpen(
   options: TrainOptions,
   given: TrainSettings,
-  { startedAt, finish }: TrainAndOpen,
+  { startedAt, teacher, finish }: TrainAndOpen,
 ): Promise<TrainedModel> {
   const reusable = await readOnce(given);
   const settings = { ...given, ...reusable };
@@ -93,7 +113,10 @@ export async function trainAndOpen(
   const host = createTrainingHost(isolation, { first: { memoryLimit } });
   const work = new TemporaryDirectory();
   try {
-    const { dataset, type, rows, readAs } = await prepareDataset(settings, await work.path());
+    const prepared = await prepareDataset(settings, await work.path());
+    await requireUsed(prepared, settings);
+    const { type, rows, readAs } = prepared;
+    const dataset = teacher ? await withTeacher(prepared, teacher) : prepared.dataset;
     const model = { name: nameOf(settings), type: type.type, family: type.family };
     const trained = await trainInFolder({ dataset, model, base: placedBase }, settings, host);
     await finish?.(trained.directory).catch(async (thrown: unknown) => {
@@ -109,8 +132,32 @@ export async function trainAndOpen(
   }
 }
 
-/** What `learn` reads again, as arrays: an iterable may give its items only once. @throws AbortedError; what an iterable throws */
-async function readOnce({ passages, dev, test, signal }: TrainSettings) {
+async function withTeacher({ dataset, type }: PreparedDataset, teacher: TeacherEncoder): Promise<DatasetSource> {
+  const { withTeacher: add } = await families[type.family].rows();
+  if (add === undefined) return dataset;
+  if ('rows' in dataset) return { rows: await add(dataset.rows, teacher) };
+  if (!('file' in dataset)) throw new TypeError('an archive is read by the training itself');
+  await writeDataset(dataset.file, await add(await readDataset(dataset.file), teacher));
+  return dataset;
+}
+
+/**
+ * The rows of `test` are read for it if only they may have a use for an option for reading.
+ * @throws ValidationError for an option that neither the rows nor the type have a use for; DatasetError; AbortedError
+ */
+export async function requireUsed({ read, type }: PreparedDataset, settings: TrainSettings): Promise<void> {
+  requireUsedSettings(type, settings);
+  const { test, signal, hasReadRows = false } = settings;
+  if (hasReadRows || read === undefined || unusedReading(read, settings).length === 0) return;
+  const isMultilabel = type.type === 'multilabel-text-classification';
+  const reading = test === undefined ? {} : readingOf(test, settings);
+  const others =
+    test === undefined ? [] : [await readTable({ rows: test, option: 'test', reading, isMultilabel, signal })];
+  requireUsedReading([...read, ...others], settings);
+}
+
+/** What is read again, as arrays: an iterable may give its items only once. @throws AbortedError; what an iterable throws */
+export async function readOnce({ passages, dev, test, signal }: TrainSettings) {
   return {
     passages: passages && (await arrayOf(passages, signal)),
     dev: isIterable(dev) ? await arrayOf(dev, signal) : dev,
@@ -126,7 +173,7 @@ async function arrayOf<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
   signal: AbortSignal | undefined,
 ): Promise<readonly Item[]> {
-  return Array.isArray(items) ? [...items] : allItems(items, { doing: 'the training', signal });
+  return Array.isArray(items) ? items : allItems(items, { doing: 'the training', signal });
 }
 
 /** Trains on the rows of an earlier run and further ones. @param rows undefined of an archive. */
@@ -146,7 +193,7 @@ function learning(options: TrainOptions, rows: Iterable<TrainingRow> | undefined
     const settings = { ...trainSettings({ ...again, rows: all() }), hasReadRows: true };
     return trainInto({ ...again, path, url }, settings);
   };
-  return (more: Rows, changes?: LearnOptions) => callResult(learn(more, changes), 'training a model');
+  return (more: Rows, changes?: LearnOptions) => callResult(learn(listAsOfNow(more), changes), 'training a model');
 }
 
 /**
@@ -202,10 +249,14 @@ async function moveAndOpen(
   const model = await OpenModel.open(placed, { service: { device }, signal, ...(onClose && { onClose }) });
   if (test === undefined) return Object.assign(model, { training });
   const { positive } = settings;
-  const evaluation = await model.evaluate(test, { signal, positive, ...readingOf(test, settings) });
-  if (evaluation.isOk()) return Object.assign(model, { training: { ...training, test: evaluation.value } });
-  await model.close();
-  throw evaluation.error;
+  const asked = { signal, positive, ...readingOf(test, settings) };
+  try {
+    const evaluation = await evaluateModel(model, test, asked, { isReadElsewhere: true });
+    return Object.assign(model, { training: { ...training, test: evaluation } });
+  } catch (thrown) {
+    await model.close();
+    throw thrown;
+  }
 }
 
 function classSummary(evaluation: ModelEvaluation): Pick<TrainingSummary, 'macroF1' | 'classes'> {

@@ -5,6 +5,7 @@ import {
   DEVICES,
   EFFORTS,
   implementation,
+  type ModelSize,
   modelSizes,
   modelTypeSchema,
   signalSchema,
@@ -47,7 +48,7 @@ export const trainSchema = z.strictObject({
     .optional(),
   base: z.string().min(1, 'the name is empty').optional(),
   modelLoader: implementation<ModelLoader>(['load'], 'pass a model loader, such as hubModels()').optional(),
-  size: z.enum(modelSizes).default('mini'),
+  size: z.enum(modelSizes).optional(),
   output: path,
   dev: rowsOrPath.optional(),
   devFraction: z.number().gt(0).lt(1).optional(),
@@ -76,7 +77,8 @@ export const trainSchema = z.strictObject({
   signal: signalSchema.optional(),
 });
 
-export type TrainSettings = z.infer<typeof trainSchema> & {
+export type TrainSettings = Omit<z.infer<typeof trainSchema>, 'size'> & {
+  readonly size: ModelSize;
   readonly source: TrainSource;
   /** Whether the encoder is trained for epochs however few the rows are. Default false. */
   readonly trainsEncoder?: boolean;
@@ -112,12 +114,18 @@ export function trainSettings(options: unknown): TrainSettings {
 
 /**
  * Options that were checked, with what they say to train on.
- * @throws ValidationError unless they say one thing, and for a `base` that would not be used
+ * @throws ValidationError unless they say one thing, and for a `base`, `size` or `devFraction` that would not be used
  */
 export function settingsFrom(options: z.infer<typeof trainSchema>): TrainSettings {
   requireUsedBase(options, ['base']);
-  return { ...options, source: sourceOf(options) };
+  requireUsedSize(options, ['size']);
+  if (options.dev !== undefined && options.devFraction !== undefined) {
+    throw invalid(['devFraction'], 'has no effect with `dev`; leave one of them out');
+  }
+  return { ...options, size: options.size ?? DEFAULT_SIZE, source: sourceOf(options) };
 }
+
+const DEFAULT_SIZE: ModelSize = 'mini';
 
 /** @param at where the option `base` is, for errors. @throws ValidationError for a base that random weights replace */
 export function requireUsedBase(
@@ -126,6 +134,15 @@ export function requireUsedBase(
 ): void {
   if (base === undefined || pretrained !== false) return;
   throw invalid(at, 'has no effect with `pretrained: false`, which starts from random weights; leave one of them out');
+}
+
+/** @param at where the option `size` is, for errors. @throws ValidationError for a size next to a base, which has its own */
+export function requireUsedSize(
+  { base, size }: { readonly base?: unknown; readonly size?: unknown },
+  at: readonly string[],
+): void {
+  if (base === undefined || size === undefined) return;
+  throw invalid(at, 'has no effect with `base`, which has its own size; leave one of them out');
 }
 
 export function callback<Call>() {

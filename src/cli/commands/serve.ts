@@ -92,7 +92,7 @@ const parameters = {
   },
   workers: option(
     '--workers <number>',
-    'number of inference threads (default: 2, or 1 on a device other than cpu)',
+    'number of inference threads (default: 2, or 1 on a device other than cpu and auto)',
     integer(1),
   ),
   maxWaiting: option(

@@ -1,3 +1,4 @@
+import { counted, type DatasetWarning } from '../../datasets/index.js';
 import {
   type Dropout,
   type Encoder,
@@ -312,6 +313,7 @@ export function classificationTask(dataset: RuledDataset, pooling: Pooling): Tra
   const outputs = outputsOf(dataset);
   return {
     warnings: dataset.warnings,
+    warningsOfEpochs: unusedDescriptions(dataset),
     train: train.map(joinedText),
     dev: dev.map(joinedText),
     mainMetric: mainMetricOf(kind),
@@ -325,6 +327,14 @@ export function classificationTask(dataset: RuledDataset, pooling: Pooling): Tra
     describe: () => describe(dataset, pooling),
     ...(pooling === 'mean' && { fewRows: fewRowsTask(dataset, pooling) }),
   };
+}
+
+/** What labels mean is among the texts of few rows only. */
+function unusedDescriptions({ descriptions = {} }: ClassificationDataset): readonly DatasetWarning[] {
+  const count = Object.keys(descriptions).length;
+  if (count === 0) return [];
+  const message = `the model did not learn from the ${counted(count, 'description')} in \`labels\`: it was trained in epochs, and only models that are trained on few rows learn from descriptions`;
+  return [{ kind: 'unused_description', count, message, examples: [] }];
 }
 
 /** Each n-gram of a pair is read with its side, too; a row with shares is two. */

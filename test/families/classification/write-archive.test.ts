@@ -363,6 +363,11 @@ describe('what can not become an archive', () => {
     ['a name with a slash', { name: '../x' }, 'name: give 1 to 100 letters, digits, ".", "_" and "-"'],
     ['a name of dots', { name: '..' }, 'name: give 1 to 100 letters, digits, ".", "_" and "-"'],
     ['a dev fraction of 1', { devFraction: 1 }, 'devFraction: give a number above 0 and below 1'],
+    [
+      'a dev fraction next to dev rows',
+      { devRows: ROWS, devFraction: 0.2 },
+      'devFraction: has no effect with `devRows`; leave one of them out',
+    ],
     ['a seed that is not a whole number', { seed: 0.5 }, 'seed: give a whole number'],
     ['a label given twice', { labels: ['yes', 'yes'] }, 'labels: give each label once, and no empty label'],
   ])('%s', async (_, options, problem) => {
