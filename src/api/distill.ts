@@ -110,9 +110,7 @@ export interface DistillOptions<Row extends TrainingRow = TrainingRow>
    * The texts to learn from; for retrieval, the questions. An iterable, or the path of a file with one text per line or
    * with a column of texts (`text`, otherwise `sentence`, `content`, `review` or `utterance`) of a table, JSON or JSON
    * Lines. Blank texts are left out, and so are texts that differ from an earlier one only in case or spacing. At most
-   * 1,000,000 texts of at most 100,000 UTF-16 code units each. Can be empty for retrieval, if `rows` are given and the
-   * teacher is an encoder that compares questions and passages by their vectors: the questions of `rows` are then learned
-   * from these vectors, too.
+   * 1,000,000 texts of at most 100,000 UTF-16 code units each.
    */
   readonly texts: string | Iterable<string> | AsyncIterable<string>;
   /**
@@ -277,8 +275,7 @@ export interface DistilledModel<Given extends Answer = Answer> extends TrainedMo
 /**
  * Trains a model on a teacher's answers to unlabelled texts and returns it open, as `train` does. The model learns
  * probabilities where the teacher gives them (Hinton et al. 2015), and labels, entities or best passages where it
- * doesn't. From an encoder as the teacher, a retrieval model also learns the similarities of questions and passages (Lin et
- * al. 2021). A tenth of the answered texts, at most 1,000, is set aside to measure how well the model agrees with the
+ * doesn't. A tenth of the answered texts, at most 1,000, is set aside to measure how well the model agrees with the
  * teacher.
  *
  * Answers are written to a file as they arrive. After a failure, an abort or a crash, the same call asks only for the

@@ -40,14 +40,9 @@ export interface FamilyRows<Made extends Dataset = Dataset> {
   check(sets: RowSets, type: ModelType, signal?: AbortSignal): Promise<CheckedRowSets<Made>>;
   /** A dataset without rows: what its classes are called, or mean, is all to learn from. Absent: there is no such. @throws DatasetError */
   fromNames?(names: readonly string[], descriptions: Readonly<Record<string, string>>, type: ModelType): Made;
-  /** Adds the vectors of a larger encoder, which are learned from, too. Absent: this family has no use for them. */
-  withTeacher?(dataset: Made, teacher: TeacherEncoder): Promise<Made>;
   /** The files of an archive, by their paths in its folder: text, or an object that becomes JSON. */
   write(dataset: Made, name: string): Readonly<Record<string, string | object>>;
 }
-
-/** Gives a vector for each text. */
-export type TeacherEncoder = (texts: readonly string[], as: 'query' | 'document') => Promise<readonly Float32Array[]>;
 
 /** What the figures of a task depend on. */
 interface TaskOptions {

@@ -86,7 +86,6 @@ export type {
   PartFigures,
   Scores,
   TaskDescription,
-  TeacherEncoder,
   TrainedExpert,
   TrainedFewRows,
   TrainingTask,

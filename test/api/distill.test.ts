@@ -237,30 +237,6 @@ describe('a student', () => {
     await teacher.close();
   });
 
-  it('has the vectors of several encoders side by side, each of length 1', async () => {
-    const encoder = fileURLToPath(new URL('recorded-sentences/distilbert-norm', import.meta.url));
-    const options = { modelLoader: undefined, device: undefined, teacherName: undefined, signal: undefined };
-    const passages = ['on the shelf', 'in the box'];
-    const one = await openTeacher(encoder, { ...options, passages });
-    const both = await openTeacher([encoder, encoder], { ...options, passages });
-    const [single] = (await one.vectors?.(['in the box', 'in the hall'], 'document')) ?? [];
-    const [joined, , ...others] = (await both.vectors?.(['in the box', 'in the hall'], 'document')) ?? [];
-    const length = Math.hypot(...(single ?? []));
-    const unit = Array.from(single ?? [], (value) => expect.closeTo(value / length, 5));
-    expect([...(joined ?? [])]).toEqual([...unit, ...unit]);
-    expect(others).toEqual([]);
-    await Promise.all([one.close(), both.close()]);
-  });
-
-  it('learns from the questions of rows alone if an encoder compares them with the passages', async () => {
-    const teacher = fileURLToPath(new URL('recorded-sentences/distilbert-norm', import.meta.url));
-    const passages = ['bread is on the shelf', 'milk is in the box', 'soup is in the pot'];
-    const questions = passages.map((passage) => ({ question: `where is ${passage.split(' ')[0]}`, passage }));
-    await using model = await resultOf(distill({ teacher, texts: [], rows: questions, passages, ...quick }));
-    expect(model.distillation).toMatchObject({ answered: 0, learned: { texts: 0, rows: 3 } });
-    expect(model.distillation.agreement).toBeUndefined();
-  });
-
   it('finds entities', async () => {
     const names = ['Ada', 'Bob', 'Cleo', 'Dora', 'Eli', 'Finn'];
     const sentences = names.flatMap((one) =>
@@ -478,12 +454,7 @@ describe('a teacher', () => {
       { test: [{ text: 'Ada', entities: [] }] },
       "test: the rows of test don't fit the teacher's answers",
     ],
-    ['no text', { texts: [' '] }, 'texts: there is no text with words'],
-    [
-      'no text for a function that scores passages',
-      { labels: undefined, texts: [], passages: ['one', 'two'], rows: [{ question: 'which', passage: 'one' }] },
-      'texts: there is no text with words',
-    ],
+    ['no text', { texts: [' '] }, 'texts: all texts are blank'],
     ['an unknown option', { rows: undefined, ...{ path: 'x' } }, 'path'],
     [
       'a temperature for passages',

@@ -132,7 +132,7 @@ function besides({ beside }: Measured, references: readonly Reference[]): string
   return escapeMarkdown([...own, ...published].join('; '));
 }
 
-function trainedOn(recipe: Recipe, { sources, train, dev, duplicates, mixedLabels, teacher }: TrainingData): string {
+function trainedOn(recipe: Recipe, { sources, train, dev, duplicates, mixedLabels }: TrainingData): string {
   const removed = `${whole(duplicates)} duplicate${duplicates === 1 ? '' : 's'}`;
   const model = duplicates === 0 ? 'The model' : `After the removal of ${removed}, the model`;
   const rows = sources.map((source) => [
@@ -159,9 +159,6 @@ function trainedOn(recipe: Recipe, { sources, train, dev, duplicates, mixedLabel
     mixedLabels === undefined
       ? ''
       : `For each labelled training row, it learned the mean of the label and the answer of a teacher that had ${mixedLabels === 'held-out' ? 'not seen this row' : 'learned this row, too'}.`,
-    teacher === undefined
-      ? ''
-      : `For each question, it learned which passage is the right one and, with more weight, how similar ${escapeMarkdown(teacher)} finds the question to this and other passages.`,
     searched,
   );
 }
@@ -189,10 +186,10 @@ function howItWasMade(recipe: Recipe, { training, config, data }: CardFacts): st
   );
 }
 
-function commands({ name }: Recipe, { sources, teacher: encoder }: TrainingData): string {
+function commands({ name }: Recipe, { sources }: TrainingData): string {
   const command = (step: string) =>
     `\`npx tsx models/recipes/catalogue/main.ts ${step} ${name} --datasets <folder> --work <folder>\``;
-  const teacher = encoder ?? sources.find((source) => source.teacher !== undefined)?.teacher;
+  const teacher = sources.find((source) => source.teacher !== undefined)?.teacher;
   return teacher === undefined ? command('train') : `${command('teach')}, taught by ${escapeMarkdown(teacher)}`;
 }
 

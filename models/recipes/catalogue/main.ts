@@ -7,7 +7,7 @@ import { DEVICES } from '../../../src/contract/index.js';
 import { families } from '../../../src/families/index.js';
 import { exportModel, writeCard, writeConfig } from './export-model.js';
 import { recipesNamed } from './models/index.js';
-import { isTaught, type Recipe } from './recipe.js';
+import type { Recipe } from './recipe.js';
 import { writeForTeacher } from './recorded-answers.js';
 import { givenTo, teach, withoutTeacher } from './teach.js';
 import { modelWork, trainedFolder, trainModel } from './train.js';
@@ -76,7 +76,7 @@ const steps: Readonly<Record<string, (recipe: Recipe) => Promise<void>>> = {
   async train(recipe) {
     const [datasets, work] = [given('datasets'), given('work')];
     // `teach` has trained it.
-    if (isTaught(recipe)) return;
+    if (recipe.unlabelled !== undefined) return;
     await trainModel(recipe, { datasets, work, backbone: backboneOf(recipe), threads, device, seed });
   },
   export(recipe) {
@@ -108,6 +108,6 @@ if (values.backbone !== undefined && values.backbone !== 'none' && languages.siz
   throw new Error('a backbone is of one language: name the models that are to start from it');
 }
 if (step === 'train') {
-  for (const recipe of recipes) if (isTaught(recipe)) await trainedFolder(recipe, given('work'));
+  for (const recipe of recipes) if (recipe.unlabelled !== undefined) await trainedFolder(recipe, given('work'));
 }
 for (const recipe of recipes) await run(recipe);

@@ -31,8 +31,6 @@ export const trainingDataSchema = z.strictObject({
   duplicates: z.int(),
   /** If each training row has the mean of its label and its teacher's answer: whether that teacher had learned the row. */
   mixedLabels: z.enum(['held-out', 'learned']).exactOptional(),
-  /** Search: the encoder whose vectors it learned from, too. */
-  teacher: z.string().exactOptional(),
 });
 export type TrainingData = z.infer<typeof trainingDataSchema>;
 

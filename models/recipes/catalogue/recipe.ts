@@ -122,8 +122,6 @@ export interface SearchRecipe extends CommonRecipe {
   readonly family: 'Dragonfruit';
   readonly sources: readonly Source<QuestionPair>[];
   readonly tests: readonly TestSet<SearchTest>[];
-  /** Whether it also learns from the vectors of a larger encoder, which is used as it is (teach.ts). */
-  readonly learnsVectors?: true | undefined;
   /** What the shipped model searches, with the credit that its licence asks for. */
   readonly passages: {
     readonly title: string;
@@ -135,7 +133,3 @@ export interface SearchRecipe extends CommonRecipe {
 }
 
 export type Recipe = ClassifierRecipe | TaggerRecipe | SearchRecipe;
-
-/** Whether a teacher is needed to make the model. */
-export const isTaught = (recipe: Recipe): boolean =>
-  recipe.unlabelled !== undefined || (recipe.family === 'Dragonfruit' && recipe.learnsVectors === true);

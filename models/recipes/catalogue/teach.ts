@@ -3,9 +3,8 @@ import { basename, join, resolve } from 'node:path';
 import { type DistilledModel, distill, orThrow, type TrainingRow } from '../../../src/index.js';
 import { Random } from '../../../src/system/index.js';
 import { measuredTexts, rowsOf } from './archives.js';
-import type { TrainingRows } from './leaks.js';
 import { DATA_FILE, factsFile, type TrainingData } from './model-facts.js';
-import { isTaught, type Recipe, type UnlabelledSource } from './recipe.js';
+import type { Recipe, UnlabelledSource } from './recipe.js';
 import { recordedTeacher } from './recorded-answers.js';
 import { modelType, modelWork, type TrainOptions, taughtFolder, trainedFolder, trainModel } from './train.js';
 
@@ -39,7 +38,6 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
       name: recipe.job,
       type: modelType(recipe),
       ...(recipe.family === 'Papaya' && { labels: recipe.labels }),
-      ...(recipe.family === 'Dragonfruit' && { passages: passagesIn(rows), test: rows.dev }),
       ...(backbone === undefined ? { pretrained: false } : { base: resolve(backbone) }),
       lowercase: recipe.training?.preprocessing?.lowercase,
       ...{ language: recipe.language, epochs, augment, seed, threads, device },
@@ -59,7 +57,6 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
     sources: described,
     ...learnedBy(model, rows),
     ...(mixedLabels && { mixedLabels }),
-    ...(recipe.family === 'Dragonfruit' && { teacher: title }),
   };
   await writeFile(join(modelWork(work, recipe), DATA_FILE), factsFile(data));
 }
@@ -67,7 +64,7 @@ export async function teach(recipe: Recipe, options: TeachOptions): Promise<void
 /** Rows and texts of a recipe that its teacher learns from and answers. @throws Error if it has no texts */
 export async function givenTo(recipe: Recipe, { datasets, seed }: Pick<TrainOptions, 'datasets' | 'seed'>) {
   const { unlabelled = [] } = recipe;
-  if (!isTaught(recipe)) throw new Error(`${recipe.name} has no texts for a teacher`);
+  if (unlabelled.length === 0) throw new Error(`${recipe.name} has no texts for a teacher`);
   const measured = await measuredTexts(recipe, datasets);
   const sources = await Promise.all(
     unlabelled.map(async (source) => {
@@ -82,10 +79,6 @@ export async function givenTo(recipe: Recipe, { datasets, seed }: Pick<TrainOpti
 /** The teacher, with rows and texts as the model learns them. */
 async function teacherFor(recipe: Recipe, { teacher, ...options }: TeachOptions) {
   const { rows, sources, texts } = await givenTo(recipe, options);
-  if (recipe.family === 'Dragonfruit') {
-    if (typeof teacher !== 'string') throw new Error(`${recipe.name}: its teacher is an encoder; give --teacher`);
-    return { teacher, title: basename(resolve(teacher)), rows, sources, mixedLabels: undefined };
-  }
   if (typeof teacher !== 'string') {
     const recorded = await recordedTeacher(recipe, teacher.answers, { rows, texts, seed: options.seed });
     const learned = sources.map((each) => ({ ...each, texts: each.texts.filter((text) => recorded.texts.has(text)) }));
@@ -99,11 +92,6 @@ async function teacherFor(recipe: Recipe, { teacher, ...options }: TeachOptions)
   await trainModel({ ...withoutTeacher(recipe), training }, { ...options, work, backbone: teacher });
   const folder = await trainedFolder(withoutTeacher(recipe), work);
   return { teacher: folder, title: basename(resolve(teacher)), rows, sources, mixedLabels: undefined };
-}
-
-/** Everything that a question is answered from. */
-function passagesIn({ train, dev = [] }: TrainingRows<TrainingRow>): string[] {
-  return [...train, ...dev].flatMap((row) => ('passage' in row ? row.passage : []));
 }
 
 const NO_ROWS = { train: 0, dev: 0, leaks: 0 };
@@ -133,14 +121,13 @@ function learnedBy(
 }
 
 /** The recipe with only the texts that this model learned from: it may have been taught less, or not at all. */
-export function asTrained(recipe: Recipe, { sources, teacher }: TrainingData): Recipe {
+export function asTrained(recipe: Recipe, { sources }: TrainingData): Recipe {
   const titles = new Set(sources.flatMap(({ title, teacher }) => (teacher === undefined ? [] : [title])));
   const learned = recipe.unlabelled?.filter(({ title }) => titles.has(title)) ?? [];
-  const taught = { ...recipe, unlabelled: learned.length > 0 ? learned : undefined };
-  return taught.family === 'Dragonfruit' && teacher === undefined ? { ...taught, learnsVectors: undefined } : taught;
+  return { ...recipe, unlabelled: learned.length > 0 ? learned : undefined };
 }
 
-/** The recipe without what it learns from a teacher. */
+/** The recipe without the texts that a teacher answers. */
 export function withoutTeacher<Of extends Recipe>(recipe: Of): Of {
-  return { ...recipe, unlabelled: undefined, ...(recipe.family === 'Dragonfruit' && { learnsVectors: undefined }) };
+  return { ...recipe, unlabelled: undefined };
 }

@@ -12,7 +12,7 @@ import {
 } from '../../../src/index.js';
 import { writeArchive } from './archives.js';
 import { DATA_FILE, factsFile } from './model-facts.js';
-import { isTaught, type Recipe } from './recipe.js';
+import type { Recipe } from './recipe.js';
 
 export interface TrainOptions {
   /** The folder that holds every dataset. */
@@ -71,7 +71,7 @@ export const taughtFolder = (work: string, recipe: Pick<Recipe, 'name'>) => join
 
 /** Folder of a trained model: of the one that had a teacher if the recipe has texts for one. @throws Error if there is none */
 export async function trainedFolder(recipe: Recipe, work: string): Promise<string> {
-  if (isTaught(recipe)) {
+  if (recipe.unlabelled !== undefined) {
     const taught = taughtFolder(work, recipe);
     if (existsSync(taught)) return taught;
     throw new Error(`${recipe.name}: not taught in ${work}; run teach first, or add --untaught`);

@@ -12,7 +12,7 @@ import {
   type TagDoubt,
   type TrainingRow,
 } from '../../datasets/index.js';
-import { foldText, type TeacherEncoder } from '../../families/index.js';
+import { foldText } from '../../families/index.js';
 import { CARD_FILE, claimFolder } from '../../models/index.js';
 import { filterWithPauses, isInFolder, requirePath, withPauses } from '../../system/index.js';
 import { trainingLanguage } from '../../training/index.js';
@@ -25,13 +25,13 @@ import { requireNotRead } from '../paths.js';
 import type { TrainOptions } from '../train.js';
 import { readingOf } from '../training/prepare-dataset.js';
 import { readTable } from '../training/read-apart.js';
-import { trainAndOpen } from '../training/train-model.js';
+import { trainAndOpen, trainModel } from '../training/train-model.js';
 import { trainSettings } from '../training/train-options.js';
 import { agreementOf, asAnswer, bestPassage, MOST_CHARACTERS } from './agreement.js';
 import { type AnswersFile, answersInMemory, withAnswersFile } from './answers-file.js';
 import { type Answered, type AskedText, askTeacher, type TaughtText } from './ask-teacher.js';
 import { type DistillSettings, distillSchema, readingSettings, requireUsed } from './distill-options.js';
-import { chosenTexts, divided, ranked, splitTaught, textsOf, withoutTexts } from './distill-texts.js';
+import { chosenTexts, divided, ranked, splitTaught, textsOf } from './distill-texts.js';
 import { checkedRows, isSoft, passagesOf, rowsFor, type StudentTask, taskOf, textOf } from './student-task.js';
 import { bytesToAnswer, candidatesFor, type OpenTeacher, openTeacher, timeOf } from './teachers.js';
 
@@ -117,7 +117,6 @@ class Distillation {
     const passages = passagesOf(this.#settings);
     const teacher = await openTeacher(given, { modelLoader, device, teacherName, passages, signal });
     try {
-      if (texts.length === 0 && teacher.vectors === undefined) throw withoutTexts();
       const table = rows === undefined ? undefined : await this.#table(rows, 'rows', type ?? teacher.says?.type);
       const task = taskOf(teacher, passages, table, this.#settings);
       const labelled = await this.#labelled(task, table);
@@ -224,8 +223,7 @@ class Distillation {
       ...(testRows && { test: testRows }),
       ...(output !== undefined && { output }),
     };
-    const { vectors } = teacher;
-    const points = curve ? await this.#curve(options, split, task, vectors) : undefined;
+    const points = curve ? await this.#curve(options, split, task) : undefined;
     let distillation: DistillationSummary | undefined;
     const finish = async (directory: string) => {
       distillation = await this.#measure(directory, teacher, gathered, {
@@ -240,8 +238,7 @@ class Distillation {
       const card = join(directory, CARD_FILE);
       await writeFile(card, `${await readFile(card, 'utf8')}\n${cardSection(distillation)}`);
     };
-    const student = { startedAt: this.#startedAt, teacher: vectors, finish };
-    const model = await trainAndOpen(options, trainSettings(options), student);
+    const model = await trainAndOpen(options, trainSettings(options), { startedAt: this.#startedAt, finish });
     if (distillation === undefined) throw new TypeError('the student was not measured');
     const training = { ...model.training, warnings: [...gathered.warnings, ...model.training.warnings] };
     return Object.assign(model, { distillation, training });
@@ -269,7 +266,6 @@ class Distillation {
     options: TrainOptions,
     { train, heldOut }: ReturnType<typeof splitTaught>,
     task: StudentTask,
-    teacher: TeacherEncoder | undefined,
   ): Promise<NonNullable<DistillationSummary['curve']>> {
     const { seed, temperature = 1 } = this.#settings;
     if (heldOut.length === 0) return [];
@@ -287,8 +283,7 @@ class Distillation {
         ...train.texts.filter((each) => some.has(each)).map((each) => taughtRow(each, task, temperature)),
       ];
       const { output: _, test: __, ...rest } = options;
-      const fewer = { ...rest, rows };
-      const model = await trainAndOpen(fewer, trainSettings(fewer), { startedAt: performance.now(), teacher });
+      const model = await trainModel({ ...rest, rows });
       const texts = heldOut.map(({ text }) => text);
       const answers = await answersTo(model, texts, { signal: this.#settings.signal }).finally(() => model.close());
       const { labels: ___, ...agreement } = agreementOf(heldOut, answers, task.isMultilabel).agreement;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { MAX_QUERY_CHARACTERS, type ValidationError } from '../../contract/index.js';
+import { MAX_QUERY_CHARACTERS } from '../../contract/index.js';
 import { invalid, quoted, type TrainingRow } from '../../datasets/index.js';
 import { foldText } from '../../families/index.js';
 import { embed } from '../../search/index.js';
@@ -15,11 +15,8 @@ import { textOf } from './student-task.js';
 
 const MOST_TEXTS = 1_000_000;
 
-/**
- * Different texts, in their order; none if the student may learn from the questions of rows alone.
- * @throws ValidationError, DatasetError, AbortedError as soon as the signal fires
- */
-export async function textsOf({ texts, teacher, rows, passages, signal }: DistillSettings): Promise<readonly string[]> {
+/** Different texts, in their order. @throws ValidationError, DatasetError, AbortedError as soon as the signal fires */
+export async function textsOf({ texts, signal }: DistillSettings): Promise<readonly string[]> {
   const limits = { mostTexts: MOST_TEXTS, mostCharacters: MAX_QUERY_CHARACTERS };
   if (typeof texts === 'string') return readUnlabelled({ rows: texts, ...limits }, { signal });
   const different = new Map<string, string>();
@@ -42,13 +39,9 @@ export async function textsOf({ texts, teacher, rows, passages, signal }: Distil
       );
     if (isPauseDue()) await pause(signal);
   }
-  const hasQuestions = passages !== undefined && rows !== undefined && typeof teacher !== 'function';
-  if (different.size === 0 && !hasQuestions) throw withoutTexts();
+  if (different.size === 0) throw invalid(['texts'], 'all texts are blank; give at least two texts with words');
   return [...different.values()];
 }
-
-export const withoutTexts = (): ValidationError =>
-  invalid(['texts'], 'there is no text with words; give at least two texts');
 
 const MOST_JUDGED = 500;
 

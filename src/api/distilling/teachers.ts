@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Device, familyNameOf, ModelFolderError, type ModelType, orThrow } from '../../contract/index.js';
 import { type EntityRange, type EntityRow, invalid } from '../../datasets/index.js';
-import { meanDoubts, type TeacherEncoder, unitVector } from '../../families/index.js';
+import { meanDoubts } from '../../families/index.js';
 import { Bm25Index } from '../../lexical/index.js';
 import { CONFIG_FILE, type ModelLoader, ONNX_FILE, readConfig } from '../../models/index.js';
 import { embed, findEncoder, scorePairs } from '../../search/index.js';
@@ -26,8 +26,6 @@ export interface OpenTeacher {
   /** Whether a call may fail for a passing reason. */
   readonly mayFail: boolean;
   ask(texts: readonly string[], call: TeacherCall): PromiseLike<readonly unknown[]> | readonly unknown[];
-  /** Of an encoder that compares questions and passages by their vectors. */
-  readonly vectors?: TeacherEncoder | undefined;
   /** @param texts to measure the time with. Undefined for a function, and for a model that scores passages. */
   cost?(texts: readonly string[]): Promise<ModelCost>;
   close(): Promise<void>;
@@ -198,13 +196,11 @@ async function passageTeacher(
       },
     };
   }
-  const vectors: TeacherEncoder = async (texts, prompt) => orThrow(embed(texts, { ...options, prompt, signal }));
-  const searched = await vectors(passages, 'document');
-  const vectorOf = new Map(passages.map((passage, at) => [passage, searched[at] ?? new Float32Array()]));
+  const vectors = await orThrow(embed(passages, { ...options, prompt: 'document', signal }));
+  const vectorOf = new Map(passages.map((passage, at) => [passage, vectors[at] ?? new Float32Array()]));
   return {
     ...known,
     identity,
-    vectors: (texts, as) => (as === 'document' ? vectorsIn(vectorOf, texts, vectors) : vectors(texts, as)),
     ask: async (questions, call) => {
       const asked = await orThrow(embed(questions, { ...options, prompt: 'query', signal: call.signal }));
       return questions.map((_, at) => {
@@ -213,18 +209,6 @@ async function passageTeacher(
       });
     },
   };
-}
-
-/** Those that are known, and those of the other documents. */
-async function vectorsIn(
-  known: ReadonlyMap<string, Float32Array>,
-  texts: readonly string[],
-  encode: TeacherEncoder,
-): Promise<readonly Float32Array[]> {
-  const others = texts.filter((text) => !known.has(text));
-  const encoded = others.length > 0 ? await encode(others, 'document') : [];
-  const all = new Map([...known, ...others.map((text, at) => [text, encoded[at] ?? new Float32Array()] as const)]);
-  return texts.map((text) => all.get(text) ?? new Float32Array());
 }
 
 /** @throws ModelFolderError */
@@ -274,25 +258,12 @@ function averaged(first: OpenTeacher, others: readonly OpenTeacher[]): OpenTeach
         return type !== undefined && familyNameOf[type] === 'Grapefruit' ? commonEntities(own, text) : averageOf(own);
       });
     },
-    vectors: all.every(({ vectors }) => vectors) ? (texts, as) => joinedVectors(all, texts, as) : undefined,
     async cost(texts) {
       const costs = await Promise.all(all.map(async (each): Promise<ModelCost> => (await each.cost?.(texts)) ?? {}));
       return { ...sumOf('bytes', costs), ...sumOf('millisecondsPerText', costs) };
     },
     close: () => closeAll(all),
   };
-}
-
-/** In each row, the vectors of all teachers, with a length of 1 each: the cosine of two rows is the mean of their cosines. */
-async function joinedVectors(
-  teachers: readonly OpenTeacher[],
-  ...[texts, as]: Parameters<TeacherEncoder>
-): Promise<readonly Float32Array[]> {
-  const each: (readonly Float32Array[])[] = [];
-  for (const { vectors } of teachers) each.push((await vectors?.(texts, as)) ?? []);
-  return texts.map((_, row) =>
-    Float32Array.from(each.flatMap((rows) => [...unitVector(rows[row] ?? new Float32Array())])),
-  );
 }
 
 /** Nothing if one of the costs lacks the part. */

@@ -22,14 +22,7 @@ import {
   type TrainingRow,
   unusedReading,
 } from '../../datasets/index.js';
-import {
-  accuracyInterval,
-  families,
-  macroF1Of,
-  readDataset,
-  type TeacherEncoder,
-  writeDataset,
-} from '../../families/index.js';
+import { accuracyInterval, macroF1Of } from '../../families/index.js';
 import { defaultMemoryLimit } from '../../jobs/index.js';
 import {
   type ClassFigures,
@@ -93,17 +86,15 @@ export function filesOf({ source, dev, test }: TrainSettings): readonly unknown[
 interface TrainAndOpen {
   /** By the clock of `performance`. */
   readonly startedAt: number;
-  /** A larger encoder that the model learns from, too. */
-  readonly teacher?: TeacherEncoder | undefined;
   /** Measures the trained model, or adds files to it, before it is where it belongs. */
   readonly finish?: (directory: string) => Promise<void>;
 }
 
-/** The work of `train`, in the claimed folder of its output. @throws as `train` fails, and what `teacher` and `finish` throw */
+/** The work of `train`, in the claimed folder of its output. @throws as `train` fails, and what `finish` throws */
 export async function trainAndOpen(
   options: TrainOptions,
   given: TrainSettings,
-  { startedAt, teacher, finish }: TrainAndOpen,
+  { startedAt, finish }: TrainAndOpen,
 ): Promise<TrainedModel> {
   const reusable = await readOnce(given);
   const settings = { ...given, ...reusable };
@@ -115,8 +106,7 @@ export async function trainAndOpen(
   try {
     const prepared = await prepareDataset(settings, await work.path());
     await requireUsed(prepared, settings);
-    const { type, rows, readAs } = prepared;
-    const dataset = teacher ? await withTeacher(prepared, teacher) : prepared.dataset;
+    const { dataset, type, rows, readAs } = prepared;
     const model = { name: nameOf(settings), type: type.type, family: type.family };
     const trained = await trainInFolder({ dataset, model, base: placedBase }, settings, host);
     await finish?.(trained.directory).catch(async (thrown: unknown) => {
@@ -130,15 +120,6 @@ export async function trainAndOpen(
     await host.close();
     await work.remove();
   }
-}
-
-async function withTeacher({ dataset, type }: PreparedDataset, teacher: TeacherEncoder): Promise<DatasetSource> {
-  const { withTeacher: add } = await families[type.family].rows();
-  if (add === undefined) return dataset;
-  if ('rows' in dataset) return { rows: await add(dataset.rows, teacher) };
-  if (!('file' in dataset)) throw new TypeError('an archive is read by the training itself');
-  await writeDataset(dataset.file, await add(await readDataset(dataset.file), teacher));
-  return dataset;
 }
 
 /**

@@ -8,16 +8,6 @@ export interface RetrievalDataset {
   /** Whether dev was drawn from the rows that were given to train on. Default: it was given. */
   readonly isDevDrawn?: boolean;
   readonly warnings: readonly DatasetWarning[];
-  /** Of a larger encoder, from which the vectors are learned, too. */
-  readonly teacher?: TeacherVectors;
-}
-
-/** Vectors of unit length. */
-export interface TeacherVectors {
-  readonly width: number;
-  /** Of the training questions, in their order. */
-  readonly questions: Float32Array;
-  readonly passages: Float32Array;
 }
 
 export interface Question {

@@ -37,7 +37,6 @@ import {
   splitRowSets,
 } from '../row-sets.js';
 import type { LocatedQuestion, Question, RetrievalDataset } from './retrieval-dataset.js';
-import { unitVector } from './vector-index.js';
 
 interface WrittenQuestion extends DatasetLocation {
   readonly question: string;
@@ -158,26 +157,8 @@ export const retrievalRows: FamilyRows<RetrievalDataset> = {
     const dataset = await datasetOf(passages, splits, signal);
     return { dataset: { ...dataset, ...(isDevDrawn && { isDevDrawn }) }, leftOut };
   },
-  async withTeacher(dataset, teacher) {
-    const { train, passages } = dataset;
-    const asked = await teacher(
-      train.map(({ question }) => question),
-      'query',
-    );
-    const searched = await teacher(passages, 'document');
-    const [first] = searched;
-    const vectors = { width: first?.length ?? 0, questions: unitRows(asked), passages: unitRows(searched) };
-    return { ...dataset, teacher: vectors };
-  },
   write: archiveFiles,
 };
-
-function unitRows(vectors: readonly Float32Array[]): Float32Array {
-  const width = vectors[0]?.length ?? 0;
-  const rows = new Float32Array(vectors.length * width);
-  for (const [row, vector] of vectors.entries()) rows.set(unitVector(vector), row * width);
-  return rows;
-}
 
 /** A question with several passages is one for each of them. */
 function writtenQuestions(table: RowTable): readonly WrittenQuestion[] {

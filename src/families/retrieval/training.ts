@@ -13,7 +13,6 @@ import { isPauseDue, mapSteps, mapWithPauses, pause, Random, type Steps, withPau
 import type { TextOutputs } from '../../text/index.js';
 import type { Blend, FamilyTraining, FinishedTask, PartFigures, Scores, TrainingTask } from '../family.js';
 import { foldText } from '../row-sets.js';
-import { softmax } from '../softmax.js';
 import { editWords } from '../words.js';
 import { fitRetrievalBlend, type JudgedCandidates, type RetrievalWeights, rankOfAnswer } from './calibration.js';
 import { meanReciprocalRank, pessimisticRank, retrievalEvaluation, topkScores } from './evaluation.js';
@@ -26,7 +25,6 @@ import {
   VECTORS_FILE,
 } from './passages.js';
 import type { Question, RetrievalDataset } from './retrieval-dataset.js';
-import { type TeacherLogits, teacherLogits } from './teacher-logits.js';
 import { encodeVectors, unitVectors, VectorIndex } from './vector-index.js';
 
 const ENCODER_PREFIX = '';
@@ -78,18 +76,9 @@ export interface ContrastiveExample {
   readonly question: string;
   /** The right one first. */
   readonly passages: readonly number[];
-  /** A teacher's logits of passages for this question. */
-  readonly logits?: ((passages: readonly number[]) => Float64Array) | undefined;
 }
 
-/** With a teacher, how much the right passage counts; the rest is shared out as the teacher would. */
-const RIGHT_SHARE = 0.3;
-
-/**
- * A copy of the right passage, or one that answers the same question elsewhere in the batch, is masked. With a teacher,
- * the target is the mean of the right passage and the teacher's probabilities of the batch's passages (Lin et al. 2021,
- * "In-Batch Negatives for Knowledge Distillation with Tightly-Coupled Teachers for Dense Retrieval", 3.2).
- */
+/** A copy of the right passage, or one that answers the same question elsewhere in the batch, is masked. */
 export function contrastiveFeeds(batch: readonly ContrastiveExample[]): Readonly<Record<string, TensorData>> {
   const passages = batch.flatMap((example) => example.passages);
   const dims = [batch.length, passages.length];
@@ -108,14 +97,7 @@ export function contrastiveFeeds(batch: readonly ContrastiveExample[]): Readonly
     for (const [column, passage] of passages.entries()) {
       if (column !== own && right?.has(passage)) mask[row * passages.length + column] = MASKED;
     }
-    const first = row * passages.length;
-    const logits = example.logits?.(passages).map((logit, column) => logit + (mask[first + column] ?? 0));
-    if (logits)
-      targets.set(
-        softmax(logits).map((share) => (share * (1 - RIGHT_SHARE)) / batch.length),
-        first,
-      );
-    targets[first + own] = (targets[first + own] ?? 0) + (logits ? RIGHT_SHARE : 1) / batch.length;
+    targets[row * passages.length + own] = 1 / batch.length;
     own += example.passages.length;
   }
   return {
@@ -300,7 +282,7 @@ function passageIndexes(passages: readonly string[]): PassageIndexes {
 type PassageIndexes = (language: string, signal: AbortSignal) => Promise<Bm25Index>;
 
 /** The encoder alone, which learns to put a question near the passage that answers it, far from others of its batch. */
-function vectorHead({ passages, train, teacher }: RetrievalDataset, indexFor: PassageIndexes): PairHead {
+function vectorHead({ passages, train }: RetrievalDataset, indexFor: PassageIndexes): PairHead {
   return {
     kind: 'pairs',
     per: 'text',
@@ -309,23 +291,17 @@ function vectorHead({ passages, train, teacher }: RetrievalDataset, indexFor: Pa
     logits: pooledVectors,
     async examples({ language, signal }) {
       const index = await indexFor(language, signal);
-      const negatives = await mineHardNegatives(passages, train, index, { count: HARD_NEGATIVES, signal });
-      return pairExamples(train, negatives, teacher && teacherLogits(teacher));
+      return pairExamples(train, await mineHardNegatives(passages, train, index, { count: HARD_NEGATIVES, signal }));
     },
     pairLoss: contrastiveLoss,
   };
 }
 
 /** Rows of passages come after those of the questions. */
-function pairExamples(
-  train: readonly Question[],
-  negatives: readonly (readonly number[])[],
-  logitsOf: TeacherLogits | undefined,
-): PairExamples {
+function pairExamples(train: readonly Question[], negatives: readonly (readonly number[])[]): PairExamples {
   const examples = train.map(({ question, passage }, row) => ({
     question: foldText(question),
     passages: [passage, ...(negatives[row] ?? [])],
-    logits: logitsOf?.(row),
   }));
   return {
     rows: examples.map((example, row) => [row, ...example.passages.map((id) => train.length + id)]),

@@ -170,15 +170,4 @@ describe('contrastiveFeeds', () => {
     const ones = Array.from(targets?.data ?? [], Number).flatMap((share, at) => (share === 0 ? [] : [[at, share]]));
     expect(ones).toEqual([0, 7 + 2, 14 + 5].map((at) => [at, expect.closeTo(1 / 3, 6)]));
   });
-
-  it('with a teacher, is 0.3 of the right passage and 0.7 of its probabilities, without masked passages', () => {
-    // Columns 1 7 | 2 1: the last one is a copy of the first question's passage.
-    const { targets } = contrastiveFeeds([
-      { question: 'a', passages: [1, 7], logits: () => Float64Array.of(1, 3, 4, 100).map(Math.log) },
-      { question: 'b', passages: [2, 1] },
-    ]);
-    const shares = Array.from(targets?.data ?? [], Number).map((share) => 2 * share);
-    const expected = [0.3 + 0.7 * (1 / 8), 0.7 * (3 / 8), 0.7 * (4 / 8), 0, 0, 0, 1, 0];
-    expect(shares).toEqual(expected.map((share) => expect.closeTo(share, 6)));
-  });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { TrainingTask } from '../../../src/families/index.js';
-import { retrievalRows } from '../../../src/families/retrieval/rows.js';
 import { retrievalTask } from '../../../src/families/retrieval/training.js';
 import { Bm25Index } from '../../../src/lexical/index.js';
 
@@ -35,47 +34,6 @@ describe('the examples of a retrieval task', () => {
     expect([...(mask?.data ?? [])].map((value) => value < 0)).toEqual(
       [0, 0, 0, 1, 0, 1, 0, 0].map((masked) => masked === 1),
     );
-  });
-});
-
-describe('a retrieval task with a teacher', () => {
-  /** The questions lie along two axes, and the passages at 0°, 90° and 53°. */
-  const teacher = {
-    width: 2,
-    questions: Float32Array.of(1, 0, 0, 1),
-    passages: Float32Array.of(1, 0, 0, 1, 0.6, 0.8),
-  };
-  const taught = retrievalTask({ ...dataset, teacher });
-
-  it('aims at its softmax over cosines, scaled to a standard deviation of 4.3', async () => {
-    const { targets } = (await examplesOf(taught)).feeds([1, 0]);
-    // The cosines are 1, 0, 0.6, 0, 1 and 0.8: mean 3.4 / 6, variance 3 / 6 − (3.4 / 6)².
-    const scale = 4.3 / Math.sqrt(3 / 6 - (3.4 / 6) ** 2);
-    const other = 1 / (2 + Math.exp(scale));
-    // Columns: passages 1 0 | 0 1. The copy of the right one is masked.
-    const rows = [
-      [0.3 + 0.7 * (1 - 2 * other), 0.7 * other, 0.7 * other, 0],
-      [0.7 * other, 0, 0.3 + 0.7 * (1 - 2 * other), 0.7 * other],
-    ];
-    expect([...(targets?.data ?? [])]).toEqual(rows.flat().map((share) => expect.closeTo(share / 2, 6)));
-  });
-
-  it('learns an edited copy of a question from its passage alone', async () => {
-    const copies = retrievalTask({ ...dataset, teacher, train: [...train, { question: 'the lamp', passage: 2 }] });
-    const { targets } = (await examplesOf(copies)).feeds([2]);
-    expect([...(targets?.data ?? [])].sort()).toEqual([0, 1]);
-  });
-
-  it('takes vectors of any length from an encoder', async () => {
-    const asked: string[] = [];
-    const { teacher: vectors } =
-      (await retrievalRows.withTeacher?.(dataset, async (texts, as) => {
-        asked.push(`${as}: ${texts.length}`);
-        return texts.map((_, at) => Float32Array.of(3, 4 * at));
-      })) ?? {};
-    expect(asked).toEqual(['query: 2', 'document: 3']);
-    expect([...(vectors?.questions ?? [])]).toEqual([1, 0, 3 / 5, 4 / 5].map((each) => expect.closeTo(each, 6)));
-    expect(vectors?.passages).toHaveLength(6);
   });
 });
 
