@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import leven from 'leven';
 import * as z from 'zod';
-import { AbortedError, orThrow, validate } from '../contract/index.js';
+import { AbortedError, orThrow, requireOptions, validate } from '../contract/index.js';
 import {
   arePairs,
   type DatasetWarning,
@@ -51,7 +51,7 @@ const RARE = 5;
 
 export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
   const startedAt = performance.now();
-  const settings = validate(checkSchema, options ?? {});
+  const settings = validate(checkSchema, requireOptions(options ?? {}, 'checkData({ rows })'));
   const { signal } = settings;
   if (signal?.aborted) throw new AbortedError('checking data', { cause: signal.reason });
   const source = sourceOf(settings);

@@ -2,7 +2,6 @@ import type { ResultAsync } from 'neverthrow';
 import { callResult, type OrchardError } from '../contract/index.js';
 import type { EntityRange, ReadingOptions, RowsOrPath, TagDoubt, TrainingRow } from '../datasets/index.js';
 import type { TrainingEvent } from '../jobs/index.js';
-import { modelAsOfNow } from '../models/index.js';
 import type { Answer, AnswerTo } from './answers.js';
 import type { Model, TrainedModel } from './model.js';
 import { withAbsolutePaths } from './paths.js';
@@ -288,12 +287,7 @@ export function distill<Row extends TrainingRow>(
   options: DistillOptions<Row>,
 ): ResultAsync<DistilledModel<AnswerTo<Row, string>>, OrchardError>;
 export function distill(options: DistillOptions): ResultAsync<DistilledModel, OrchardError> {
-  const { teacher } = options ?? {};
-  const placed = <Given>(each: Given) => (typeof each === 'string' ? modelAsOfNow(each) : each);
-  const given = {
-    ...withAbsolutePaths(options),
-    teacher: Array.isArray(teacher) ? teacher.map(placed) : placed(teacher),
-  };
+  const given = withAbsolutePaths(options);
   const work = async () => (await import('./distilling/distill-model.js')).distillModel(given);
   return callResult(work(), 'distilling a model');
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { orThrow, querySchema, signalSchema, ValidationError, validate } from '../contract/index.js';
+import { orThrow, querySchema, requireOptions, signalSchema, ValidationError, validate } from '../contract/index.js';
 import {
   type AnsweredText,
   type Baseline,
@@ -65,7 +65,7 @@ export async function modelBaseline(
   options: BaselineOptions,
   recorded: () => Promise<Baseline>,
 ): Promise<Baseline> {
-  const { texts, seed, signal } = validate(baselineSchema, options ?? {});
+  const { texts, seed, signal } = validate(baselineSchema, requireOptions(options ?? {}, 'baseline({ texts })'));
   if (texts === undefined) {
     if (seed === undefined && signal === undefined) return recorded();
     const msg = 'applies only to a baseline that is made of texts; give `texts`, or leave it out';
@@ -91,7 +91,11 @@ export async function modelDrift(
   options: DriftOptions,
   recorded: () => Promise<Baseline>,
 ): Promise<Drift> {
-  const { baseline: asked, seed, signal } = validate(driftSchema, options ?? {});
+  const {
+    baseline: asked,
+    seed,
+    signal,
+  } = validate(driftSchema, requireOptions(options ?? {}, 'drift(texts, { baseline })'));
   const baseline = asked === undefined ? await recorded() : requireBaseline(asked);
   const given = await validateWithPauses(textsSchema, texts, ['texts']);
   const places = drawn([...given.keys()], MOST_TEXTS, seed);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AbortedError, signalSchema, validate } from '../contract/index.js';
+import { AbortedError, requireOptions, signalSchema, validate } from '../contract/index.js';
 import {
   arePairs,
   type CheckedRows,
@@ -189,7 +189,10 @@ export async function evaluateModel(
   options: EvaluateOptions,
   { isReadElsewhere = false }: ReadElsewhere = {},
 ): Promise<Evaluation> {
-  const { positive, rules, resamples, seed, signal, ...reading } = validate(optionsSchema, options ?? {});
+  const { positive, rules, resamples, seed, signal, ...reading } = validate(
+    optionsSchema,
+    requireOptions(options ?? {}, 'evaluate(rows, { positive })'),
+  );
   requirePositive(positive, model.type, model.labels);
   const isMultilabel = model.type === 'multilabel-text-classification';
   const table = await readTable({ ...{ rows, option: 'rows', reading, isMultilabel, signal }, isStrict: true });

@@ -1,6 +1,6 @@
 import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { callResult, type OrchardError, validate } from '../contract/index.js';
+import { callResult, type OrchardError, requireOptions, ValidationError, validate } from '../contract/index.js';
 import { counted, quoted, someOf } from '../datasets/index.js';
 import type { Evaluation, Interval } from './evaluate.js';
 
@@ -59,6 +59,7 @@ export interface EvaluationReportOptions {
 
 const optionsSchema = z.strictObject({ title: z.string().min(1).default('Evaluation of a model') });
 
+const NO_EVALUATION = 'give what `evaluate` returned';
 const TILES = 4;
 
 /**
@@ -73,7 +74,9 @@ export function evaluationReport(
 }
 
 async function pageOf(evaluation: Evaluation, options: EvaluationReportOptions): Promise<string> {
-  const { title } = validate(optionsSchema, options);
+  const { title } = validate(optionsSchema, requireOptions(options, '{ title }'));
+  if (evaluation?.kind === undefined)
+    throw new ValidationError([{ loc: ['evaluation'], msg: NO_EVALUATION, type: 'missing' }]);
   const { evaluationHtml } = await import('../report/index.js'); // loads a drawing library
   const figures = evaluationFigures(evaluation);
   return evaluationHtml({

@@ -14,6 +14,7 @@ import {
   type OrchardError,
   type PretrainedModelName,
   querySchema,
+  requireOptions,
   toOrchardError,
   type UsedRuntime,
   ValidationError,
@@ -27,8 +28,10 @@ import {
   answerStream,
   askAll,
   type CallOptions,
+  callSchema,
   type ExplainOptions,
   explainRequest,
+  explainSchema,
   explanationResponse,
   isQueries,
   type ModelHandle,
@@ -214,10 +217,10 @@ export class OpenModel implements Model {
 
   explain(text: string, options: ExplainOptions = {}): ResultAsync<AnswerExplanation, OrchardError> {
     if (this.#handle.isClosed) return errAsync(new ClosedError('model'));
-    return toResult(`explaining an answer of model ${this.name}`, options.signal, async () => {
+    return toResult(`explaining an answer of model ${this.name}`, explainSchema, options, async (checked) => {
       if (this.readsPairs) throw unexplained(this.name);
       const queries = [validate(textSchema, text, ['query'])];
-      const request = explainRequest(options);
+      const request = explainRequest(checked);
       const { data, metadata } = explanationResponse(await this.#asked.predict(queries, request));
       const isTruncated = metadata.truncated !== undefined;
       return { answer: toAnswer(data, this.#reading, isTruncated), explained: data.explained };
@@ -257,16 +260,16 @@ export class OpenModel implements Model {
         ),
       );
     }
-    const one = (text: string) =>
+    const one = (text: string, call: CallOptions) =>
       redactor.asyncAndThen((redact) =>
-        this.#one(text, options).andThen((answer) =>
+        this.#one(text, call).andThen((answer) =>
           callResult(
             Promise.resolve().then(() => redact(text, answer)),
             `redacting with ${this.name}`,
           ),
         ),
       );
-    return isQueries(given) ? answerStream(given, one, options) : one(given);
+    return isQueries(given) ? answerStream(given, one, options) : one(given, options);
   }
 
   evaluate(rows: RowsOrPath, options: EvaluateOptions = {}): ResultAsync<Evaluation, OrchardError> {
@@ -321,9 +324,9 @@ export class OpenModel implements Model {
 
   #one(text: ModelText, options: CallOptions): ResultAsync<Answer, OrchardError> {
     if (this.#handle.isClosed) return errAsync(new ClosedError('model'));
-    return toResult(`asking model ${this.name}`, options.signal, async () => {
+    return toResult(`asking model ${this.name}`, callSchema, options, async (checked) => {
       const texts = [this.#textOf(text)];
-      const predictions = await this.#asked.predict(texts, requestOptions(options));
+      const predictions = await this.#asked.predict(texts, requestOptions(checked));
       return toAnswer(resultOf(predictions), this.#reading, predictions.truncated.length > 0);
     });
   }
@@ -375,7 +378,7 @@ export class OpenModel implements Model {
     options: StreamOptions,
   ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
     if (this.#handle.isClosed) return yield err(new ClosedError('model'));
-    yield* answerStream(texts, (text) => this.#one(text, options), options);
+    yield* answerStream(texts, (text, call) => this.#one(text, call), options);
   }
 
   async #recordedBaseline(): Promise<Baseline> {
@@ -470,7 +473,14 @@ export function loadModel(model: string, options: LoadModelOptions = {}): Result
 
 async function open(model: string, options: LoadModelOptions): Promise<Model> {
   const name = validate(nameSchema, model, ['model']);
-  const { modelLoader, aggregation, weights, rules: givenRules, signal, ...service } = options;
+  const {
+    modelLoader,
+    aggregation,
+    weights,
+    rules: givenRules,
+    signal,
+    ...service
+  } = requireOptions(options, 'loadModel(name, { weights })');
   const rules = validate(rulesSchema.optional(), givenRules, ['rules']);
   const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
   const reading = validate(readingSchema, { aggregation, weights });
@@ -551,7 +561,11 @@ export function exportModel(
   options: ExportOptions = {},
 ): ResultAsync<string, OrchardError> {
   const exported = async () => {
-    const asked = validate(exportSchema, { folder, output, ...options }, []);
+    const asked = validate(
+      exportSchema,
+      { folder, output, ...requireOptions(options, "exportModel(folder, output, { for: 'web' })") },
+      [],
+    );
     const source = requirePath(asked.folder, 'folder');
     if (asked.for === 'web') {
       if (asked.weights !== undefined) throw fixedWeights();

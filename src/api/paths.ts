@@ -5,15 +5,26 @@ import { absolutePath, listAsOfNow, lostInput } from '../system/index.js';
 /** Paths and arrays are those of the call: an application may change its working directory, or an array, while a call works. */
 
 const PATHS = ['path', 'output', 'dev', 'test', 'texts', 'rows', 'answers'] as const;
-type Paths = { readonly [Name in (typeof PATHS)[number] | 'base']?: unknown };
+/** Folders or names of models, or arrays of them. */
+const MODELS = ['base', 'model', 'teacher'] as const;
+type Paths = { readonly [Name in (typeof PATHS | typeof MODELS)[number]]?: unknown };
 
-/** The same options, with absolute paths and copies of arrays. Other values, such as iterables of rows, stay as they are. */
+/**
+ * The same options, with absolute paths and copies of arrays. Other values, such as iterables of rows, stay as they are.
+ * What is no object of options is returned as it is, for the checks to refuse.
+ */
 export function withAbsolutePaths<Options extends Paths>(options: Options): Options {
+  if (typeof options !== 'object' || Array.isArray(options)) return options;
   const copy = { ...options };
   for (const [name, value] of Object.entries(copy)) Reflect.set(copy, name, listAsOfNow(value));
   for (const name of PATHS) if (typeof copy[name] === 'string') Reflect.set(copy, name, asOfNow(copy[name]));
-  if (typeof copy.base === 'string') Reflect.set(copy, 'base', modelAsOfNow(copy.base));
+  for (const name of MODELS) if (name in copy) Reflect.set(copy, name, placed(copy[name]));
   return copy;
+}
+
+function placed(model: unknown): unknown {
+  if (Array.isArray(model)) return model.map(placed);
+  return typeof model === 'string' ? modelAsOfNow(model) : model;
 }
 
 interface WhatIsRead {

@@ -4,6 +4,7 @@ import {
   AbortedError,
   callResult,
   type OrchardError,
+  requireOptions,
   signalSchema,
   ValidationError,
   validate,
@@ -75,7 +76,10 @@ export function suggestTexts(
 }
 
 async function suggest(model: Model, texts: Queries, options: SuggestOptions): Promise<readonly SuggestedText[]> {
-  const { count, seed, signal } = validate(optionsSchema, options ?? {});
+  const { count, seed, signal } = validate(
+    optionsSchema,
+    requireOptions(options ?? {}, 'suggestTexts(model, texts, { count })'),
+  );
   if (!isQueries(texts)) {
     const msg = 'give an array or an iterable of texts';
     throw new ValidationError([{ loc: ['texts'], msg, type: 'invalid_option' }]);

@@ -1,6 +1,6 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import * as z from 'zod';
-import { AbortedError, isOrchardError, TrainingError, validate } from '../contract/index.js';
+import { AbortedError, isOrchardError, requireOptions, TrainingError, validate } from '../contract/index.js';
 import { counted, invalid } from '../datasets/index.js';
 import { typeFacts } from '../families/index.js';
 import { type TrainingEvent, tuningSchema } from '../jobs/index.js';
@@ -90,7 +90,10 @@ interface TuneSettings {
 }
 
 function tuneSettings(options: unknown): TuneSettings {
-  const { budgetSeconds, trials, space, onTrial, ...given } = validate(tuneSchema, options ?? {});
+  const { budgetSeconds, trials, space, onTrial, ...given } = validate(
+    tuneSchema,
+    requireOptions(options ?? {}, 'tune({ rows })'),
+  );
   const training = settingsFrom(given);
   const twice = space && fixedSetting(space, { ...training, size: given.size });
   if (twice !== undefined) {

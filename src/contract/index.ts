@@ -135,7 +135,16 @@ export {
   trainingStatsSchema,
   type ValidationMetrics,
 } from './training.js';
-export { absentable, type FieldsOf, implementation, signalSchema, validate } from './validate.js';
+export {
+  absentable,
+  type FieldsOf,
+  implementation,
+  requireOptions,
+  type SignalOptions,
+  signalOptionsSchema,
+  signalSchema,
+  validate,
+} from './validate.js';
 export {
   type LabelPair,
   type ModelVersion,

@@ -20,6 +20,13 @@ export const signalSchema = z.custom<AbortSignal>(
   'give an AbortSignal',
 );
 
+/** Options of a call that can be aborted. */
+export interface SignalOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export const signalOptionsSchema = z.strictObject({ signal: signalSchema.optional() });
+
 /**
  * Checks `input` against a schema.
  * @param at the path of `input`, which the paths of problems start with.
@@ -40,6 +47,18 @@ export function validate<Schema extends z.ZodType>(
       type: issueType(issue),
     })),
   );
+}
+
+/**
+ * The options of a call, before they are checked. Anything else in their place, such as rows or a signal, is one problem
+ * rather than none, or one for each of its keys.
+ * @param example how to pass them, such as `train({ rows })`. @throws ValidationError
+ */
+export function requireOptions<Options>(options: Options, example: string): Options {
+  const isObject = typeof options === 'object' && options !== null;
+  if (isObject && !Array.isArray(options) && !(options instanceof AbortSignal)) return options;
+  const msg = `give the options as an object, as in \`${example}\`, not ${kindOf(options)}`;
+  throw new ValidationError([{ loc: [], msg, type: 'invalid_type' }]);
 }
 
 /** How messages name each kind of value; others keep the schema's name. */
@@ -81,7 +100,7 @@ function remedy(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_format':
       return `give ${formatted(issue)}`;
     case 'unrecognized_keys':
-      return issue.keys.map((key) => unknown(key, issue.inst)).join('; ');
+      return unknownKeys(issue.keys, issue.inst);
     case 'invalid_union':
       return [...new Set(issue.errors.flatMap(([first]) => (first ? [first.message] : [])))].join('; or ') || undefined;
     case 'invalid_key':
@@ -108,7 +127,8 @@ function wanted(issue: Issue<'invalid_type'> | Issue<'invalid_value'>): string {
 /** The kind of a value, and not the value: it may be a secret. */
 function kindOf(value: unknown): string {
   if (value instanceof URL) return `a URL object; give its href`;
-  if (value === null || typeof value === 'boolean') return String(value);
+  if (value instanceof AbortSignal) return 'an AbortSignal';
+  if (value === null || value === undefined || typeof value === 'boolean') return String(value);
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
   return Array.isArray(value) ? 'an array' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`;
 }
@@ -131,6 +151,15 @@ function formatted(issue: Issue<'invalid_format'>): string {
   if ('prefix' in issue) return `a string that starts with ${JSON.stringify(issue.prefix)}`;
   if (issue.format === 'regex') return `a string that matches ${String(issue.pattern)}`;
   return formats[issue.format] ?? `a valid ${issue.format}`;
+}
+
+/** Most unknown fields that are named. */
+const MOST_UNKNOWN = 8;
+
+function unknownKeys(keys: readonly string[], schema: z.core.$ZodRawIssue['inst']): string {
+  const told = keys.slice(0, MOST_UNKNOWN).map((key) => unknown(key, schema));
+  const others = keys.length - told.length;
+  return (others > 0 ? [...told, `and ${others} more`] : told).join('; ');
 }
 
 /** Most fields that are listed where none resembles the unknown one. */

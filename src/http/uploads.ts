@@ -12,6 +12,7 @@ import {
   describeDatasetProblem,
   modelTypes,
   orThrow,
+  type SignalOptions,
   type TrainingRequest,
 } from '../contract/index.js';
 import { describeBytes, fileKind, ZIP } from '../datasets/index.js';
@@ -19,7 +20,6 @@ import { type ArchiveTask, classificationTypes, makeArchiveWithin, sequenceTypes
 import {
   hasEnded,
   JobRepository,
-  type SignalOptions,
   type StoredUpload,
   type TrainerOptions,
   UPLOADED_ZIP,

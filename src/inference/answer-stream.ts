@@ -10,7 +10,7 @@ import {
 } from '../contract/index.js';
 import type { JudgedResult, ModelResult } from '../families/index.js';
 import { onAbort, SourceReader } from '../system/index.js';
-import { inFlightOf, requestOptions, type StreamOptions, toResult } from './calls.js';
+import { type CallOptions, callSchema, requestOptions, type StreamOptions, streamOptions, toResult } from './calls.js';
 import type { ModelHandle } from './shared-models.js';
 
 /** The queries of a stream: an array, a generator, lines of a file … */
@@ -51,20 +51,21 @@ type Source<Query> = Iterable<Query> | AsyncIterable<Query>;
  * Answers queries in their order and reads ahead only as far as `inFlight` allows, so that queries are read no faster than
  * answers. A query that fails gives an error in its place; a failure that affects all queries ends the stream, and so does
  * an abort, also while the source waits for its next query.
- * @param ask called again while the service is overloaded.
+ * @param ask called with the options of one call; again while the service is overloaded.
  */
 export async function* answerStream<Query, Answer>(
   queries: Source<Query>,
-  ask: (query: Query) => ResultAsync<Answer, OrchardError>,
+  ask: (query: Query, call: CallOptions) => ResultAsync<Answer, OrchardError>,
   options: StreamOptions,
 ): AsyncGenerator<Result<Answer, OrchardError>, void, undefined> {
   const doing = 'asking a stream of queries';
-  const inFlight = fromThrowable(inFlightOf, (thrown) => toOrchardError(thrown, doing))(options);
-  if (inFlight.isErr()) return yield err(inFlight.error);
-  const { signal } = options;
+  const checked = fromThrowable(streamOptions, (thrown) => toOrchardError(thrown, doing))(options);
+  if (checked.isErr()) return yield err(checked.error);
+  const { inFlight, each } = checked.value;
+  const { signal } = each;
   const source = new SourceReader(queries, { doing, signal });
   try {
-    for await (const answer of readAhead(source, (query) => withRetry(() => ask(query), signal), inFlight.value)) {
+    for await (const answer of readAhead(source, (query) => withRetry(() => ask(query, each), signal), inFlight)) {
       yield answer;
       if (answer.isErr() && !OF_ONE_TEXT.includes(answer.error.code)) return;
     }
@@ -91,14 +92,14 @@ export async function askAll(
   options: StreamOptions,
   account?: string,
 ): Promise<AskedTexts> {
-  const inFlight = inFlightOf(options);
-  const request = requestOptions(options, account);
+  const { inFlight, each } = streamOptions(options);
+  const request = requestOptions(each, account);
   const parts = partsOf(texts, Math.ceil(inFlight / 2));
-  const ask = (part: readonly string[]) =>
-    toResult(`asking model ${name}`, options.signal, () => model.predict(part, request));
+  const ask = (part: readonly string[], call: CallOptions) =>
+    toResult(`asking model ${name}`, callSchema, call, () => model.predict(part, request));
   const results: ModelResult[] = [];
   const truncated = new Set<number>();
-  for await (const answer of answerStream(parts, ask, { ...options, inFlight: Math.min(2, inFlight) })) {
+  for await (const answer of answerStream(parts, ask, { ...each, inFlight: Math.min(2, inFlight) })) {
     if (answer.isErr()) throw answer.error;
     for (const at of answer.value.truncated) truncated.add(results.length + at);
     for (const result of answer.value.results) results.push(result);

@@ -8,8 +8,9 @@ import {
   InternalError,
   LOCAL_ACCOUNT,
   type OrchardError,
+  requireOptions,
+  signalSchema,
   toOrchardError,
-  ValidationError,
   validate,
 } from '../contract/index.js';
 import type { Explanation, JudgedResult } from '../families/index.js';
@@ -57,55 +58,59 @@ export interface StreamOptions extends CallOptions {
 
 /** The longest time that Node's timers take: 24 days. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
-const deadlineSchema = z.number().positive().max(MAX_TIMER_MS);
-const flagSchema = z.boolean().optional();
-const inFlightSchema = z.int().min(1).max(100_000).default(128);
+const callShape = {
+  signal: signalSchema.optional(),
+  deadlineMs: z.number().positive().max(MAX_TIMER_MS).optional(),
+  noneOfThese: z.boolean().optional(),
+  rules: z.boolean().optional(),
+};
 
-const OPTIONS: ReadonlySet<string> = new Set(['signal', 'deadlineMs', 'noneOfThese', 'rules', 'label', 'inFlight']);
+/** {@link CallOptions} */
+export const callSchema = z.strictObject(callShape);
+/** {@link ExplainOptions} */
+export const explainSchema = z.strictObject({ ...callShape, label: z.string().optional() });
+const streamSchema = z.strictObject({ ...callShape, inFlight: z.int().min(1).max(100_000).default(128) });
 
-/** @throws ValidationError for an option that no call has: it would be ignored without a word. */
-function requireKnown(options: object): void {
-  for (const name of Object.keys(options)) {
-    if (OPTIONS.has(name)) continue;
-    const msg = `unknown option; the options are ${[...OPTIONS].map((each) => `\`${each}\``).join(', ')}`;
-    throw new ValidationError([{ loc: [name], msg, type: 'unknown_option' }]);
-  }
+/** @returns the options of the stream itself, and those of each call. @throws ValidationError */
+export function streamOptions(options: StreamOptions): { readonly inFlight: number; readonly each: CallOptions } {
+  const { inFlight, ...each } = validate(streamSchema, requireOptions(options, '{ inFlight }'));
+  return { inFlight, each };
 }
 
-/** @param account default: the local one, of models that an application opens for itself. */
+/**
+ * What a service is asked for.
+ * @param options checked ones. @param account default: the local one, of models that an application opens for itself.
+ */
 export function requestOptions(options: CallOptions, account = LOCAL_ACCOUNT.app_id): RequestOptions {
-  requireKnown(options);
-  const { signal, deadlineMs } = options;
-  const noneOfThese = validate(flagSchema, options.noneOfThese, ['noneOfThese']);
-  const applies = validate(flagSchema, options.rules, ['rules']) ?? true;
-  const request = { signal, account, noneOfThese, ...(!applies && { rules: false as const }) };
-  if (deadlineMs === undefined) return request;
-  return { ...request, deadlineMs: validate(deadlineSchema, deadlineMs, ['deadlineMs']) };
+  const { signal, deadlineMs, noneOfThese, rules } = options;
+  return {
+    ...{ signal, account, noneOfThese },
+    ...(rules === false && { rules }),
+    ...(deadlineMs !== undefined && { deadlineMs }),
+  };
 }
 
-const labelSchema = z.string().optional();
-
-export function explainRequest(options: ExplainOptions, account?: string): RequestOptions {
-  const label = validate(labelSchema, options.label, ['label']);
+export function explainRequest({ label, ...options }: ExplainOptions, account?: string): RequestOptions {
   return { ...requestOptions(options, account), explain: { label } };
-}
-
-export function inFlightOf({ inFlight }: StreamOptions): number {
-  return validate(inFlightSchema, inFlight, ['inFlight']);
 }
 
 /**
  * Runs a call of a public class; an exception becomes the error of its result. When the signal fires, the result is an
  * AbortedError at once; work that already runs is finished and its result discarded.
+ * @param schema of the options, which are checked first.
  * @param work not started if the signal has fired already.
  */
-export function toResult<Value>(
+export function toResult<Options extends { readonly signal?: AbortSignal | undefined }, Value>(
   operation: string,
-  signal: AbortSignal | undefined,
-  work: () => Promise<Value>,
+  schema: z.ZodType<Options>,
+  options: unknown,
+  work: (options: Options) => Promise<Value>,
 ): ResultAsync<Value, OrchardError> {
-  const outcome = signal === undefined ? work() : untilAborted(operation, signal, work);
-  return callResult(outcome, operation);
+  const checked = async () => {
+    const given = validate(schema, requireOptions(options, '{ signal }'));
+    return given.signal ? untilAborted(operation, given.signal, () => work(given)) : work(given);
+  };
+  return callResult(checked(), operation);
 }
 
 /** @throws AbortedError as soon as the signal fires, and what the work throws */

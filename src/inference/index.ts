@@ -1,8 +1,10 @@
 export { answerStream, askAll, isQueries, lines, type Queries, type StreamedAnswer } from './answer-stream.js';
 export {
   type CallOptions,
+  callSchema,
   type ExplainOptions,
   explainRequest,
+  explainSchema,
   explanationResponse,
   queryResponse,
   requestOptions,

@@ -1,4 +1,5 @@
 import { err, ok, type ResultAsync } from 'neverthrow';
+import * as z from 'zod';
 import {
   type Account,
   batchQueriesSchema,
@@ -15,12 +16,22 @@ import {
   medleyRequestSchema,
   type OrchardError,
   pretrainedNameSchema,
+  type SignalOptions,
+  signalOptionsSchema,
   TierError,
   toOrchardError,
   validate,
 } from '../contract/index.js';
 import type { ModelLoader } from '../models/index.js';
-import { batchResponse, type CallOptions, PretrainedModels, queryResponse, requestOptions, toResult } from './calls.js';
+import {
+  batchResponse,
+  type CallOptions,
+  callSchema,
+  PretrainedModels,
+  queryResponse,
+  requestOptions,
+  toResult,
+} from './calls.js';
 import type { InferenceService, InferenceStats, Predictions } from './inference-service.js';
 import { createService, type RunOptions, requireOwnService, runSchema } from './service.js';
 import { closeWhenDropped } from './shared-models.js';
@@ -151,19 +162,19 @@ export class Medley implements AsyncDisposable {
     queries: readonly string[],
     options: CallOptions = {},
   ): ResultAsync<InferenceResponse<readonly InferenceResult[]>, OrchardError> {
-    return toResult(`asking model ${model_name}`, options.signal, async () => {
+    return toResult(`asking model ${model_name}`, callSchema, options, async (checked) => {
       this.#checkOpen();
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
       const batch = validate(batchQueriesSchema, queries, ['queries']);
-      return batchResponse(await this.#models.predict(name, batch, requestOptions(options, this.#account.app_id)));
+      return batchResponse(await this.#models.predict(name, batch, requestOptions(checked, this.#account.app_id)));
     }).andTee(({ data }) => this.#count(data.length));
   }
 
   /** Loads pretrained models in parallel, ahead of their first queries; fails with the first failure. */
-  warm(model_names: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
-    return toResult(`loading ${model_names.join(', ')}`, signal, async () => {
+  warm(model_names: readonly string[], options: SignalOptions = {}): ResultAsync<void, OrchardError> {
+    return toResult(`loading ${model_names}`, signalOptionsSchema, options, async ({ signal }) => {
       this.#checkOpen();
-      const names = model_names.map((name) => validate(pretrainedNameSchema, name, ['model_names']));
+      const names = validate(z.array(pretrainedNameSchema), model_names, ['model_names']);
       await Promise.all(names.map((name) => this.#models.warm(name, signal)));
     });
   }
@@ -199,13 +210,12 @@ export class Medley implements AsyncDisposable {
     responseOf: (predictions: Predictions) => InferenceResponse<Answer>,
     options: CallOptions = {},
   ): MedleyResult<Answer> {
-    const { signal } = options;
-    return toResult('asking several models', signal, async () => {
+    return toResult('asking several models', callSchema, options, async (call) => {
       this.#checkOpen();
       const { queries, models } = checked();
-      const request = requestOptions(options, this.#account.app_id);
+      const request = requestOptions(call, this.#account.app_id);
       const ask = async (name: string) => responseOf(await this.#models.predict(name, queries, request));
-      return { queries, outcomes: await askModels(models, ask, signal) };
+      return { queries, outcomes: await askModels(models, ask, call.signal) };
     })
       .mapErr(withoutModels)
       .andThen(({ queries, outcomes }) => {

@@ -1,4 +1,5 @@
 import { errAsync, type ResultAsync } from 'neverthrow';
+import * as z from 'zod';
 import {
   type Account,
   batchQueriesSchema,
@@ -10,6 +11,8 @@ import {
   type OrchardError,
   pretrainedNameSchema,
   querySchema,
+  type SignalOptions,
+  signalOptionsSchema,
   TierError,
   validate,
 } from '../contract/index.js';
@@ -22,8 +25,10 @@ import {
   type Answered,
   batchResponse,
   type CallOptions,
+  callSchema,
   type ExplainOptions,
   explainRequest,
+  explainSchema,
   explanationResponse,
   PretrainedModels,
   queryResponse,
@@ -117,8 +122,8 @@ export class Predictor implements AsyncDisposable {
    *   model.
    */
   predictCustom(model_id: string, query: string, options: CallOptions = {}): PredictionResult {
-    return toResult(`asking model ${model_id}`, options.signal, async () =>
-      queryResponse(await this.#custom(model_id, this.#query(query), this.#request(options))),
+    return toResult(`asking model ${model_id}`, callSchema, options, async (checked) =>
+      queryResponse(await this.#custom(model_id, this.#query(query), this.#request(checked))),
     ).andTee(() => this.#count(1));
   }
 
@@ -129,16 +134,16 @@ export class Predictor implements AsyncDisposable {
    * answers can't be explained.
    */
   explainCustom(model_id: string, query: string, options: ExplainOptions = {}): ExplanationResult {
-    return toResult(`explaining an answer of model ${model_id}`, options.signal, async () => {
-      const request = explainRequest(options, this.#account.app_id);
+    return toResult(`explaining an answer of model ${model_id}`, explainSchema, options, async (checked) => {
+      const request = explainRequest(checked, this.#account.app_id);
       return explanationResponse(await this.#custom(model_id, this.#query(query), request));
     }).andTee(() => this.#count(1));
   }
 
   /** Asks a custom model 1 to 20 queries; answers are in the order of the queries. */
   predictCustomBatch(model_id: string, queries: readonly string[], options: CallOptions = {}): BatchPredictionResult {
-    return toResult(`asking model ${model_id}`, options.signal, async () =>
-      batchResponse(await this.#custom(model_id, this.#batch(queries), this.#request(options))),
+    return toResult(`asking model ${model_id}`, callSchema, options, async (checked) =>
+      batchResponse(await this.#custom(model_id, this.#batch(queries), this.#request(checked))),
     ).andTee(({ data }) => this.#count(data.length));
   }
 
@@ -152,7 +157,7 @@ export class Predictor implements AsyncDisposable {
     queries: Queries,
     options: StreamOptions = {},
   ): AsyncGenerator<StreamedAnswer, void, undefined> {
-    const ask = (query: string) => this.#streamed(() => this.predictCustom(model_id, query, options));
+    const ask = (query: string, call: CallOptions) => this.#streamed(() => this.predictCustom(model_id, query, call));
     return answerStream(queries, ask, options);
   }
 
@@ -161,19 +166,19 @@ export class Predictor implements AsyncDisposable {
    * doesn't know this one, and with a ModelDownloadError if the loader can't download the model.
    */
   predictPretrained(model_name: string, query: string, options: CallOptions = {}): PredictionResult {
-    return toResult(`asking model ${model_name}`, options.signal, async () => {
+    return toResult(`asking model ${model_name}`, callSchema, options, async (checked) => {
       const queries = this.#query(query);
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
-      return queryResponse(await this.#pretrained.predict(name, queries, this.#request(options)));
+      return queryResponse(await this.#pretrained.predict(name, queries, this.#request(checked)));
     }).andTee(() => this.#count(1));
   }
 
   /** {@link explainCustom} for a pretrained model. */
   explainPretrained(model_name: string, query: string, options: ExplainOptions = {}): ExplanationResult {
-    return toResult(`explaining an answer of model ${model_name}`, options.signal, async () => {
+    return toResult(`explaining an answer of model ${model_name}`, explainSchema, options, async (checked) => {
       const queries = this.#query(query);
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
-      const request = explainRequest(options, this.#account.app_id);
+      const request = explainRequest(checked, this.#account.app_id);
       return explanationResponse(await this.#pretrained.predict(name, queries, request));
     }).andTee(() => this.#count(1));
   }
@@ -184,10 +189,10 @@ export class Predictor implements AsyncDisposable {
     queries: readonly string[],
     options: CallOptions = {},
   ): BatchPredictionResult {
-    return toResult(`asking model ${model_name}`, options.signal, async () => {
+    return toResult(`asking model ${model_name}`, callSchema, options, async (checked) => {
       const batch = this.#batch(queries);
       const name = validate(pretrainedNameSchema, model_name, ['model_name']);
-      return batchResponse(await this.#pretrained.predict(name, batch, this.#request(options)));
+      return batchResponse(await this.#pretrained.predict(name, batch, this.#request(checked)));
     }).andTee(({ data }) => this.#count(data.length));
   }
 
@@ -197,25 +202,27 @@ export class Predictor implements AsyncDisposable {
     queries: Queries,
     options: StreamOptions = {},
   ): AsyncGenerator<StreamedAnswer, void, undefined> {
-    const ask = (query: string) => this.#streamed(() => this.predictPretrained(model_name, query, options));
+    const ask = (query: string, call: CallOptions) =>
+      this.#streamed(() => this.predictPretrained(model_name, query, call));
     return answerStream(queries, ask, options);
   }
 
   /** Loads pretrained models in parallel, ahead of their first queries; fails with the first failure. */
-  warm(model_names: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
-    return toResult(`loading ${model_names.join(', ')}`, signal, async () => {
+  warm(model_names: readonly string[], options: SignalOptions = {}): ResultAsync<void, OrchardError> {
+    return toResult(`loading ${model_names}`, signalOptionsSchema, options, async ({ signal }) => {
       this.#checkOpen();
-      const names = model_names.map((name) => validate(pretrainedNameSchema, name, ['model_names']));
+      const names = validate(z.array(pretrainedNameSchema), model_names, ['model_names']);
       await Promise.all(names.map((name) => this.#pretrained.warm(name, signal)));
     });
   }
 
   /** {@link warm} for custom models. */
-  warmCustom(model_ids: readonly string[], { signal }: CallOptions = {}): ResultAsync<void, OrchardError> {
-    return toResult(`loading ${model_ids.join(', ')}`, signal, async () => {
+  warmCustom(model_ids: readonly string[], options: SignalOptions = {}): ResultAsync<void, OrchardError> {
+    return toResult(`loading ${model_ids}`, signalOptionsSchema, options, async () => {
       this.#checkOpen();
+      const models = validate(z.array(z.string()), model_ids, ['model_ids']);
       await Promise.all(
-        model_ids.map(async (model) => {
+        models.map(async (model) => {
           const id = model.includes('@') ? (await this.#names.find(model)).model.id : model;
           await this.#inference.warm(await this.#ready.directoryOf(id));
         }),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ClosedError, type UsedRuntime, validate } from '../contract/index.js';
+import { ClosedError, callResult, type UsedRuntime, validate } from '../contract/index.js';
 import {
   changedFolder,
   FolderSnapshot,
@@ -14,7 +14,7 @@ import {
   readUnchanged,
 } from '../models/index.js';
 import { version as release, TemporaryDirectory } from '../system/index.js';
-import { toResult } from './calls.js';
+import { untilAborted } from './calls.js';
 import type { InferenceService, Predictions, RequestOptions } from './inference-service.js';
 import { CLOSE_MS, createService, type ServiceOptions, type ServiceSettings, serviceSchema } from './service.js';
 
@@ -135,7 +135,9 @@ export async function openFolder(
   const state = folderState(place);
   const open = async (found: FolderState) => {
     const shared = SharedModel.of(place, found, settings);
-    const loaded = await toResult(`loading ${name}`, signal, () => shared.loaded);
+    const doing = `loading ${name}`;
+    const loading = signal ? untilAborted(doing, signal, () => shared.loaded) : shared.loaded;
+    const loaded = await callResult(loading, doing);
     if (loaded.isOk()) return new ModelHandle(shared, loaded.value, onClose);
     await shared.release([]);
     throw loaded.error;

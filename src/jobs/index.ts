@@ -39,7 +39,7 @@ export {
 } from './operator.js';
 export { isGone, ReadyModels, readyModel } from './ready-models.js';
 export { addCounts, noCounts, ShadowCountRecords, type ShadowCounts } from './shadow-counts.js';
-export { type CreateJobOptions, type SignalOptions, Trainer } from './trainer.js';
+export { type CreateJobOptions, Trainer } from './trainer.js';
 export { defaultMemoryLimit, type TrainerOptions } from './trainer-options.js';
 export { type StoredUpload, UPLOADED_ZIP, UploadRecords, uploadFolder, uploadIn, uploadUrl } from './upload-records.js';
 export { type NamedModel, type PointedModel, VersionNames } from './version-records.js';

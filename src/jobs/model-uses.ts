@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { clearTimeout, setTimeout } from 'node:timers';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
-import { isOrchardError, type ModelRecord, validate } from '../contract/index.js';
+import { isOrchardError, type ModelRecord, requireOptions, validate } from '../contract/index.js';
 import {
   type FolderDescription,
   isVersionConflict,
@@ -124,7 +124,7 @@ export interface UnusedModel {
 /** Which models count as unused. */
 export interface UnusedOptions {
   /** A model is unused after more than this many days without a query, 1 to 36,500. Default 30. */
-  readonly days?: number;
+  readonly days?: number | undefined;
 }
 
 const unusedSchema = z.strictObject({ days: z.number().min(1).max(36_500).default(30) });
@@ -132,7 +132,7 @@ const DAY_MS = 24 * 60 * 60_000;
 
 /** @throws ValidationError */
 export function unusedSettings(options: UnusedOptions): { readonly days: number } {
-  return validate(unusedSchema, options);
+  return validate(unusedSchema, requireOptions(options, '{ days }'));
 }
 
 export type UnusedContext = DeletionContext & Pick<AccountContext, 'clock'>;

@@ -6,7 +6,9 @@ import {
   AbortedError,
   accountSchema,
   callResult,
+  implementation,
   type OrchardError,
+  requireOptions,
   StorageError,
   validate,
 } from '../contract/index.js';
@@ -45,6 +47,15 @@ export interface EraseAccountOptions extends OperatorOptions {
   readonly queue?: JobQueue;
 }
 
+const giveStorage = "pass a storage, such as fileStorage('./models')";
+const storageSchema = implementation<Storage>(['read', 'write', 'list', 'stageFolder', 'openFolder'], giveStorage);
+const queueSchema = implementation<JobQueue>(['add', 'cancel'], 'pass the job queue of the trainers').optional();
+const eraseSchema = z.lazy(() =>
+  z.strictObject({ storage: storageSchema, app_id: accountSchema.shape.app_id, queue: queueSchema }),
+);
+const unusedOfAllSchema = z.strictObject({ storage: storageSchema, days: z.number().optional() });
+const copySchema = z.strictObject({ from: storageSchema, to: storageSchema, queue: queueSchema });
+
 /**
  * Removes everything that a storage has of one account, as `eraseAccount` of its trainer does, even while trainers of
  * the account use the storage, in this process or another. They notice within seconds that their jobs are gone. Revoke
@@ -53,8 +64,7 @@ export interface EraseAccountOptions extends OperatorOptions {
  */
 export function eraseAccount(options: EraseAccountOptions): ResultAsync<ErasedAccount, OrchardError> {
   return called('erasing an account', async () => {
-    const { storage, queue } = options;
-    const { app_id } = validate(accountSchema.pick({ app_id: true }), { app_id: options.app_id });
+    const { storage, queue, app_id } = validate(eraseSchema, requireOptions(options, '{ storage, app_id }'));
     const idle: TrainerOptions = {
       ...{ storage, account: { app_id, tier: 'pro' }, host: idleHost, modelLoader: idleLoader },
       ...(queue !== undefined && { queue }),
@@ -97,10 +107,10 @@ async function ofAllAccounts(
   options: OperatorOptions & UnusedOptions,
   work: (context: UnusedContext, days: number) => Promise<readonly UnusedModel[]>,
 ): Promise<readonly UnusedModel[]> {
-  const storage = withStorageErrors(options.storage);
-  const { days: given } = options;
+  const { storage: given, ...unused } = validate(unusedOfAllSchema, requireOptions(options, '{ storage, days }'));
+  const storage = withStorageErrors(given);
   const { clock } = internalsOf(options);
-  const { days } = unusedSettings({ ...(given !== undefined && { days: given }) });
+  const { days } = unusedSettings(unused);
   const found: UnusedModel[] = [];
   for await (const app_id of accountsWithJobs(storage)) {
     const jobs = new JobRepository(storage, app_id, taskOf);
@@ -166,7 +176,8 @@ export interface CopiedStorage {
 }
 
 /** Copies checkpoints of running jobs, too. @throws StorageError if the target isn't empty, or the two differ in the end. */
-async function copyAll({ queue, ...storages }: CopyStorageOptions): Promise<CopiedStorage> {
+async function copyAll(options: CopyStorageOptions): Promise<CopiedStorage> {
+  const { queue, ...storages } = validate(copySchema, requireOptions(options, '{ from, to }'));
   const [from, to] = [withStorageErrors(storages.from), withStorageErrors(storages.to)];
   await requireEmpty(to);
   const copied = new Map<string, readonly FileContent[]>();

@@ -1,4 +1,5 @@
 import { errAsync, type ResultAsync } from 'neverthrow';
+import * as z from 'zod';
 import {
   ClosedError,
   callResult,
@@ -7,6 +8,9 @@ import {
   type ModelRecord,
   type OrchardError,
   type Page,
+  requireOptions,
+  type SignalOptions,
+  signalOptionsSchema,
   type TrainingRequest,
   toOrchardError,
   ValidationError,
@@ -37,11 +41,6 @@ import {
 import { readyModel } from './ready-models.js';
 import { internalsOf, type TrainerOptions, type TrainerSettings, trainerSettings } from './trainer-options.js';
 
-/** Options of a call that can be aborted. */
-export interface SignalOptions {
-  readonly signal?: AbortSignal;
-}
-
 /** Options of `createTrainingJob`. */
 export interface CreateJobOptions extends SignalOptions {
   /**
@@ -56,6 +55,10 @@ export interface CreateJobOptions extends SignalOptions {
    */
   readonly idempotencyKey?: string;
 }
+
+const createSchema = z.lazy(() =>
+  signalOptionsSchema.extend({ allowFileUrl: z.boolean().optional(), idempotencyKey: z.string().optional() }),
+);
 
 /**
  * Trains models and manages them: one account's view of a storage. One job of an account runs at a time; the others
@@ -103,12 +106,13 @@ export class Trainer {
    */
   createTrainingJob(
     request: TrainingRequest,
-    { signal, allowFileUrl = this.#settings.allowFileUrls, idempotencyKey }: CreateJobOptions = {},
+    options: CreateJobOptions = {},
   ): ResultAsync<{ id: string }, OrchardError> {
-    const creation = { signal, allowFileUrl, idempotencyKey };
-    return this.#call('creating a training job', async () => ({
-      id: await this.#creator.create(request, creation),
-    }));
+    return this.#call('creating a training job', async () => {
+      const checked = validate(createSchema, requireOptions(options, '{ idempotencyKey }'));
+      const { allowFileUrl = this.#settings.allowFileUrls, ...creation } = checked;
+      return { id: await this.#creator.create(request, { ...creation, allowFileUrl }) };
+    });
   }
 
   /** Returns the current state of a job, even of a DELETED one. Fails with a NotFoundError. */
@@ -205,9 +209,10 @@ export class Trainer {
    * runs, there are only states and epochs: immediately if the storage reports writes, otherwise some seconds late. A
    * storage that fails for half a minute ends the loop with its StorageError; the job continues when the storage works
    * again.
-   * @throws (from the loop) NotFoundError, StorageError, ClosedError; AbortedError when the signal fires
+   * @throws (from the loop) ValidationError, NotFoundError, StorageError, ClosedError; AbortedError when the signal fires
    */
-  async *watch(id: string, { signal }: SignalOptions = {}): AsyncGenerator<TrainingEvent, void, undefined> {
+  async *watch(id: string, options: SignalOptions = {}): AsyncGenerator<TrainingEvent, void, undefined> {
+    const { signal } = validate(signalOptionsSchema, requireOptions(options, '{ signal }'));
     if (this.#closing) throw new ClosedError('trainer');
     yield* this.#context.events.watch(id, signal);
   }
@@ -216,8 +221,9 @@ export class Trainer {
    * Waits until the job has ended as READY, ERROR, CANCELLED or DELETED. Fails with a NotFoundError, or with an
    * AbortedError when the signal fires; the job continues then.
    */
-  waitForTrainingJob(id: string, { signal }: SignalOptions = {}): ResultAsync<JobInformation, OrchardError> {
+  waitForTrainingJob(id: string, options: SignalOptions = {}): ResultAsync<JobInformation, OrchardError> {
     return this.#call('waiting for a training job', async () => {
+      const { signal } = validate(signalOptionsSchema, requireOptions(options, '{ signal }'));
       await this.#context.events.ended(id, signal);
       return toJobInformation(await this.#context.jobs.get(id));
     });

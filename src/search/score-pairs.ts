@@ -1,7 +1,14 @@
 import { join } from 'node:path';
 import type { ResultAsync } from 'neverthrow';
 import * as z from 'zod';
-import { callResult, ModelFolderError, type OrchardError, querySchema, validate } from '../contract/index.js';
+import {
+  callResult,
+  ModelFolderError,
+  type OrchardError,
+  querySchema,
+  requireOptions,
+  validate,
+} from '../contract/index.js';
 import {
   CONFIG_FILE,
   copyInto,
@@ -57,7 +64,8 @@ export function scorePairs(
   options: ScorePairsOptions,
 ): ResultAsync<readonly number[], OrchardError> {
   const work = async () => {
-    const asked = validate(pairModelSchema, options);
+    const given = validate(pairModelSchema, requireOptions(options, 'scorePairs(pairs, { model })'));
+    const asked = { ...given, model: modelAsOfNow(given.model) };
     const checked = await validateWithPauses(pairsSchema, pairs, ['pairs']);
     return withCrossEncoder(asked, (encoder) => encoder.scores(checked, asked.signal));
   };
@@ -69,7 +77,7 @@ export async function withCrossEncoder<Value>(
   { model, modelLoader, device, runtime, signal }: z.infer<typeof pairModelSchema>,
   work: (encoder: CrossEncoder) => Promise<Value>,
 ): Promise<Value> {
-  const placed = await findEncoder(modelAsOfNow(model), { modelLoader, signal });
+  const placed = await findEncoder(model, { modelLoader, signal });
   const service = { device, runtime };
   const open = () => CrossEncoder.ofModel(placed, { service });
   return encoders.use(encoderKey(placed, service), open, work);

@@ -9,6 +9,8 @@ import {
   ModelFolderError,
   type OrchardError,
   querySchema,
+  requireOptions,
+  signalOptionsSchema,
   signalSchema,
   ValidationError,
   validate,
@@ -64,7 +66,6 @@ const callSchema = z.strictObject({
   rerank: z.union([z.literal(false), rerankDepthSchema]).optional(),
   signal: signalSchema.optional(),
 });
-const changeSchema = z.strictObject({ signal: signalSchema.optional() });
 
 const MAX_ID_CHARACTERS = 512;
 const idSchema = z.string().min(1, 'the id is empty').max(MAX_ID_CHARACTERS);
@@ -191,7 +192,7 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
   ): ResultAsync<readonly FoundPassage<Data>[], OrchardError> {
     return this.#call('searching passages', async () => {
       const text = validate(querySchema, query, ['query']);
-      const { k, minScore, rerank, signal } = validate(callSchema, options);
+      const { k, minScore, rerank, signal } = validate(callSchema, requireOptions(options, '{ k }'));
       const { reranker } = this.#encoders;
       if (typeof rerank === 'number' && reranker === undefined) throw noCrossEncoder();
       if (reranker === undefined || rerank === false) {
@@ -228,7 +229,7 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
   add(passages: Iterable<string | Passage<Data>>, options: ChangeOptions = {}): ResultAsync<void, OrchardError> {
     const list = listAsOfNow(passages);
     return this.#change('adding passages', async () => {
-      const { signal } = validate(changeSchema, options);
+      const { signal } = validate(signalOptionsSchema, requireOptions(options, '{ signal }'));
       const given = await passagesOf(list);
       await this.#put(
         numbered(given, this.#added, (id) => this.#collection.has(id)),
@@ -244,7 +245,7 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
   ): ResultAsync<void, OrchardError> {
     const list = listAsOfNow(passages);
     return this.#change('updating passages', async () => {
-      const { signal } = validate(changeSchema, options);
+      const { signal } = validate(signalOptionsSchema, requireOptions(options, '{ signal }'));
       const given = numbered(await passagesOf(list), 0, () => false);
       const earlier = given.map(({ id }, at) => {
         const passage = this.#collection.get(id);
@@ -272,7 +273,7 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
   }
 
   save(folder: string): ResultAsync<void, OrchardError> {
-    const target = absolutePath(folder);
+    const target = typeof folder === 'string' ? absolutePath(folder) : folder;
     return this.#change(`saving an index to ${folder}`, async () => {
       await this.#compact();
       await writeFolder(target, SEARCH_FOLDER, async (made) => {

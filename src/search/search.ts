@@ -9,6 +9,7 @@ import {
   querySchema,
   RUNTIMES,
   type Runtime,
+  requireOptions,
   signalSchema,
   ValidationError,
   validate,
@@ -215,7 +216,7 @@ export function search<Data = unknown>(
   const work = async () => {
     const { model, language, modelLoader, device, runtime, rerank, rerankDepth, signal, ...building } = validate(
       searchSchema,
-      options ?? {},
+      requireOptions(options ?? {}, 'search(passages, { model })'),
     );
     const languageName = trainingLanguage(language === undefined ? {} : { language });
     const name = modelAsOfNow(model ?? `${languageName}-mini`);
@@ -256,7 +257,10 @@ function noEncoderOf(language: string): ValidationError {
 export function openSearch(folder: string, options: OpenSearchOptions = {}): ResultAsync<SearchIndex, OrchardError> {
   const work = async () => {
     const directory = requirePath(validate(z.string().min(1, 'the path is empty'), folder, ['folder']), 'folder');
-    const { device, runtime, signal } = validate(openSchema, options ?? {});
+    const { device, runtime, signal } = validate(
+      openSchema,
+      requireOptions(options ?? {}, 'openSearch(folder, { device })'),
+    );
     const { openIndex } = await indexing();
     return openIndex(directory, { service: { device, runtime }, signal });
   };
@@ -275,12 +279,16 @@ export function rerank<Data = unknown>(
   options: RerankOptions,
 ): ResultAsync<readonly FoundPassage<Data>[], OrchardError> {
   const work = async () => {
-    const { k, minScore, ...asked } = validate(rerankSchema, options);
+    const { k, minScore, ...given } = validate(
+      rerankSchema,
+      requireOptions(options, 'rerank(question, passages, { model })'),
+    );
+    const asked = { ...given, model: modelAsOfNow(given.model) };
     const text = validate(querySchema, question, ['question']);
     const list = listAsOfNow(passages);
     const [{ passagesOf }, { numbered }] = await Promise.all([indexing(), import('./passage-collection.js')]);
-    const given = numbered(await passagesOf(list), 0, () => false);
-    const unordered = given.map(({ text: passage, ...rest }, index) => ({ ...rest, passage, index }));
+    const found = numbered(await passagesOf(list), 0, () => false);
+    const unordered = found.map(({ text: passage, ...rest }, index) => ({ ...rest, passage, index }));
     const choice = { k: k ?? unordered.length, minScore, signal: asked.signal };
     return withCrossEncoder(asked, (encoder) => encoder.ordered(text, unordered, choice));
   };

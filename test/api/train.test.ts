@@ -67,7 +67,7 @@ describe('a model trained on rows', () => {
   it.each(['topK', 'threshold', 'labels'])('refuses the option %s, which no answer has', async (name) => {
     const options: object = { [name]: 1 };
     const refused = await model.predict('this lamp works perfectly', options);
-    expect(refused.isErr() && refused.error.message).toContain(`${name}: unknown option`);
+    expect(refused.isErr() && refused.error.message).toContain(`unknown "${name}"; use \`signal\``);
   });
 
   it('answers a text, many texts, and texts as they come', async () => {

@@ -38,7 +38,7 @@ const PROGRAM = `
   const model = await called(() => loadModel('./made'));
   await called(() => model.evaluate('rows.csv'));
   await called(() => model.save('copy'));
-  await called(() => checkData({ path: 'rows.csv' }));
+  await called(() => checkData({ path: 'rows.csv', model: 'made' }));
   await called(() => exportModel('./made', 'exported'));
   await called(() => embed(['a text'], { model: 'made' }));
   await (await called(() => train({ path: 'rows.csv', base: 'made', output: 'next', ...quick, pretrained: true }))).close();

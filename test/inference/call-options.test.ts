@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { explainRequest, requestOptions } from '../../src/inference/calls.js';
+import { validate } from '../../src/contract/index.js';
+import { callSchema, explainSchema, requestOptions } from '../../src/inference/calls.js';
 import { failureOf } from '../support/outcomes.js';
 
 describe('the options of a call', () => {
@@ -16,10 +17,10 @@ describe('the options of a call', () => {
 
   it('are named by what is wrong with them', async () => {
     const wrong = [
-      () => requestOptions({ deadlineMs: -1 }),
-      () => requestOptions({ rules: JSON.parse('"no"') }),
-      () => requestOptions({ noneOfThese: JSON.parse('1') }),
-      () => explainRequest({ label: JSON.parse('7') }),
+      () => validate(callSchema, { deadlineMs: -1 }),
+      () => validate(callSchema, { rules: 'no' }),
+      () => validate(callSchema, { noneOfThese: 1 }),
+      () => validate(explainSchema, { label: 7 }),
     ];
     const places = [];
     for (const call of wrong) places.push((await failureOf('validation', async () => call())).problems[0]?.loc);

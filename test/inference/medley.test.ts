@@ -233,7 +233,9 @@ describe('a medley', () => {
       if (name === models[1]) controller.abort(new Error('the user left'));
       await new Promise(setImmediate);
     });
-    const error = await errorOf(aMedley({ modelLoader: loader }).predict({ query, models }, controller));
+    const error = await errorOf(
+      aMedley({ modelLoader: loader }).predict({ query, models }, { signal: controller.signal }),
+    );
     expect(error).toMatchObject({ code: 'aborted', cause: { message: 'the user left' } });
     await new Promise(setImmediate);
     expect(loader.asked).toEqual(models.slice(0, 2));

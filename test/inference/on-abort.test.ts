@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { answerStream, queryResponse, toResult } from '../../src/inference/index.js';
+import { answerStream, callSchema, queryResponse, toResult } from '../../src/inference/index.js';
 import { Dispatcher } from '../../src/inference/service.js';
 import { onAbort } from '../../src/system/index.js';
 import { FakeWorker } from './fake-worker.js';
@@ -41,7 +41,7 @@ describe('a signal of a stream', () => {
     const { signal } = new AbortController();
     let most = 0;
     const ask = (query: string) => {
-      const answer = toResult('asking', signal, async () =>
+      const answer = toResult('asking', callSchema, { signal }, async () =>
         queryResponse(await dispatcher.predict('/models/a', [query], { signal })),
       );
       most = Math.max(most, listenersOf(signal));

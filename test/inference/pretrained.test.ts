@@ -173,7 +173,7 @@ describe('a call that is aborted', () => {
       await new Promise(() => undefined);
     });
     const predictor = aPredictor({ modelLoader: loader });
-    const error = await errorOf(predictor.predictPretrained(MODEL, 'it', controller));
+    const error = await errorOf(predictor.predictPretrained(MODEL, 'it', { signal: controller.signal }));
     expect(error).toMatchObject({ code: 'aborted', cause: { message: 'the user left' } });
     expect(loader.signals[0]?.aborted).toBe(true);
   });

@@ -152,6 +152,10 @@ describe('an option that a call does not have', () => {
       expect(message).toContain('threshold');
       expect(message).toContain('signal');
     }
+    for (const misplaced of [new AbortController().signal, null]) {
+      const refused: unknown = await Reflect.apply(model.predict, model, ['x', misplaced]);
+      expect(refused).toMatchObject({ error: { message: 'give the options as an object, such as { signal }' } });
+    }
     const wrong: object = { rules: 'no' };
     expect(await errorOf(model.predict('x', wrong))).toMatchObject({
       code: 'validation',

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AbortedError, familyNameOf, type ModelType, validate } from '../../contract/index.js';
+import { AbortedError, familyNameOf, type ModelType, requireOptions, validate } from '../../contract/index.js';
 import {
   counted,
   type DatasetWarning,
@@ -40,7 +40,7 @@ import { bytesToAnswer, candidatesFor, type OpenTeacher, openTeacher, timeOf } f
 /** @throws as `distill` fails */
 export async function distillModel(options: DistillOptions): Promise<DistilledModel> {
   const startedAt = performance.now();
-  const settings = validate(distillSchema, options ?? {});
+  const settings = validate(distillSchema, requireOptions(options ?? {}, 'distill({ teacher, texts })'));
   const { output, signal, teacher } = settings;
   const isFunction = typeof teacher === 'function';
   const answers = settings.answers ?? (output === undefined ? undefined : `${output}.answers.jsonl`);

@@ -8,6 +8,7 @@ import {
   type ModelSize,
   modelSizes,
   modelTypeSchema,
+  requireOptions,
   signalSchema,
   validate,
 } from '../../contract/index.js';
@@ -109,7 +110,7 @@ export function labelNames(labels: NonNullable<z.infer<typeof trainSchema>['labe
 
 /** @throws ValidationError */
 export function trainSettings(options: unknown): TrainSettings {
-  return settingsFrom(validate(trainSchema, options ?? {}));
+  return settingsFrom(validate(trainSchema, requireOptions(options ?? {}, 'train({ rows })')));
 }
 
 /**
