@@ -3,6 +3,7 @@ import { AbortedError, requireOptions, signalSchema, validate } from '../contrac
 import {
   arePairs,
   type CheckedRows,
+  type DatasetWarning,
   fieldsOf,
   invalid,
   probableLabels,
@@ -70,8 +71,14 @@ interface Averages {
   readonly weighted: AverageFigures;
 }
 
+/** What was noticed in the examples. */
+interface Noticed {
+  /** Such as the rows that `skipInvalid` left out. Absent if there is nothing to say. */
+  readonly warnings?: readonly DatasetWarning[];
+}
+
 /** The evaluation of a classifier, as in scikit-learn's `classification_report`. */
-export interface LabelEvaluation extends Averages, UnknownNames {
+export interface LabelEvaluation extends Averages, UnknownNames, Noticed {
   readonly kind: 'labels';
   /** Number of rows. */
   readonly rows: number;
@@ -118,7 +125,7 @@ export interface UnknownLabel {
 }
 
 /** The evaluation of an entity model, as in seqeval's report: an entity is correct if its offsets and type are. */
-export interface EntityEvaluation extends Averages, UnknownNames {
+export interface EntityEvaluation extends Averages, UnknownNames, Noticed {
   readonly kind: 'entities';
   /** Number of rows. */
   readonly rows: number;
@@ -135,7 +142,7 @@ export interface EntityEvaluation extends Averages, UnknownNames {
 }
 
 /** The evaluation of a model that ranks passages: the rank of the first correct passage among the ten best. */
-export interface PassageEvaluation {
+export interface PassageEvaluation extends Noticed {
   readonly kind: 'passages';
   /** Number of different questions. */
   readonly rows: number;
@@ -201,7 +208,8 @@ export async function evaluateModel(
   const examples = await examplesFor(model, checked, origin, signal);
   requireReadable(model, checked, origin);
   const answers = await answersTo(model, examples.map(askedOf), { rules, signal });
-  return withPauses(judge(model, examples, answers, { resamples, seed, positive }), signal);
+  const judged = await withPauses(judge(model, examples, answers, { resamples, seed, positive }), signal);
+  return table.warnings === undefined ? judged : { ...judged, warnings: table.warnings };
 }
 
 /** What a model is asked of a row. */

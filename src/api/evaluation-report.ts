@@ -82,7 +82,11 @@ async function pageOf(evaluation: Evaluation, options: EvaluationReportOptions):
   return evaluationHtml({
     ...evaluation,
     title,
-    note: `${counted(evaluation.rows, evaluation.kind === 'passages' ? 'question' : 'row')}${unknownNote(evaluation)}`,
+    note: [
+      counted(evaluation.rows, evaluation.kind === 'passages' ? 'question' : 'row'),
+      ...unknownNote(evaluation),
+      ...(evaluation.warnings ?? []).map(({ message }) => message),
+    ].join('; '),
     tiles: figures.slice(0, TILES).map(({ name, value }) => ({ name, value: percent(value) })),
     intervals: [...figures, ...averagesOf(evaluation)].map(({ name, value, interval }) => ({
       name,
@@ -92,11 +96,11 @@ async function pageOf(evaluation: Evaluation, options: EvaluationReportOptions):
   });
 }
 
-function unknownNote(evaluation: Evaluation): string {
-  if (evaluation.kind === 'passages' || evaluation.unknownLabels === undefined) return '';
+function unknownNote(evaluation: Evaluation): readonly string[] {
+  if (evaluation.kind === 'passages' || evaluation.unknownLabels === undefined) return [];
   const unknown = someOf(evaluation.unknownLabels.map(({ label }) => quoted(label)));
   const known = someOf((evaluation.modelLabels ?? []).map((label) => quoted(label)));
-  return `; labels unknown to the model, counted as wrong: ${unknown}; the model has ${known}`;
+  return [`labels unknown to the model, counted as wrong: ${unknown}`, `the model has ${known}`];
 }
 
 /** As in the tables of classes and confusions. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { bootstrap, type Evaluation, judge, quantile } from '../../src/api/evaluate.js';
+import { evaluationReport, loadModel, orThrow } from '../../src/index.js';
 import { runToEnd } from '../../src/system/pauses.js';
 import { evaluationCases } from './evaluation-cases.js';
 import { evaluationsOf, namedFigures, reportedFigures } from './evaluation-figures.js';
@@ -173,3 +174,18 @@ function rareMissed() {
     { resamples: 100, seed: 0, positive: 'rare' },
   );
 }
+
+describe('rows that are left out', () => {
+  it('are counted in a warning, which the report repeats', async () => {
+    await using model = await orThrow(loadModel('sentiment-classification'));
+    const rows = [
+      { text: 'good', label: 'positive' },
+      { text: ' ', label: 'negative' },
+    ];
+    const told = '1 row with a problem was left out, such as: rows.1.text: give a text that is not blank';
+    const evaluation = await orThrow(model.evaluate(rows, { skipInvalid: true }));
+    expect(evaluation).toMatchObject({ rows: 1, warnings: [{ kind: 'invalid_row', count: 1, message: told }] });
+    expect(await orThrow(evaluationReport(evaluation))).toContain(`1 row; ${told}`);
+    expect(await orThrow(model.evaluate(rows.slice(0, 1)))).not.toHaveProperty('warnings');
+  });
+});

@@ -56,6 +56,7 @@ The intervals are 95 % bootstrap intervals, or Wilson intervals where all or no 
     });
     // First, so that a report that can't be written costs no figures.
     await output.result(evaluation, await evaluationLines(evaluation));
+    output.warnings(evaluation.warnings ?? []);
     if (report !== undefined) {
       const { evaluationReport } = await import('../../api/index.js');
       const title = `${name} on ${basename(rows)}`;

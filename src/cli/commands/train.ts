@@ -121,7 +121,7 @@ export async function linesOf(
   output: Output,
 ): Promise<readonly string[]> {
   if (output.isJson) return [];
-  output.warnings(training.warnings);
+  output.warnings([...training.warnings, ...(training.test?.warnings ?? [])]);
   output.note(`orchard predict ${folder} 'a text'   orchard evaluate ${folder} test.csv`);
   const { train } = training;
   if (train === 0) {
