@@ -14,11 +14,12 @@ export function absentable<Schema extends z.ZodType>(schema: Schema) {
     .optional();
 }
 
-/** A signal, of this realm or another. */
-export const signalSchema = z.custom<AbortSignal>(
-  (given) => typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given,
-  'give an AbortSignal',
-);
+/** Of this realm or another. */
+function isSignal(given: unknown): boolean {
+  return typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given;
+}
+
+export const signalSchema = z.custom<AbortSignal>(isSignal, 'give an AbortSignal');
 
 /** Options of a call that can be aborted. */
 export interface SignalOptions {
@@ -56,7 +57,7 @@ export function validate<Schema extends z.ZodType>(
  */
 export function requireOptions<Options>(options: Options, example: string): Options {
   const isObject = typeof options === 'object' && options !== null;
-  if (isObject && !Array.isArray(options) && !(options instanceof AbortSignal)) return options;
+  if (isObject && !Array.isArray(options) && !isSignal(options)) return options;
   const msg = `give the options as an object, as in \`${example}\`, not ${kindOf(options)}`;
   throw new ValidationError([{ loc: [], msg, type: 'invalid_type' }]);
 }
@@ -127,7 +128,7 @@ function wanted(issue: Issue<'invalid_type'> | Issue<'invalid_value'>): string {
 /** The kind of a value, and not the value: it may be a secret. */
 function kindOf(value: unknown): string {
   if (value instanceof URL) return `a URL object; give its href`;
-  if (value instanceof AbortSignal) return 'an AbortSignal';
+  if (isSignal(value)) return 'an AbortSignal';
   if (value === null || value === undefined || typeof value === 'boolean') return String(value);
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
   return Array.isArray(value) ? 'an array' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`;

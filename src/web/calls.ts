@@ -95,7 +95,7 @@ export function nextTask(): Promise<void> {
 
 /** @throws ValidationError for an option that no such call has: it would be ignored without a word */
 export function checked<Options extends object>(options: Options, known: readonly (keyof Options & string)[]): Options {
-  if (typeof options !== 'object' || options === null || options instanceof AbortSignal)
+  if (typeof options !== 'object' || options === null || 'aborted' in options)
     throw refusal([], 'give the options as an object, such as { signal }');
   for (const name of Object.keys(options)) {
     const isKnown = known.some((each) => each === name);
