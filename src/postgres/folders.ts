@@ -107,6 +107,8 @@ class LocalStages {
 
 const SWEEP_INTERVAL_MS = 600_000;
 const UPLOAD_DAYS = 2;
+/** How often a folder is sent if crashes of the server lose what was sent. */
+const MAX_STORES = 5;
 /** How often a folder is fetched again because it was replaced meanwhile. */
 const MAX_FETCHES = 20;
 const FOREIGN_KEY_VIOLATION = '23503'; // the folder of a row was removed meanwhile
@@ -324,11 +326,22 @@ export class Folders {
   }
 
   /**
-   * Uploads files and then shows them as a folder. Files that were saved before are not sent again.
+   * Uploads files and then shows them as a folder, again if the server crashes in between.
    * @returns the content that was published before.
    * @throws StagingLost, Error if another process has staged, published or removed the folder; nothing has changed then.
    */
-  async #store(
+  async #store(key: string, kind: Kind, stage: LocalStage, files: readonly FolderFile[]): Promise<string | undefined> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#storeOnce(key, kind, stage, files);
+      } catch (thrown) {
+        if (!(thrown instanceof SentFilesLost) || attempt === MAX_STORES) throw thrown;
+      }
+    }
+  }
+
+  /** Files that were saved before are not sent again. @throws SentFilesLost */
+  async #storeOnce(
     key: string,
     kind: Kind,
     { token, directory }: LocalStage,
@@ -381,11 +394,21 @@ export class Folders {
         [keyBytes(key)],
       );
       if (stage?.token !== token || own === undefined) throw stagingLost(key, stage?.token);
-      await query(
+      // The server may have given the number of a lost file to another one.
+      const shown = await query(
         `INSERT INTO ${this.#database.table('folder_files')} (folder, path, file, modified)
-         SELECT $1, * FROM unnest($2::text[], $3::bigint[], $4::float8[])`,
-        [upload, files.map(({ path }) => path), ids, files.map(({ modifiedMs }) => modifiedMs)],
+         SELECT $1, path, id, modified FROM unnest($2::text[], $3::bigint[], $4::float8[], $5::text[])
+           AS sent (path, file, modified, hash)
+         JOIN ${this.#database.table('files')} ON id = file AND sha256 = decode(hash, 'hex') RETURNING path`,
+        [
+          upload,
+          files.map(({ path }) => path),
+          ids,
+          files.map(({ modifiedMs }) => modifiedMs),
+          files.map(({ sha256 }) => sha256),
+        ],
       );
+      if (shown.length < files.length) throw new SentFilesLost();
       await query(`UPDATE ${this.#database.table('files')} SET owner = $1 WHERE id = ANY($2) AND owner <> $1`, [
         upload,
         ids,
@@ -442,6 +465,12 @@ interface StoredFile extends FolderFile {
   readonly id: string;
 }
 
+/** The server crashed before files that it had accepted were on its disk. */
+class SentFilesLost extends Error {
+  override readonly name = 'SentFilesLost';
+  override readonly message = 'the database crashed several times while files were sent to it; try again';
+}
+
 class FolderGone extends Error {
   override readonly name = 'FolderGone';
 }
@@ -460,7 +489,7 @@ async function storedFiles(database: Database, folder: string): Promise<StoredFi
 function sendFile(database: Database, owner: string, path: string, content: FileContent): Promise<string> {
   return withRetry(() =>
     database.transaction(async (query) => {
-      // The transaction that shows the folder waits for the disk; nothing counts before it.
+      // The transaction that shows the folder waits for the disk, and finds out if a crash has lost this file before.
       await query('SET LOCAL synchronous_commit = off');
       const [file] = await query<{ id: string }>(
         `INSERT INTO ${database.table('files')} (owner, sha256, size) VALUES ($1, decode($2, 'hex'), $3) RETURNING id`,

@@ -1,6 +1,8 @@
 import { inspect } from 'node:util';
-import { expect, it } from 'vitest';
+import pg from 'pg';
+import { expect, it, onTestFinished } from 'vitest';
 import { StorageError } from '../../src/contract/errors.js';
+import { postgresStorage } from '../../src/postgres/index.js';
 import { aMachine, machines, publish, published, stage } from './machines.js';
 import { describeWithPostgres, PASSWORD } from './private-server.js';
 
@@ -41,6 +43,33 @@ describeWithPostgres('a server that is restarted', (server) => {
     await publishing;
     expect(await published(other, 'm')).toEqual(files);
     expect(await published(other, 'x')).toEqual({ 'model.bin': 'earlier' });
+  });
+
+  it.each([
+    ['are gone', 'DELETE FROM'],
+    ['have given their numbers to others', 'UPDATE', "SET sha256 = 'of another file'"],
+  ])('gets the files again that %s when the folder is shown', async (_, change, to = '') => {
+    const schema = server.newSchema();
+    const pool = new pg.Pool({ connectionString: server.connectionString });
+    onTestFinished(() => pool.end());
+    let isLost = false;
+    pool.on('connect', (client) => {
+      const query = client.query.bind(client);
+      const losing = async (text: string, ...values: unknown[]) => {
+        if (!isLost && /INSERT INTO .*folder_files/.test(text)) {
+          isLost = true;
+          await server.sql(`${change} ${schema}.files ${to}`);
+        }
+        return Reflect.apply(query, client, [text, ...values]);
+      };
+      Object.assign(client, { query: losing });
+    });
+    const storage = postgresStorage(pool, { schema });
+    onTestFinished(() => storage.close());
+    const files = { 'model.bin': 'weights', 'config.json': '{}' };
+    await publish(storage, 'm', files);
+    expect(isLost).toBe(true);
+    expect(await published(aMachine(server, { schema }), 'm')).toEqual(files);
   });
 
   it('is connected to again by all connections, whatever they were doing', async () => {
