@@ -13,7 +13,13 @@ export interface Run extends KnownJob {
   readonly to: number;
 }
 
-const jobSchema = z.object({ id: z.string(), app_id: z.string(), status: z.string(), attempts: z.number() });
+const jobSchema = z.object({
+  id: z.string(),
+  app_id: z.string(),
+  status: z.string(),
+  attempts: z.number(),
+  error: z.string().nullable(),
+});
 const timesSchema = z.array(z.object({ id: z.string(), times: z.number() }));
 const writesSchema = z.object({ id: z.string(), app_id: z.string(), from: z.date(), to: z.date() });
 
@@ -46,6 +52,7 @@ export class JobHistory {
   async jobs() {
     const rows = await this.#server.sql(
       `SELECT value::jsonb->>'id' AS id, value::jsonb->>'app_id' AS app_id, value::jsonb->>'status' AS status,
+         value::jsonb->>'error' AS error,
          coalesce((value::jsonb->'attempts'->>'count')::int, 0) AS attempts
        FROM ${this.#schema}.records WHERE collection = 'jobs'`,
     );
