@@ -51,7 +51,7 @@ const RARE = 5;
 
 export async function checkRows(options: CheckDataOptions): Promise<DataCheck> {
   const startedAt = performance.now();
-  const settings = validate(checkSchema, requireOptions(options ?? {}, 'checkData({ rows })'));
+  const settings = validate(checkSchema, requireOptions(options ?? {}, '`checkData({ rows })`'));
   const { signal } = settings;
   if (signal?.aborted) throw new AbortedError('checking data', { cause: signal.reason });
   const source = sourceOf(settings);

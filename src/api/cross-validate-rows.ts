@@ -127,7 +127,7 @@ function* labelsOf(units: readonly FoldUnit[]): Steps<ReadonlySet<string>> {
 type CrossValidateSettings = ReturnType<typeof crossValidateSettings>;
 
 function crossValidateSettings(options: unknown) {
-  const checked = validate(crossValidateSchema, requireOptions(options ?? {}, 'crossValidate({ rows })'));
+  const checked = validate(crossValidateSchema, requireOptions(options ?? {}, '`crossValidate({ rows })`'));
   const { folds, repeats, groups, groupColumn, resamples, onFold, ...rest } = checked;
   // An array, since each fold reads the passages again.
   const training = settingsFrom({ ...rest, passages: rest.passages && [...rest.passages] });

@@ -65,7 +65,7 @@ export async function modelBaseline(
   options: BaselineOptions,
   recorded: () => Promise<Baseline>,
 ): Promise<Baseline> {
-  const { texts, seed, signal } = validate(baselineSchema, requireOptions(options ?? {}, 'baseline({ texts })'));
+  const { texts, seed, signal } = validate(baselineSchema, requireOptions(options ?? {}, '`baseline({ texts })`'));
   if (texts === undefined) {
     if (seed === undefined && signal === undefined) return recorded();
     const msg = 'applies only to a baseline that is made of texts; give `texts`, or leave it out';
@@ -95,7 +95,7 @@ export async function modelDrift(
     baseline: asked,
     seed,
     signal,
-  } = validate(driftSchema, requireOptions(options ?? {}, 'drift(texts, { baseline })'));
+  } = validate(driftSchema, requireOptions(options ?? {}, '`drift(texts, { baseline })`'));
   const baseline = asked === undefined ? await recorded() : requireBaseline(asked);
   const given = await validateWithPauses(textsSchema, texts, ['texts']);
   const places = drawn([...given.keys()], MOST_TEXTS, seed);

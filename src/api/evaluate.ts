@@ -198,7 +198,7 @@ export async function evaluateModel(
 ): Promise<Evaluation> {
   const { positive, rules, resamples, seed, signal, ...reading } = validate(
     optionsSchema,
-    requireOptions(options ?? {}, 'evaluate(rows, { positive })'),
+    requireOptions(options ?? {}, '`evaluate(rows, { positive })`'),
   );
   requirePositive(positive, model.type, model.labels);
   const isMultilabel = model.type === 'multilabel-text-classification';

@@ -74,7 +74,7 @@ export function evaluationReport(
 }
 
 async function pageOf(evaluation: Evaluation, options: EvaluationReportOptions): Promise<string> {
-  const { title } = validate(optionsSchema, requireOptions(options, '{ title }'));
+  const { title } = validate(optionsSchema, requireOptions(options, '`{ title }`'));
   if (evaluation?.kind === undefined)
     throw new ValidationError([{ loc: ['evaluation'], msg: NO_EVALUATION, type: 'missing' }]);
   const { evaluationHtml } = await import('../report/index.js'); // loads a drawing library

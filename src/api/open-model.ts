@@ -480,7 +480,7 @@ async function open(model: string, options: LoadModelOptions): Promise<Model> {
     rules: givenRules,
     signal,
     ...service
-  } = requireOptions(options, 'loadModel(name, { weights })');
+  } = requireOptions(options, '`loadModel(name, { weights })`');
   const rules = validate(rulesSchema.optional(), givenRules, ['rules']);
   const loader = modelLoader && validate(loaderSchema, modelLoader, ['modelLoader']);
   const reading = validate(readingSchema, { aggregation, weights });
@@ -563,7 +563,7 @@ export function exportModel(
   const exported = async () => {
     const asked = validate(
       exportSchema,
-      { folder, output, ...requireOptions(options, "exportModel(folder, output, { for: 'web' })") },
+      { folder, output, ...requireOptions(options, "`exportModel(folder, output, { for: 'web' })`") },
       [],
     );
     const source = requirePath(asked.folder, 'folder');

@@ -78,7 +78,7 @@ export function suggestTexts(
 async function suggest(model: Model, texts: Queries, options: SuggestOptions): Promise<readonly SuggestedText[]> {
   const { count, seed, signal } = validate(
     optionsSchema,
-    requireOptions(options ?? {}, 'suggestTexts(model, texts, { count })'),
+    requireOptions(options ?? {}, '`suggestTexts(model, texts, { count })`'),
   );
   if (!isQueries(texts)) {
     const msg = 'give an array or an iterable of texts';

@@ -92,7 +92,7 @@ interface TuneSettings {
 function tuneSettings(options: unknown): TuneSettings {
   const { budgetSeconds, trials, space, onTrial, ...given } = validate(
     tuneSchema,
-    requireOptions(options ?? {}, 'tune({ rows })'),
+    requireOptions(options ?? {}, '`tune({ rows })`'),
   );
   const training = settingsFrom(given);
   const twice = space && fixedSetting(space, { ...training, size: given.size });

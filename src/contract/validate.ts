@@ -53,12 +53,12 @@ export function validate<Schema extends z.ZodType>(
 /**
  * The options of a call, before they are checked. Anything else in their place, such as rows or a signal, is one problem
  * rather than none, or one for each of its keys.
- * @param example how to pass them, such as `train({ rows })`. @throws ValidationError
+ * @param example how to pass them, as code in backticks. @throws ValidationError
  */
 export function requireOptions<Options>(options: Options, example: string): Options {
   const isObject = typeof options === 'object' && options !== null;
   if (isObject && !Array.isArray(options) && !isSignal(options)) return options;
-  const msg = `give the options as an object, as in \`${example}\`, not ${kindOf(options)}`;
+  const msg = `give the options as an object, as in ${example}, not ${kindOf(options)}`;
   throw new ValidationError([{ loc: [], msg, type: 'invalid_type' }]);
 }
 

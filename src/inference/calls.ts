@@ -73,7 +73,7 @@ const streamSchema = z.strictObject({ ...callShape, inFlight: z.int().min(1).max
 
 /** @returns the options of the stream itself, and those of each call. @throws ValidationError */
 export function streamOptions(options: StreamOptions): { readonly inFlight: number; readonly each: CallOptions } {
-  const { inFlight, ...each } = validate(streamSchema, requireOptions(options, '{ inFlight }'));
+  const { inFlight, ...each } = validate(streamSchema, requireOptions(options, '`{ inFlight }`'));
   return { inFlight, each };
 }
 
@@ -107,7 +107,7 @@ export function toResult<Options extends { readonly signal?: AbortSignal | undef
   work: (options: Options) => Promise<Value>,
 ): ResultAsync<Value, OrchardError> {
   const checked = async () => {
-    const given = validate(schema, requireOptions(options, '{ signal }'));
+    const given = validate(schema, requireOptions(options, '`{ signal }`'));
     return given.signal ? untilAborted(operation, given.signal, () => work(given)) : work(given);
   };
   return callResult(checked(), operation);

@@ -132,7 +132,7 @@ const DAY_MS = 24 * 60 * 60_000;
 
 /** @throws ValidationError */
 export function unusedSettings(options: UnusedOptions): { readonly days: number } {
-  return validate(unusedSchema, requireOptions(options, '{ days }'));
+  return validate(unusedSchema, requireOptions(options, '`{ days }`'));
 }
 
 export type UnusedContext = DeletionContext & Pick<AccountContext, 'clock'>;

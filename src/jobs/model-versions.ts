@@ -124,7 +124,7 @@ export class ModelVersions {
    */
   rollBack(name: string, options: RollbackOptions = {}): ResultAsync<ModelVersion, OrchardError> {
     return this.#call('rolling back', name, () => {
-      const { from } = validate(rollbackSchema, requireOptions(options, '{ from }'));
+      const { from } = validate(rollbackSchema, requireOptions(options, '`{ from }`'));
       return this.#change(async (record) => {
         const known = nameIn(record, name);
         const [current, previous] = [known.models.at(-1), known.models.at(-2)];

@@ -64,7 +64,7 @@ const copySchema = z.strictObject({ from: storageSchema, to: storageSchema, queu
  */
 export function eraseAccount(options: EraseAccountOptions): ResultAsync<ErasedAccount, OrchardError> {
   return called('erasing an account', async () => {
-    const { storage, queue, app_id } = validate(eraseSchema, requireOptions(options, '{ storage, app_id }'));
+    const { storage, queue, app_id } = validate(eraseSchema, requireOptions(options, '`{ storage, app_id }`'));
     const idle: TrainerOptions = {
       ...{ storage, account: { app_id, tier: 'pro' }, host: idleHost, modelLoader: idleLoader },
       ...(queue !== undefined && { queue }),
@@ -107,7 +107,7 @@ async function ofAllAccounts(
   options: OperatorOptions & UnusedOptions,
   work: (context: UnusedContext, days: number) => Promise<readonly UnusedModel[]>,
 ): Promise<readonly UnusedModel[]> {
-  const { storage: given, ...unused } = validate(unusedOfAllSchema, requireOptions(options, '{ storage, days }'));
+  const { storage: given, ...unused } = validate(unusedOfAllSchema, requireOptions(options, '`{ storage, days }`'));
   const storage = withStorageErrors(given);
   const { clock } = internalsOf(options);
   const { days } = unusedSettings(unused);
@@ -177,7 +177,7 @@ export interface CopiedStorage {
 
 /** Copies checkpoints of running jobs, too. @throws StorageError if the target isn't empty, or the two differ in the end. */
 async function copyAll(options: CopyStorageOptions): Promise<CopiedStorage> {
-  const { queue, ...storages } = validate(copySchema, requireOptions(options, '{ from, to }'));
+  const { queue, ...storages } = validate(copySchema, requireOptions(options, '`{ from, to }`'));
   const [from, to] = [withStorageErrors(storages.from), withStorageErrors(storages.to)];
   await requireEmpty(to);
   const copied = new Map<string, readonly FileContent[]>();

@@ -109,7 +109,7 @@ export class Trainer {
     options: CreateJobOptions = {},
   ): ResultAsync<{ id: string }, OrchardError> {
     return this.#call('creating a training job', async () => {
-      const checked = validate(createSchema, requireOptions(options, '{ idempotencyKey }'));
+      const checked = validate(createSchema, requireOptions(options, '`{ idempotencyKey }`'));
       const { allowFileUrl = this.#settings.allowFileUrls, ...creation } = checked;
       return { id: await this.#creator.create(request, { ...creation, allowFileUrl }) };
     });
@@ -212,7 +212,7 @@ export class Trainer {
    * @throws (from the loop) ValidationError, NotFoundError, StorageError, ClosedError; AbortedError when the signal fires
    */
   async *watch(id: string, options: SignalOptions = {}): AsyncGenerator<TrainingEvent, void, undefined> {
-    const { signal } = validate(signalOptionsSchema, requireOptions(options, '{ signal }'));
+    const { signal } = validate(signalOptionsSchema, requireOptions(options, '`{ signal }`'));
     if (this.#closing) throw new ClosedError('trainer');
     yield* this.#context.events.watch(id, signal);
   }
@@ -223,7 +223,7 @@ export class Trainer {
    */
   waitForTrainingJob(id: string, options: SignalOptions = {}): ResultAsync<JobInformation, OrchardError> {
     return this.#call('waiting for a training job', async () => {
-      const { signal } = validate(signalOptionsSchema, requireOptions(options, '{ signal }'));
+      const { signal } = validate(signalOptionsSchema, requireOptions(options, '`{ signal }`'));
       await this.#context.events.ended(id, signal);
       return toJobInformation(await this.#context.jobs.get(id));
     });

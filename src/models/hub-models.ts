@@ -212,7 +212,7 @@ export function hubSettings(options: HubOptions, environment: NodeJS.ProcessEnv 
     token: variable('HF_TOKEN'),
     offline: isSwitchedOn(variable('HF_HUB_OFFLINE')),
     endpoint: variable('HF_ENDPOINT') ?? DEFAULT_ENDPOINT,
-    ...requireOptions(options, 'hubModels({ token })'),
+    ...requireOptions(options, '`hubModels({ token })`'),
   });
   return {
     ...others,

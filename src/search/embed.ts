@@ -89,7 +89,7 @@ export function embed(
   options: EmbedOptions = {},
 ): ResultAsync<readonly Float32Array[], OrchardError> {
   const work = async () => {
-    const { prompt, ...settings } = validate(optionsSchema, requireOptions(options ?? {}, 'embed(texts, { model })'));
+    const { prompt, ...settings } = validate(optionsSchema, requireOptions(options ?? {}, '`embed(texts, { model })`'));
     const { model, signal } = settings;
     const asked = { ...settings, model: modelAsOfNow(model) };
     const checked = await validateWithPauses(textsSchema, texts, ['texts']);

@@ -64,7 +64,7 @@ export function scorePairs(
   options: ScorePairsOptions,
 ): ResultAsync<readonly number[], OrchardError> {
   const work = async () => {
-    const given = validate(pairModelSchema, requireOptions(options, 'scorePairs(pairs, { model })'));
+    const given = validate(pairModelSchema, requireOptions(options, '`scorePairs(pairs, { model })`'));
     const asked = { ...given, model: modelAsOfNow(given.model) };
     const checked = await validateWithPauses(pairsSchema, pairs, ['pairs']);
     return withCrossEncoder(asked, (encoder) => encoder.scores(checked, asked.signal));

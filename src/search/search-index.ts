@@ -192,7 +192,7 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
   ): ResultAsync<readonly FoundPassage<Data>[], OrchardError> {
     return this.#call('searching passages', async () => {
       const text = validate(querySchema, query, ['query']);
-      const { k, minScore, rerank, signal } = validate(callSchema, requireOptions(options, '{ k }'));
+      const { k, minScore, rerank, signal } = validate(callSchema, requireOptions(options, '`{ k }`'));
       const { reranker } = this.#encoders;
       if (typeof rerank === 'number' && reranker === undefined) throw noCrossEncoder();
       if (reranker === undefined || rerank === false) {
@@ -229,7 +229,7 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
   add(passages: Iterable<string | Passage<Data>>, options: ChangeOptions = {}): ResultAsync<void, OrchardError> {
     const list = listAsOfNow(passages);
     return this.#change('adding passages', async () => {
-      const { signal } = validate(signalOptionsSchema, requireOptions(options, '{ signal }'));
+      const { signal } = validate(signalOptionsSchema, requireOptions(options, '`{ signal }`'));
       const given = await passagesOf(list);
       await this.#put(
         numbered(given, this.#added, (id) => this.#collection.has(id)),
@@ -245,7 +245,7 @@ class OpenSearchIndex<Data> implements SearchIndex<Data> {
   ): ResultAsync<void, OrchardError> {
     const list = listAsOfNow(passages);
     return this.#change('updating passages', async () => {
-      const { signal } = validate(signalOptionsSchema, requireOptions(options, '{ signal }'));
+      const { signal } = validate(signalOptionsSchema, requireOptions(options, '`{ signal }`'));
       const given = numbered(await passagesOf(list), 0, () => false);
       const earlier = given.map(({ id }, at) => {
         const passage = this.#collection.get(id);

@@ -216,7 +216,7 @@ export function search<Data = unknown>(
   const work = async () => {
     const { model, language, modelLoader, device, runtime, rerank, rerankDepth, signal, ...building } = validate(
       searchSchema,
-      requireOptions(options ?? {}, 'search(passages, { model })'),
+      requireOptions(options ?? {}, '`search(passages, { model })`'),
     );
     const languageName = trainingLanguage(language === undefined ? {} : { language });
     const name = modelAsOfNow(model ?? `${languageName}-mini`);
@@ -259,7 +259,7 @@ export function openSearch(folder: string, options: OpenSearchOptions = {}): Res
     const directory = requirePath(validate(z.string().min(1, 'the path is empty'), folder, ['folder']), 'folder');
     const { device, runtime, signal } = validate(
       openSchema,
-      requireOptions(options ?? {}, 'openSearch(folder, { device })'),
+      requireOptions(options ?? {}, '`openSearch(folder, { device })`'),
     );
     const { openIndex } = await indexing();
     return openIndex(directory, { service: { device, runtime }, signal });
@@ -281,7 +281,7 @@ export function rerank<Data = unknown>(
   const work = async () => {
     const { k, minScore, ...given } = validate(
       rerankSchema,
-      requireOptions(options, 'rerank(question, passages, { model })'),
+      requireOptions(options, '`rerank(question, passages, { model })`'),
     );
     const asked = { ...given, model: modelAsOfNow(given.model) };
     const text = validate(querySchema, question, ['question']);

@@ -40,7 +40,7 @@ import { bytesToAnswer, candidatesFor, type OpenTeacher, openTeacher, timeOf } f
 /** @throws as `distill` fails */
 export async function distillModel(options: DistillOptions): Promise<DistilledModel> {
   const startedAt = performance.now();
-  const settings = validate(distillSchema, requireOptions(options ?? {}, 'distill({ teacher, texts })'));
+  const settings = validate(distillSchema, requireOptions(options ?? {}, '`distill({ teacher, texts })`'));
   const { output, signal, teacher } = settings;
   const isFunction = typeof teacher === 'function';
   const answers = settings.answers ?? (output === undefined ? undefined : `${output}.answers.jsonl`);

@@ -110,7 +110,7 @@ export function labelNames(labels: NonNullable<z.infer<typeof trainSchema>['labe
 
 /** @throws ValidationError */
 export function trainSettings(options: unknown): TrainSettings {
-  return settingsFrom(validate(trainSchema, requireOptions(options ?? {}, 'train({ rows })')));
+  return settingsFrom(validate(trainSchema, requireOptions(options ?? {}, '`train({ rows })`')));
 }
 
 /**
